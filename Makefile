@@ -1,0 +1,46 @@
+# Everything starts from a fresh clone with nothing but Python >= 3.10 (with venv) and make:
+#   make demo    a virtual environment, opkit in it, and the 60-second tour
+#   make test    the same with the test extra, and the whole test suite
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+# One BLAS thread per process: threaded BLAS and parallel tests fight for the same cores.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+.PHONY: help demo test lint bench clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.opkit: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.opkit-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.opkit
+
+demo: $(VENV)/.opkit  ## scaffold an op in a temporary folder, build, check and run it
+	$(BIN)/opkit demo
+
+test: $(VENV)/.opkit-test  ## run the whole test suite
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+
+lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.opkit-test  ## the benchmarks
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove build output and caches; the virtual environment stays
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find opkit tests benchmarks sample_ops -name __pycache__ -type d -prune -exec rm -rf {} +

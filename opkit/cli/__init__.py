@@ -1,0 +1,5 @@
+"""The command line: the only layer that prints, reads argv or exits."""
+
+from opkit.cli.app import main
+
+__all__ = ["main"]
