@@ -1,0 +1,55 @@
+"""The gradient checker: cases, numeric differences with bounds, properties, verdicts.
+
+Re-exports only.
+"""
+
+from __future__ import annotations
+
+from opkit.checker.case import Case
+from opkit.checker.checkable import (
+    Arg,
+    Arrays,
+    Attr,
+    Attrs,
+    Backward,
+    Checkable,
+    Forward,
+    Gradients,
+    Infer,
+    Kernel,
+    KernelCall,
+    Pullback,
+    Registration,
+    Value,
+)
+from opkit.checker.codes import CODES, CheckCode, code_of
+from opkit.checker.options import Options
+from opkit.checker.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
+
+__all__ = [
+    "CODES",
+    "Arg",
+    "Arrays",
+    "Attr",
+    "Attrs",
+    "Backward",
+    "Case",
+    "CheckCode",
+    "CheckResult",
+    "Checkable",
+    "Evidence",
+    "Forward",
+    "Gradients",
+    "Infer",
+    "Kernel",
+    "KernelCall",
+    "OpReport",
+    "Options",
+    "Pullback",
+    "Registration",
+    "Report",
+    "Slopes",
+    "Status",
+    "Value",
+    "code_of",
+]

@@ -1,0 +1,77 @@
+"""Case: one set of inputs and attributes on which an op is checked.
+
+Where cases come from is the business of cases and domain; nothing is generated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Case", "plain"]
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON can hold; NaN and infinity become the strings "nan", "inf", "-inf"."""
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()] if value.ndim else plain(value.item())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, float):
+        if value != value:
+            return "nan"
+        if value in (float("inf"), float("-inf")):
+            return "inf" if value > 0 else "-inf"
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Inputs and attributes of one check.
+
+    Args:
+        inputs: {input name: array | list of arrays | None}.
+        attrs: complete attributes.
+        regime: what is special about the values: "normal", "large", "ties", "empty", "user" ...
+        seed: reproduces the values.
+        origin: "search", "user" or "recorded".
+        label: "case 3 of the cases file", for messages.
+    """
+
+    inputs: Mapping[str, Any]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    regime: str = "normal"
+    seed: int = 0
+    origin: str = "search"
+    label: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description)."""
+        described: dict[str, Any] = {}
+        for name, value in self.inputs.items():
+            described[name] = self._describe(value)
+        for name, value in self.attrs.items():
+            described[name] = plain(value)
+        return described
+
+    def _describe(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return {
+                "shape": list(value.shape),
+                "dtype": value.dtype.name,
+                "regime": self.regime,
+                "seed": self.seed,
+            }
+        if isinstance(value, (list, tuple)):
+            return [self._describe(item) for item in value]
+        return None

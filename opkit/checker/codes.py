@@ -1,0 +1,87 @@
+"""The registry of check codes: one row per thing that gradcheck can say.
+
+Rows only: the checks themselves live in their own modules, the explanations in diagnostics/pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CODES", "CheckCode", "code_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCode:
+    """A check's stable code, its name in reports, and what it asks, in one line."""
+
+    code: str
+    name: str
+    title: str
+
+
+#: Every code of the checker, by code. A code is never given to another check.
+CODES: dict[str, CheckCode] = {
+    row.code: row
+    for row in (
+        # --- the gradient against numeric differences
+        CheckCode("GC101", "jacobian", "every entry of the Jacobian agrees with numeric differences"),
+        CheckCode("GC102", "directions", "random directional derivatives agree with numeric differences"),
+        CheckCode("GC103", "kink", "at a kink the gradient lies between the one-sided slopes"),
+        CheckCode("GC104", "jump", "at a jump or on a staircase the gradient is finite and one of the slopes, or 0"),
+        CheckCode("GC105", "nonfinite", "the gradient is finite wherever the derivative is"),
+        CheckCode("GC106", "ties", "the gradient at ties is right along the directions that keep the ties"),
+        # --- the gradient as a function of the incoming gradient
+        CheckCode("GC110", "additive", "backward is additive in dy"),
+        CheckCode("GC111", "homogeneous", "backward is homogeneous in dy, also for negative, tiny and huge factors"),
+        CheckCode("GC112", "zero", "a zero dy gives a zero gradient"),
+        CheckCode("GC113", "partial", "a dy of zeros for some outputs leaves the others' part alone"),
+        # --- purity
+        CheckCode("GC120", "repeatable", "forward gives the same result for the same arguments"),
+        CheckCode("GC121", "backward_repeatable", "backward gives the same result for the same arguments"),
+        CheckCode("GC122", "writes", "forward writes to none of its arguments"),
+        CheckCode("GC123", "backward_writes", "backward writes to none of its arguments"),
+        CheckCode("GC124", "reused_buffer", "an array that was returned earlier is never written to again"),
+        CheckCode("GC125", "call_order", "results do not depend on which calls came before or between"),
+        # --- memory layout
+        CheckCode("GC130", "layout", "forward does not depend on its arguments' strides or writability"),
+        CheckCode("GC131", "backward_layout", "backward does not depend on its arguments' strides or writability"),
+        # --- contract
+        CheckCode("GC140", "shape", "forward's results have the shapes that infer promises"),
+        CheckCode("GC141", "dtype", "forward's results have the dtypes that infer promises"),
+        CheckCode("GC142", "gradient_shape", "a gradient has its input's shape"),
+        CheckCode("GC143", "gradient_dtype", "a gradient has its input's dtype"),
+        CheckCode("GC144", "results", "a kernel returns one array per declared output"),
+        CheckCode("GC145", "missing_gradient", "every float input that needs one gets a gradient"),
+        CheckCode("GC146", "unused_gradient", "every backward output is bound to an input"),
+        CheckCode("GC147", "unread_output_gradient", "the gradient of every float output is read"),
+        CheckCode("GC148", "backward_contract", "backward kernels return what their own infer functions promise"),
+        # --- precision
+        CheckCode("GC150", "float32", "float32 results agree with float64 within float32's honest bound"),
+        CheckCode("GC151", "low_precision", "a float64 result is computed in float64"),
+        CheckCode("GC152", "cancellation", "no result loses its digits to cancellation"),
+        # --- edges
+        CheckCode("GC160", "empty", "empty arrays are handled"),
+        CheckCode("GC161", "scalar", "0-d arrays are handled"),
+        # --- other ways to run the op
+        CheckCode("GC170", "parity", "eager and static mode give the same results and gradients"),
+        CheckCode("GC171", "second_order", "the gradient of the gradient agrees with numeric differences"),
+        # --- the run itself
+        CheckCode("GC180", "forward_raises", "forward runs on its domain"),
+        CheckCode("GC181", "backward_raises", "backward runs wherever forward does"),
+        CheckCode("GC182", "domain", "there are cases to check"),
+        CheckCode("GC183", "cases", "the cases file is well formed"),
+        CheckCode("GC190", "power", "these settings catch the standard mutants of this backward"),
+    )
+}
+
+
+def code_of(name: str) -> str:
+    """Return the code of a check's name.
+
+    Raises:
+        KeyError: no check has that name.
+    """
+    for row in CODES.values():
+        if row.name == name:
+            return row.code
+    raise KeyError(name)

@@ -1,0 +1,53 @@
+"""Options of a check: how much is tried and what counts.
+
+Plain settings only; where they come from (flags, files) is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of one run of the checker.
+
+    Args:
+        seed: all random choices follow from it.
+        strict: undecided counts as failed (for the caller's exit status; the checker itself reports the same).
+        select: codes to run; empty means all.
+        ignore: codes to leave out.
+        promise: relative error that a float64 PASS promises to have seen.
+        full_limit: a Jacobian with at most that many entries is checked entry by entry.
+        probes: random directions for larger ones.
+        max_cases: at most that many user cases are drawn.
+        effort: scales how many shapes and regimes are tried; 1.0 is meant for under a second per op.
+        seconds: stop adding cases after that many seconds (what is left out is reported).
+        shapes: {input name: shape} given by hand, instead of searching.
+        attrs: attribute values given by hand.
+        second_order: also check the gradient of the gradient where it is offered.
+        power: mutate the user's backward and say which mutants these settings catch.
+    """
+
+    seed: int = 0
+    strict: bool = False
+    select: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+    promise: float = 1e-7
+    full_limit: int = 40_000
+    probes: int = 4
+    max_cases: int = 64
+    effort: float = 1.0
+    seconds: float = 20.0
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    second_order: bool = True
+    power: bool = False
+
+    def wants(self, code: str) -> bool:
+        """Say whether a check is to run."""
+        return code not in self.ignore and (not self.select or code in self.select)
