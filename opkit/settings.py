@@ -1,13 +1,15 @@
-"""Settings: what a user asked of the runtime for one run (``opkit run --profile ...``).
+"""Settings: what a user asked of the runtime for one run (``opkit run --show-plan ...``).
 
-Only plain values stand here; the row that acts on a setting reads it, nobody else.
+Only plain values stand here; the row that acts on a setting reads it. (Profiles, NaN checks and recorders need no
+setting: they hook into ``opkit.ops.mode.observer``.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 __all__ = ["Settings", "current_settings", "settings"]
 
@@ -17,13 +19,12 @@ class Settings:
     """Settings of one run.
 
     Args:
-        show_plan: the static executor shows the Python source of every plan it compiles (on standard error).
-        profile: the runtime measures every op, and a table is shown when the run ends.
+        on_plan: called with the Python source of every plan that the static executor compiles, or None. (The command
+            line's ``--show-plan`` puts a function here that prints; nothing below the command line prints.)
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
     """
 
-    show_plan: bool = False
-    profile: bool = False
+    on_plan: Callable[[str], None] | None = None
     gpu_as_cpu: bool = False
 
 
@@ -36,17 +37,17 @@ def current_settings() -> Settings:
 
 
 @contextmanager
-def settings(**changes: bool) -> Iterator[Settings]:
+def settings(**changes: Any) -> Iterator[Settings]:
     """Change settings within a ``with`` block, for every thread of the process.
 
     Args:
         changes: fields of Settings by name.
 
     Example:
-        >>> with settings(profile=True):
-        ...     current_settings().profile
+        >>> with settings(gpu_as_cpu=True):
+        ...     current_settings().gpu_as_cpu
         True
-        >>> current_settings().profile
+        >>> current_settings().gpu_as_cpu
         False
     """
     global _current
