@@ -1,0 +1,177 @@
+"""OpDef: all that opkit knows of one op type, and the small types it is made of.
+
+No op is defined here and nothing is executed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from opkit.errors import Location, UsageError, nearest
+from opkit.ir import TensorDesc
+
+__all__ = ["Applied", "ArgDef", "AttrDef", "BoundOp", "GradRule", "Infer", "Kernel", "OpDef", "OpType"]
+
+#: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
+Kernel = Callable[..., Any]
+#: ``infer(descs, attrs)`` -> one TensorDesc per output; raises ShapeError, DtypeError or InferError.
+Infer = Callable[[Sequence[TensorDesc], Mapping[str, Any]], Sequence[TensorDesc]]
+#: ``rule(applied, douts)`` -> one cotangent or None per input, built through ``ops.apply``.
+GradRule = Callable[[Any, Sequence[Any]], Sequence[Any]]
+
+_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ArgDef:
+    """One declared argument of an op.
+
+    Args:
+        name: OneFlow's argument name.
+        is_optional: the argument may be left out (None stands in its place).
+        is_variadic: the argument takes any number of values (then it is the op's only one on its side).
+        is_shape_only: kernel and gradient rule read its shape and dtype, never its data; the runtime
+            may pass any object with ``shape`` and ``dtype`` and free the data early.
+    """
+
+    name: str
+    is_optional: bool = False
+    is_variadic: bool = False
+    is_shape_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One declared attribute of an op: its name, OneFlow's type name ("float", "vector<int32>", ...), default."""
+
+    name: str
+    type: str
+    default: Any = None
+
+
+class Applied(Protocol):
+    """An op that was applied to values: an eager node or a static Operation. What a gradient rule sees.
+
+    ``inputs[i]`` is a value of the current mode where the rule declared that it reads it, else an object that
+    has only ``shape`` and ``dtype``. ``needs[i]`` says whether a cotangent for input i will be used.
+    """
+
+    opdef: OpDef
+    attrs: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> Sequence[Any]: ...
+    @property
+    def outputs(self) -> Sequence[Any]: ...
+    @property
+    def needs(self) -> Sequence[bool]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOp:
+    """An op type bound to named arguments: what ``apply`` takes, and the names of what it returns."""
+
+    opdef: OpDef
+    inputs: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+    output_names: tuple[tuple[str, int], ...]
+
+
+class OpType(Protocol):
+    """What a registry holds: something that can be bound to arguments by name (an OpDef is one)."""
+
+    name: str
+
+    def bind(
+        self,
+        inputs: Mapping[str, Sequence[Any]],
+        attrs: Mapping[str, Any],
+        outputs: Mapping[str, int] | None = None,
+    ) -> BoundOp: ...
+
+
+@dataclass(slots=True, eq=False)
+class OpDef:
+    """One op: arguments, attributes, kernel, inference and gradient rule.
+
+    Args:
+        name: the op type name (OneFlow v0.4's where OneFlow has the op).
+        inputs: declared inputs, in the kernel's positional order.
+        outputs: declared outputs, in the order of the kernel's results.
+        attrs: declared attributes; ``apply`` receives all of them, defaults filled in by the builder.
+        kernel: ``kernel(*arrays, **attrs)``; returns one array, or a tuple where the op has several outputs.
+        infer: shape and dtype inference, for static mode; None only for ops that exist in eager mode alone.
+        grad: gradient rule, None where the op has no gradient.
+        reads: names of the inputs and outputs whose data the gradient rule reads.
+        kernel_out: ``kernel_out(*arrays, out=buffer, **attrs)`` writes into a buffer of the inferred shape and dtype.
+        is_elementwise: outputs have the broadcast shape of the inputs and can be computed in blocks.
+        has_side_effect: must run even where nothing fetches its outputs.
+        is_user: the kernel is a user's: it sees read-only arrays, its results may share memory with arguments.
+        where: where the user defined it, for messages.
+    """
+
+    name: str
+    inputs: tuple[ArgDef, ...]
+    outputs: tuple[ArgDef, ...]
+    kernel: Kernel
+    infer: Infer | None = None
+    grad: GradRule | None = None
+    attrs: tuple[AttrDef, ...] = ()
+    reads: tuple[str, ...] = ()
+    kernel_out: Kernel | None = None
+    is_elementwise: bool = False
+    has_side_effect: bool = False
+    is_user: bool = False
+    where: Location | None = None
+    reads_inputs: tuple[int, ...] = field(init=False, default=())
+    reads_outputs: tuple[int, ...] = field(init=False, default=())
+    is_variadic: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        names = [arg.name for arg in self.inputs]
+        self.reads_inputs = tuple(i for i, name in enumerate(names) if name in self.reads)
+        self.reads_outputs = tuple(i for i, arg in enumerate(self.outputs) if arg.name in self.reads)
+        self.is_variadic = any(arg.is_variadic for arg in self.inputs)
+        unknown = set(self.reads) - set(names) - {arg.name for arg in self.outputs}
+        if unknown:
+            raise UsageError(f"op {self.name!r}: reads {sorted(unknown)}, which it does not declare")
+
+    def bind(
+        self,
+        inputs: Mapping[str, Sequence[Any]],
+        attrs: Mapping[str, Any],
+        outputs: Mapping[str, int] | None = None,
+    ) -> BoundOp:
+        """Bind named arguments and attributes, as OneFlow's user_op_builder and gradient functions give them.
+
+        Raises:
+            UsageError: an argument or attribute is unknown, missing, or has a wrong number of values.
+        """
+        flat: list[Any] = []
+        for arg in self.inputs:
+            given = list(inputs.get(arg.name, ()))
+            if not given and not arg.is_optional:
+                raise UsageError(f"op {self.name!r}: input {arg.name!r} is missing (got {sorted(inputs)})")
+            if len(given) > 1 and not arg.is_variadic:
+                raise UsageError(f"op {self.name!r}: input {arg.name!r} takes one value, got {len(given)}")
+            flat.extend(given or [None])
+        self._refuse_unknown("input", inputs, [arg.name for arg in self.inputs])
+        declared = {attr.name: attr.default for attr in self.attrs}
+        self._refuse_unknown("attribute", attrs, declared)
+        names: list[tuple[str, int]] = []
+        for arg in self.outputs:
+            count = (outputs or {}).get(arg.name, 1)
+            names.extend((arg.name, i) for i in range(count))
+        return BoundOp(self, tuple(flat), {**declared, **attrs}, tuple(names))
+
+    def _refuse_unknown(self, kind: str, given: Mapping[str, Any], known: Any) -> None:
+        for name in given:
+            if name not in known:
+                near = nearest(name, known)
+                raise UsageError(
+                    f"op {self.name!r} has no {kind} {name!r} (it has {', '.join(known) or 'none'})",
+                    help=f"did you mean {near[0]!r}?" if near else "",
+                )
