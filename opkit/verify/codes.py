@@ -1,0 +1,20 @@
+"""The codes of what can be found about an op from outside: it died, it hung, it left, it did not load.
+
+What the checker itself finds has its codes in ``opkit.checker.codes``; the numbers are of one series.
+"""
+
+from __future__ import annotations
+
+from opkit.checker import CheckCode
+
+__all__ = ["CODES", "CRASH", "EXIT", "LOAD", "MEMORY", "SCRIPT", "TIMEOUT"]
+
+CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
+TIMEOUT = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
+EXIT = CheckCode("GC193", "exit", "the op's functions return instead of leaving the interpreter")
+MEMORY = CheckCode("GC194", "memory", "the check stays within the memory limit")
+LOAD = CheckCode("GC195", "load", "the op's files can be imported")
+SCRIPT = CheckCode("GC196", "script", "the recorded script runs to its end")
+
+#: The rows above, by code.
+CODES: dict[str, CheckCode] = {row.code: row for row in (CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT)}

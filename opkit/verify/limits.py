@@ -1,0 +1,72 @@
+"""What a worker process is set to before user code runs in it: threads, memory, traces of its death.
+
+Nothing of opkit's own is imported here, so that the settings stand before numpy is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+from collections.abc import Mapping
+
+__all__ = ["MEBIBYTE", "limit_memory", "pinned", "trace_deaths"]
+
+MEBIBYTE = 1 << 20
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def pinned(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which BLAS and OpenMP use one thread.
+
+    One thread makes the results independent of the machine's load, and a fork safe.
+    """
+    return {**environment, **dict.fromkeys(_THREADS, "1")}
+
+
+def _address_space() -> int:
+    """Return the bytes of address space that this process uses now, 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as handle:
+            return int(handle.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def limit_memory(mebibytes: int) -> bool:
+    """Allow this process that much more memory than it uses now.
+
+    Args:
+        mebibytes: the allowance; 0 for no limit.
+
+    Returns:
+        Whether a limit was set; the platform may know none.
+    """
+    if mebibytes <= 0 or sys.platform == "win32":
+        return False
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _address_space() + mebibytes * MEBIBYTE
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        return True
+    return False
+
+
+def trace_deaths(descriptor: int) -> None:
+    """Write Python's stack to a file when the process crashes, and when it is sent SIGUSR2."""
+    faulthandler.enable(file=descriptor, all_threads=True)
+    if hasattr(signal, "SIGUSR2"):
+        faulthandler.register(signal.SIGUSR2, file=descriptor, all_threads=True)

@@ -1,0 +1,28 @@
+"""Loaded: what a target turned out to hold, once its files were compiled and imported.
+
+Data only; loading stands in one module per kind of target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opkit.checker import Checkable, OpReport
+from opkit.diagnostics import Diagnostic
+
+__all__ = ["Loaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The contents of a target.
+
+    Args:
+        checkables: the ops to check, in the order of their definition.
+        reports: what can be said without a check: a file that does not load, a PyLayer that was never called.
+        diagnostics: what the spec compiler and the loader found.
+    """
+
+    checkables: tuple[Checkable, ...] = ()
+    reports: tuple[OpReport, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()

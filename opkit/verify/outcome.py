@@ -1,0 +1,48 @@
+"""Outcome: a run's report, and what else its caller must know to show it and to exit.
+
+Data and the exit status only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from opkit.checker import Report
+from opkit.diagnostics import Diagnostic
+
+__all__ = ["Outcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run of gradcheck came to.
+
+    Args:
+        report: op by op.
+        diagnostics: what the spec compiler and the loader found, of all targets.
+        saved: {(index of the op, index of the check): id for ``--repro``}.
+        is_interrupted: Ctrl-C came before the end; the report holds what was done by then.
+        seconds: wall time.
+    """
+
+    report: Report
+    diagnostics: tuple[Diagnostic, ...] = ()
+    saved: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    is_interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a spec or an op directory has errors of its own."""
+        return any(item.is_error for item in self.diagnostics)
+
+    def exit_status(self, strict: bool = False) -> int:
+        """Return the status of the contract: 130, 5, 3, 1 or 0, the first that applies."""
+        if self.is_interrupted:
+            return 130
+        if self.is_broken:
+            return 3
+        if not self.report.ops:
+            return 5
+        return 0 if self.report.is_clean(strict) else 1

@@ -1,0 +1,159 @@
+"""What runs inside workers: one loads a target, and under it one for each op checks that op.
+
+Both are children of a Supervisor; nothing that user code does here can reach the process that the user started.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from opkit.checker import Checkable, CheckResult, OpReport, check
+from opkit.checker.case import plain
+from opkit.verify.blame import blame_death, blame_left, report_of
+from opkit.verify.failures import FailureStore, former
+from opkit.verify.flight import Flight, Phase, Stop
+from opkit.verify.loaded import Loaded
+from opkit.verify.messages import Checked, Planned
+from opkit.verify.options import RunOptions
+from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor
+from opkit.verify.watch import Call, Left, Watch
+
+__all__ = ["Loader", "check_alone", "check_target"]
+
+#: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
+Loader = Callable[[Flight], Loaded]
+#: A script under the recorder may train for a while: its limit is so many times that of an op.
+PATIENCE = 10
+
+
+def check_target(number: int, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
+    """Load a target and check its ops, each in a child of its own; send Planned and Checked messages.
+
+    Args:
+        number: the target's.
+        load: gives the contents; what it raises ends this worker and is told by the supervisor above.
+        options: of the run.
+        width: how many ops at once.
+        outbox: where the messages go.
+    """
+    sys.dont_write_bytecode = True
+    flight = outbox.flight
+    flight.enter(Phase.LOADING)
+    loaded = load(flight)
+    flight.arm(math.inf)
+    flight.enter(Phase.SUPERVISING)
+    outbox.send(Planned(number, tuple(item.name for item in loaded.checkables), loaded.diagnostics))
+    for report in loaded.reports:
+        outbox.send(Checked(number, -1, report))
+    jobs = [_job(order, item, options) for order, item in enumerate(loaded.checkables)]
+    for order, report in _reports(jobs, loaded, options, width, outbox):
+        outbox.send(Checked(number, order, report))
+
+
+def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Job:
+    seconds = options.timeout or math.inf
+    run = partial(_check_in_child, checkable, options)
+    return Job(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
+
+
+def _reports(
+    jobs: list[Job], loaded: Loaded, options: RunOptions, width: int, outbox: Outbox
+) -> Iterator[tuple[int, OpReport]]:
+    done: set[int] = set()
+    supervisor = Supervisor(width, private=(outbox.descriptor,))
+    for order, message in supervisor.run(jobs):
+        if isinstance(message, OpReport):
+            done.add(order)
+            yield order, message
+        elif isinstance(message, Ended) and order not in done:
+            item = loaded.checkables[order]
+            find = partial(_replay, item, options, outbox)
+            yield (
+                order,
+                report_of(item.name, item.directory, blame_death(message, options.limits, find), message.seconds),
+            )
+
+
+def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: int) -> Call | None:
+    """Run a check again up to a call of a user's function, and return that call with its inputs."""
+    supervisor = Supervisor(1, private=(outbox.descriptor,))
+    for _, message in supervisor.run([_job(0, checkable, options, stop_at=number)]):
+        if isinstance(message, Call):
+            return message
+    return None
+
+
+def _check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+    outbox.flight.enter(Phase.CHECKING)
+    message: OpReport | Call = check_alone(checkable, options, outbox.flight)
+    try:
+        pickle.dumps(message)
+    except Exception:
+        message = _plain(message)
+    outbox.send(message)
+
+
+def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> OpReport | Call:
+    """Check one op in this process.
+
+    Args:
+        checkable: the op.
+        options: of the run; former failures are checked first where it says so.
+        flight: told of every call of a user's function.
+
+    Returns:
+        The report; or the call at which the flight recorder stopped the check (replay).
+    """
+    watch = Watch(flight)
+    watched = watch.over(checkable)
+    started = time.perf_counter()
+    try:
+        again = _check_former(watched, options)
+        report = check(watched, options.check)
+    except Stop:
+        last = watch.last
+        return Call(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
+    except Left as left:
+        finding = blame_left(left, watch.last)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    return _joined(report, again, time.perf_counter() - started)
+
+
+def _as_array(value: object) -> object:
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def _check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult, ...]:
+    """Check the inputs that failed in earlier runs; return the failures that are still there."""
+    if not options.replay:
+        return ()
+    found: list[CheckResult] = []
+    for failure in FailureStore(options.cache).of(checkable):
+        once = replace(checkable, recorded=(failure.case,), cases=None)
+        settings = replace(options.check, select=frozenset({failure.code}), power=False)
+        found += [item for item in check(once, settings).findings if former(item) == failure.key]
+    return tuple(found)
+
+
+def _joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
+    """Put former failures that the run itself did not meet before its own findings."""
+    known = {former(item) for item in report.findings}
+    missed = tuple(item for item in again if former(item) not in known)
+    return replace(report, checks=missed + report.checks, seconds=seconds)
+
+
+def _plain(report: OpReport | Call) -> OpReport:
+    """Return a report whose values are plain data, for values that cannot leave the process."""
+    if not isinstance(report, OpReport):
+        raise TypeError("only reports can be made plain")
+    checks = tuple(
+        replace(item, expected=plain(item.expected), actual=plain(item.actual), case=plain(item.case), evidence=None)
+        for item in report.checks
+    )
+    return replace(report, checks=checks)
