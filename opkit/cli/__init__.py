@@ -1,5 +1,5 @@
 """The command line: the only layer that prints, reads argv or exits."""
 
-from opkit.cli.app import main
+from opkit.cli.app import app, main
 
-__all__ = ["main"]
+__all__ = ["app", "main"]

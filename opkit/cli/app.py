@@ -1,17 +1,52 @@
-"""The typer app: which commands there are."""
+"""The typer app: which commands there are, in the order of the help page.
+
+Only typer is imported here and at the top of the command modules; a command imports what it needs when it runs,
+so that ``opkit --help`` stays quick.
+"""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from opkit import __version__
+from opkit.cli.edge import Edge
+from opkit.cli.new import new
+from opkit.cli.run import run
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(name="opkit", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="opkit",
+    cls=Edge,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"opkit {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def root() -> None:
-    """Scaffold an op, build it, verify its gradient, run it in a job."""
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Scaffold an op, build it, verify its gradient, run it in a job.
+
+    Exit status: 0 clean, 1 findings, 2 usage, 3 the spec or the op directory has errors, 5 nothing found to do.
+    """
+
+
+app.command()(new)
+app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 
 
 def main() -> None:

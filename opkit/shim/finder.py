@@ -9,20 +9,21 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from opkit.errors import nearest
 
-__all__ = ["FRAMEWORKS", "frameworks"]
+__all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
 
 #: import name -> opkit's package that serves it
 FRAMEWORKS = {"oneflow": "opkit.oneflow", "paddle": "opkit.paddle"}
 
 
-class _AliasLoader:
+class _AliasLoader(Loader):
     """Hand out opkit's own module under a framework's name."""
 
     def __init__(self, target: str) -> None:
@@ -39,7 +40,7 @@ class _AliasLoader:
         module.__spec__ = self._own_spec
 
 
-class _AliasFinder:
+class _AliasFinder(MetaPathFinder):
     """First on ``sys.meta_path``: serves a framework's names, exactly those and their submodules."""
 
     def find_spec(
@@ -51,36 +52,39 @@ class _AliasFinder:
             return None
         real = package + dot + rest
         if importlib.util.find_spec(real) is None:
-            raise ModuleNotFoundError(_missing(fullname, package), name=fullname)
+            return None
         return ModuleSpec(fullname, _AliasLoader(real), is_package=True)
 
 
-class _MissingNameFinder:
-    """Last on ``sys.meta_path``: words the error of ``from paddle import name`` where opkit lacks the name.
+class _MissingNameFinder(MetaPathFinder):
+    """Last on ``sys.meta_path``: words the error of an import statement that asks for a name which opkit lacks.
 
-    The import statement looks for a submodule of that name before it gives up; nobody else found one.
+    Callers of ``importlib.util.find_spec`` want an answer and no advice: they get None as from anyone.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        running = _import_functions()
+        root = fullname.partition(".")[0]
+        if root in FRAMEWORKS and "_find_and_load_unlocked" in running:
+            raise ModuleNotFoundError(_missing(fullname, FRAMEWORKS[root]), name=fullname)
         for framework, package in FRAMEWORKS.items():
-            if fullname.startswith(package + "."):
+            # `from paddle import name` looks for a submodule of that name before it gives up.
+            if fullname.startswith(package + ".") and "_handle_fromlist" in running:
                 shown = framework + fullname[len(package) :]
-                if _is_lookup_by_name(fullname):
-                    return None
                 raise ImportError(_missing(shown, package), name=shown)
         return None
 
 
-def _is_lookup_by_name(fullname: str) -> bool:
-    """Whether ``find_spec`` or ``import_module`` asks, who want an answer and no advice."""
-    frame = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib._bootstrap"):
-        if frame.f_code.co_name == "_handle_fromlist":
-            return False
-        frame = frame.f_back  # type: ignore[assignment]
-    return True
+def _import_functions() -> set[str]:
+    """Return the names of the import machinery's functions that are running right now."""
+    names: set[str] = set()
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
 
 
 def _missing(shown: str, package: str) -> str:
@@ -104,17 +108,13 @@ def _is_framework(name: str) -> bool:
     return name.partition(".")[0] in FRAMEWORKS
 
 
-@contextmanager
-def frameworks() -> Iterator[None]:
-    """Let ``import oneflow`` and ``import paddle`` mean opkit's packages within a ``with`` block.
+def install_frameworks() -> Callable[[], None]:
+    """Let ``import oneflow`` and ``import paddle`` mean opkit's packages from now on.
 
-    Modules of those names that were imported before are put aside and come back afterwards. May be nested.
+    Modules of those names that were imported before are put aside.
 
-    Example:
-        >>> import sys
-        >>> with frameworks():
-        ...     "paddle" in sys.modules
-        False
+    Returns:
+        a function that undoes it all: the finders go, and the modules that were put aside come back.
     """
     aside = {name: module for name, module in sys.modules.items() if _is_framework(name)}
     for name in aside:
@@ -122,10 +122,28 @@ def frameworks() -> Iterator[None]:
     first, last = _AliasFinder(), _MissingNameFinder()
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not first and finder is not last]
         for name in [name for name in sys.modules if _is_framework(name)]:
             del sys.modules[name]
         sys.modules.update(aside)
+
+    return undo
+
+
+@contextmanager
+def frameworks() -> Iterator[None]:
+    """Let ``import oneflow`` and ``import paddle`` mean opkit's packages within a ``with`` block; may be nested.
+
+    Example:
+        >>> import sys
+        >>> with frameworks():
+        ...     "paddle" in sys.modules
+        False
+    """
+    undo = install_frameworks()
+    try:
+        yield
+    finally:
+        undo()

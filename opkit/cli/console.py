@@ -1,0 +1,55 @@
+"""Where text goes: data to standard output, everything else to standard error, colours only where they are wanted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from opkit.errors import OpkitError
+
+__all__ = ["console", "error_line", "paint", "put", "uses_colour", "warn"]
+
+_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "strong": "1", "dim": "2"}
+
+
+def put(text: str) -> None:
+    """Write data to standard output."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def warn(text: str) -> None:
+    """Write a message for the person at the terminal to standard error."""
+    sys.stdout.flush()
+    sys.stderr.write(text if text.endswith("\n") else text + "\n")
+
+
+def uses_colour(stream: TextIO) -> bool:
+    """Whether colours are wanted on a stream: NO_COLOR, FORCE_COLOR and TERM decide before the terminal does."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Colour a text for a stream (standard error unless told)."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if uses_colour(stream or sys.stderr) else text
+
+
+def error_line(error: OpkitError) -> str:
+    """Return an error as the command line shows it."""
+    return f"{paint('error', 'error')}: {error}"
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """Return a rich console on a stream (standard output unless told); where no terminal is, 120 columns wide."""
+    from rich.console import Console
+
+    target = stream or sys.stdout
+    width = None if target.isatty() or "COLUMNS" in os.environ else 120
+    return Console(file=target, width=width, highlight=False, soft_wrap=False, no_color=not uses_colour(target))

@@ -1,0 +1,47 @@
+"""The edge: known errors become one message and an exit status here, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from opkit.cli.console import error_line, warn
+from opkit.errors import OpkitError, ProjectError, UsageError
+
+__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge"]
+
+CLEAN = 0
+FINDINGS = 1
+USAGE = 2
+SPEC_ERRORS = 3
+NOTHING = 5
+INTERRUPTED = 130
+
+
+class Edge(TyperGroup):
+    """The root command: runs a sub-command and turns what it raises into a message and an exit status."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the arguments name."""
+        try:
+            return super().invoke(ctx)
+        except OpkitError as error:
+            warn(error_line(error))
+            raise typer.Exit(_status(error)) from error
+        except KeyboardInterrupt:
+            warn("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader has gone (`opkit ... | head`): there is nobody to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(FINDINGS) from None
+
+
+def _status(error: OpkitError) -> int:
+    if isinstance(error, UsageError):
+        return USAGE
+    return SPEC_ERRORS if isinstance(error, ProjectError) else FINDINGS

@@ -1,0 +1,45 @@
+"""``opkit new``: scaffold an op."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["new"]
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The op's name, an identifier.", show_default=False)],
+    folder: Annotated[Path, typer.Option("--dir", metavar="D", help="Where to put it.")] = Path(),
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind", help="elementwise, binary, reduction, matmul, loss (op directories); pylayer, py_func (one file)."
+        ),
+    ] = "elementwise",
+    attr: Annotated[
+        list[str] | None,
+        typer.Option("--attr", metavar="NAME:TYPE=DEFAULT", help="An attribute, such as alpha:float=0.1; repeatable."),
+    ] = None,
+    no_grad: Annotated[bool, typer.Option("--no-grad", help="Leave the gradient out.")] = False,
+    job: Annotated[bool, typer.Option("--job", help="Also write job.py, which predicts with the op.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Scaffold an op that builds, passes its gradient check and runs as it is."""
+    from opkit.cli.console import put, warn
+    from opkit.project import KINDS, scaffold
+
+    written = scaffold(name, folder, kind, attr or [], grad=not no_grad, force=force, job=job)
+    for path in written:
+        put(str(path))
+    chosen = KINDS[kind]
+    target = os.fspath(folder / (name if chosen.has_spec else f"{name}.py"))
+    steps = [f"opkit build {target}"] if chosen.has_spec else []
+    if not no_grad:
+        steps.append(f"opkit gradcheck {target}")
+    if job or not chosen.has_spec:
+        steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
+    warn("next: " + "\n      ".join(steps))

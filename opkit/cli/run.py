@@ -1,0 +1,30 @@
+"""``opkit run``: a job, as ``python job.py`` would run it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["run"]
+
+
+def run(
+    job: Annotated[str, typer.Argument(metavar="JOB.py", help="The script.", show_default=False)],
+    args: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARGS]...", help="Its arguments.", show_default=False)
+    ] = None,
+    show_plan: Annotated[
+        bool, typer.Option("--show-plan", help="Show the Python source of every compiled plan, on standard error.")
+    ] = False,
+    profile: Annotated[bool, typer.Option("--profile", help="Show a table of the time in each op at the end.")] = False,
+    gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
+) -> None:
+    """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.
+
+    Everything else is as under `python JOB.py`: arguments, exit status, tracebacks. Options of opkit stand before
+    JOB.py. OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
+    """
+    from opkit.cli.job import run_job
+
+    raise SystemExit(run_job(job, args or [], show_plan=show_plan, profile=profile, gpu_as_cpu=gpu_as_cpu))

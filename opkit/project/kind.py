@@ -1,0 +1,98 @@
+"""The kinds of op that ``opkit new`` scaffolds: their inputs, what backward reads, and what they compute.
+
+The texts themselves stand in ``templates/KIND``; a kind that scaffolds one spec-less file has no inputs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["KINDS", "Kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of op.
+
+    Args:
+        name: what ``--kind`` takes.
+        formula: one sentence about y.
+        backward_formula: one sentence about the gradient.
+        inputs: {input name: what the API page says of it}; empty for kinds without a spec.
+        output: what the API page says of y.
+        reads: what backward reads: input names, and "y" for the output; "dy" is always there, last.
+        gradients: the inputs that backward computes a gradient for.
+        has_cases: whether the kind comes with a cases file.
+        can_skip_grad: whether ``--no-grad`` makes sense.
+    """
+
+    name: str
+    formula: str
+    backward_formula: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    output: str = ""
+    reads: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+    has_cases: bool = False
+    can_skip_grad: bool = True
+
+    @property
+    def has_spec(self) -> bool:
+        """Whether the kind is an op directory (the others are one Python file)."""
+        return bool(self.inputs)
+
+
+_ALL = (
+    Kind(
+        "elementwise",
+        "y = {factor}log(1 + exp(x)), elementwise.",
+        "dx = {factor}dy / (1 + exp(-x)), elementwise.",
+        inputs={"x": "float32 or float64, any shape."},
+        output="y, shaped as x.",
+        reads=("x",),
+        gradients=("x",),
+    ),
+    Kind(
+        "binary",
+        "y = {factor}a * b, elementwise.",
+        "da = {factor}dy * b and db = {factor}dy * a, elementwise.",
+        inputs={"a": "float32 or float64, any shape.", "b": "shape and dtype of a."},
+        output="y, shaped as a.",
+        reads=("a", "b"),
+        gradients=("a", "b"),
+    ),
+    Kind(
+        "reduction",
+        "y = {factor}log(sum(exp(x))) over the last axis, which stays with size 1.",
+        "dx = {factor}dy * softmax(x) over the last axis.",
+        inputs={"x": "float32 or float64, at least one axis."},
+        output="y, shaped as x but for its last axis, which has size 1.",
+        reads=("x", "y"),
+        gradients=("x",),
+    ),
+    Kind(
+        "matmul",
+        "y = {factor}a @ b, of two matrices.",
+        "da = {factor}dy @ transpose(b) and db = {factor}transpose(a) @ dy.",
+        inputs={"a": "float32 or float64, (rows, inner).", "b": "dtype of a, (inner, columns)."},
+        output="y, (rows, columns).",
+        reads=("a", "b"),
+        gradients=("a", "b"),
+        has_cases=True,
+    ),
+    Kind(
+        "loss",
+        "y = {factor}cross entropy of each row's softmax(x) at its label.",
+        "dx = {factor}dy * (softmax(x) - 1 at the label), row by row; a label has no gradient.",
+        inputs={"x": "scores, float32 or float64, (rows, classes).", "label": "int32 or int64, (rows,)."},
+        output="y, (rows,).",
+        reads=("x", "label"),
+        gradients=("x",),
+        has_cases=True,
+    ),
+    Kind("pylayer", "y = {factor}tanh(x), elementwise.", can_skip_grad=False),
+    Kind("py_func", "y = {factor}tanh(x), elementwise."),
+)
+#: Every kind by name, in the order of the help page.
+KINDS = {kind.name: kind for kind in _ALL}

@@ -1,0 +1,210 @@
+"""Scaffolding: rendering the templates of a kind into files, all of them or none.
+
+Nothing is compiled or run here.
+"""
+
+from __future__ import annotations
+
+import keyword
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+import opkit
+from opkit.errors import UsageError, nearest
+from opkit.project.attribute import ScaffoldAttr, parse_attr
+from opkit.project.kind import KINDS, Kind
+
+__all__ = ["scaffold", "templates_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class _BackwardInput:
+    """An input of the backward op: which method of the forward op's wrapper gives it, and of which argument."""
+
+    name: str
+    source: str
+    of: str
+
+
+def templates_folder() -> Path:
+    """Return the folder of the templates: inside the package in a wheel, at the repository's root otherwise."""
+    package = Path(opkit.__file__).resolve().parent
+    for folder in (package / "templates", package.parent / "templates"):
+        if (folder / "op").is_dir():
+            return folder
+    raise UsageError(f"opkit's templates are missing beside {package}", help="reinstall opkit")
+
+
+def scaffold(
+    name: str,
+    folder: Path,
+    kind: str = "elementwise",
+    attrs: Sequence[str] = (),
+    *,
+    grad: bool = True,
+    force: bool = False,
+    job: bool = False,
+) -> list[Path]:
+    """Write a new op: a directory ``folder/name``, or for a kind without a spec the file ``folder/name.py``.
+
+    Args:
+        name: the op's name, an identifier.
+        folder: where to put it; made where it does not exist.
+        kind: one of ``KINDS``.
+        attrs: attributes as ``NAME:TYPE=DEFAULT``.
+        grad: whether to write the gradient too.
+        force: replace files that exist; files of other names in the directory always stay.
+        job: also write ``folder/job.py``, which predicts with the op (a kind without a spec has it built in).
+
+    Returns:
+        the files written, in order.
+
+    Raises:
+        UsageError: the name, kind or an attribute is unusable, or something would be overwritten.
+    """
+    chosen = _kind(kind)
+    _check_name(name, chosen)
+    if not grad and not chosen.can_skip_grad:
+        raise UsageError(
+            f"--no-grad: a {chosen.name} is a forward and its gradient", help="for an op without one: --kind py_func"
+        )
+    parsed = _attrs(attrs, chosen)
+    texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
+    existing = [str(folder / path) for path in texts if (folder / path).exists()]
+    if chosen.has_spec and (folder / name).exists() and not existing:
+        existing = [str(folder / name)] if not (folder / name).is_dir() or any((folder / name).iterdir()) else []
+    if existing and not force:
+        raise UsageError(
+            f"{existing[0]} exists already", help="choose another name or --dir, or --force to replace opkit's files"
+        )
+    return _write(folder, texts)
+
+
+def _kind(name: str) -> Kind:
+    if name not in KINDS:
+        near = nearest(name, KINDS)
+        raise UsageError(
+            f"there is no kind {name!r} (kinds: {', '.join(KINDS)})", help=f"did you mean {near[0]!r}?" if near else ""
+        )
+    return KINDS[name]
+
+
+def _check_name(name: str, kind: Kind) -> None:
+    if any(sep in name for sep in ("/", "\\", os.sep)) or name in (".", ".."):
+        raise UsageError(f"{name!r} holds a path; give a plain name and use --dir for the folder")
+    if not (name.isascii() and name.isidentifier()):
+        raise UsageError(f"{name!r} is not an identifier: letters, digits and underscores, not a digit first")
+    if keyword.iskeyword(name):
+        raise UsageError(f"{name!r} is a keyword of Python")
+    if not kind.has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
+        raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
+
+
+def _attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
+    taken = {*kind.inputs, *kind.reads, "x", "y", "dy", "name", "device_sub_tag", "ctx", "args", "attrs", "np", "flow"}
+    taken |= {f"d{item}" for item in kind.gradients} | {"shifted", "largest", "log_softmax", "exp", "paddle"}
+    parsed: list[ScaffoldAttr] = []
+    for text in texts:
+        attr = parse_attr(text)
+        if attr.name in taken:
+            raise UsageError(f"--attr {text!r}: the name {attr.name!r} is taken in this kind of op")
+        taken.add(attr.name)
+        parsed.append(attr)
+    return parsed
+
+
+def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool) -> dict[str, str]:
+    """Return {path relative to the target folder: text}."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates_folder()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    context = _context(name, kind, attrs, grad)
+    if not kind.has_spec:
+        return {f"{name}.py": environment.get_template(f"{kind.name}/module.py.jinja").render(context)}
+    files = {
+        "cpp_def.cpp": f"{name}/{name}_cpp_def.cpp",
+        "py_api.py": f"{name}/{name}_py_api.py",
+        "py_kernel.py": f"{name}/{name}_py_kernel.py",
+        "cases.py": f"{name}/{name}_cases.py",
+        "test.py": f"{name}/test_{name}.py",
+        "job.py": "job.py",
+    }
+    if not (kind.has_cases and grad):
+        del files["cases.py"]
+    if not job:
+        del files["job.py"]
+    return {
+        path: environment.get_template(f"{kind.name}/{template}.jinja").render(context)
+        for template, path in files.items()
+    }
+
+
+def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Mapping[str, object]:
+    scales = [attr for attr in attrs if attr.is_scale]
+    factor = "".join(f"{attr.name} * " for attr in scales)
+    times = 1
+    for attr in scales:
+        times *= attr.test_value
+    lines = "".join(f'    {attr.name} = attrs["{attr.name}"]\n' for attr in scales)
+    lines += "".join(f'    # Not used yet: attrs["{attr.name}"].\n' for attr in attrs if not attr.is_scale)
+    backward = [_BackwardInput(item, *(("output", "y") if item == "y" else ("input", item))) for item in kind.reads]
+    return {
+        "name": name,
+        "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or name,
+        "job": "job.py",
+        "summary": kind.formula.format(factor=factor),
+        "backward_summary": kind.backward_formula.format(factor=factor),
+        "inputs": list(kind.inputs),
+        "input_docs": kind.inputs,
+        "output_doc": kind.output,
+        "backward_inputs": [*backward, _BackwardInput("dy", "output_grad", "y")],
+        "gradients": kind.gradients,
+        "grad": grad,
+        "attrs": attrs,
+        "scales": scales,
+        "params": "args, attrs" if attrs else "args",
+        "attr_lines": lines,
+        "factor": factor,
+        "minus_factor": "-" + factor,
+        "ctx_factor": "".join(f"ctx.{attr.name} * " for attr in scales),
+        "upper_factor": "".join(f"{attr.name.upper()} * " for attr in scales),
+        "test_attrs": "{" + ", ".join(f'"{attr.name}": {attr.test_text}' for attr in attrs) + "}",
+        "call_attrs": ", ATTRS" if attrs else "",
+        "times": f"{times!r} * " if scales else "",
+    }
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write all files into a temporary folder first; then move each to its place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".opkit-new-", dir=folder))
+    try:
+        for path, text in texts.items():
+            (staging / path).parent.mkdir(exist_ok=True)
+            (staging / path).write_text(text, encoding="utf-8", newline="\n")
+        return _move(staging, folder, list(texts))
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _move(staging: Path, folder: Path, paths: Sequence[str]) -> list[Path]:
+    for top in dict.fromkeys(Path(path).parts[0] for path in paths):
+        if (staging / top).is_dir() and not (folder / top).exists():
+            (staging / top).rename(folder / top)
+    for path in paths:
+        if (staging / path).exists():
+            (folder / path).parent.mkdir(exist_ok=True)
+            os.replace(staging / path, folder / path)
+    return [folder / path for path in paths]
