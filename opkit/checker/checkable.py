@@ -184,7 +184,10 @@ class Checkable:
             whose backward needs the context of its own forward; otherwise made of forward and backward.
         trace: like backward, and says which user kernels ran with what; None where backward is one function.
         nondifferentiable_outputs: outputs whose gradient is not defined, as declared.
-        surrogate: the function whose derivative backward is, where it is not forward's (straight-through ...).
+        surrogate: the function whose derivative backward is, where it is not forward's (straight-through ...);
+            called like forward.
+        constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
+            and sizes at which the kernels may branch. Never needed, often decisive.
         tolerance: {input name: relative tolerance} that the user declared.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
         runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
@@ -215,7 +218,8 @@ class Checkable:
         | None
     ) = None
     nondifferentiable_outputs: frozenset[str] = frozenset()
-    surrogate: Callable[..., Any] | None = None
+    surrogate: Forward | None = None
+    constants: tuple[Any, ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
     runners: Mapping[str, Callable[[Arrays, Attrs, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], Gradients]]] = (
