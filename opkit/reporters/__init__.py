@@ -1,0 +1,60 @@
+"""Reporters: a run of gradcheck, or diagnostics, in the form that people and other programs read.
+
+Every reporter returns a string; the command line prints it or writes it to a file. What is listed here is loaded
+on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opkit.reporters.forms import FORMS, render
+    from opkit.reporters.github import github_diagnostics, github_report
+    from opkit.reporters.html import html_report
+    from opkit.reporters.json_form import json_report
+    from opkit.reporters.junit import junit_report
+    from opkit.reporters.progress import ProgressBar
+    from opkit.reporters.run import Run
+    from opkit.reporters.sarif import sarif_diagnostics, sarif_report
+    from opkit.reporters.text import text_report
+
+__all__ = [
+    "FORMS",
+    "ProgressBar",
+    "Run",
+    "github_diagnostics",
+    "github_report",
+    "html_report",
+    "json_report",
+    "junit_report",
+    "render",
+    "sarif_diagnostics",
+    "sarif_report",
+    "text_report",
+]
+
+_HOMES = {
+    "FORMS": "forms",
+    "ProgressBar": "progress",
+    "Run": "run",
+    "github_diagnostics": "github",
+    "github_report": "github",
+    "html_report": "html",
+    "json_report": "json_form",
+    "junit_report": "junit",
+    "render": "forms",
+    "sarif_diagnostics": "sarif",
+    "sarif_report": "sarif",
+    "text_report": "text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'opkit.reporters' has no attribute {name!r}")
+    value = getattr(import_module(f"opkit.reporters.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,43 @@
+"""The forms of a report by name, each loaded when it is first asked for.
+
+rich and jinja2 take longer to import than a small op takes to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from opkit.errors import UsageError, nearest
+from opkit.reporters.run import Run
+
+__all__ = ["FORMS", "render"]
+
+_HOMES = {
+    "text": ("opkit.reporters.text", "text_report"),
+    "json": ("opkit.reporters.json_form", "json_report"),
+    "html": ("opkit.reporters.html", "html_report"),
+    "junit": ("opkit.reporters.junit", "junit_report"),
+    "github": ("opkit.reporters.github", "github_report"),
+    "sarif": ("opkit.reporters.sarif", "sarif_report"),
+}
+
+#: The names that ``--format`` and ``--report NAME=FILE`` take.
+FORMS: tuple[str, ...] = tuple(_HOMES)
+
+
+def render(run: Run, form: str) -> str:
+    """Return a run in a form, with that form's default settings.
+
+    Raises:
+        UsageError: there is no such form; the nearest is named.
+    """
+    if form not in _HOMES:
+        near = nearest(form, FORMS)
+        raise UsageError(
+            f"there is no report form {form!r} (there are {', '.join(FORMS)})",
+            help=f"did you mean {near[0]!r}?" if near else "",
+        )
+    module, name = _HOMES[form]
+    reporter: Callable[[Run], str] = getattr(import_module(module), name)
+    return reporter(run)

@@ -1,0 +1,65 @@
+"""Findings as GitHub workflow commands, which become annotations on the lines of a pull request.
+
+Passed checks are not mentioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from opkit.checker import Status
+from opkit.diagnostics import Diagnostic, Severity
+from opkit.reporters.run import Run, findings, subject
+from opkit.reporters.values import case_text, value_text
+
+__all__ = ["github_diagnostics", "github_report"]
+
+_LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def github_report(run: Run) -> str:
+    """Return one ``::error`` or ``::warning`` line per finding; "" where there is none."""
+    lines = [_diagnostic(item) for item in run.diagnostics]
+    for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
+        result = finding.result
+        about = subject(result)
+        parts = [f"{finding.op.op}: {result.message or result.title}"]
+        if result.expected is not None or result.actual is not None:
+            parts.append(f"expected {value_text(result.expected)}, actual {value_text(result.actual)}")
+        if result.case:
+            parts.append(f"case: {case_text(result.case)}")
+        level = "warning" if result.status is Status.UNDECIDED else "error"
+        title = f"{result.code} {result.check}" + (f" of {about}" if about else "")
+        where = result.where
+        place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
+        lines.append(_command(level, [*place, ("title", title)], "\n".join(parts)))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def github_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return one workflow command per diagnostic, for ``opkit build``."""
+    return "".join(f"{_diagnostic(item)}\n" for item in diagnostics)
+
+
+def _diagnostic(item: Diagnostic) -> str:
+    span = item.span
+    place: list[tuple[str, object]] = []
+    if span is not None:
+        place = [("file", span.path), ("line", span.line), ("endLine", span.end_line)]
+        if span.line == span.end_line:
+            place += [("col", span.col), ("endColumn", max(span.end_col - 1, span.col))]
+    text = "\n".join([item.message, *(note.message for note in item.notes), *([item.help] if item.help else [])])
+    return _command(_LEVEL[item.severity], [*place, ("title", item.code)], text)
+
+
+def _command(level: str, properties: Sequence[tuple[str, object]], message: str) -> str:
+    given = ",".join(f"{name}={_property(str(value))}" for name, value in properties if value not in (0, ""))
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

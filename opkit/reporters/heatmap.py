@@ -1,0 +1,107 @@
+"""A matrix of errors as a picture that a page can hold in itself: a PNG in a data URI.
+
+Colour means the logarithm of the error; grey is exactly zero, violet is not finite.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["HeatMap", "heat_map"]
+
+_LARGEST = 256
+#: Light yellow over orange to dark red: readable on white and black, and in grey.
+_SCALE = np.array(
+    [[255, 250, 205], [254, 217, 118], [253, 141, 60], [227, 26, 28], [128, 0, 38]],
+    dtype=np.float64,
+)
+_ZERO = (224, 224, 224)
+_BROKEN = (126, 34, 206)
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A picture and what its colours mean.
+
+    Args:
+        uri: ``data:image/png;base64,...``.
+        rows, columns: of the matrix; several entries share a pixel where it is large (then the worst shows).
+        low, high: smallest and largest error above zero.
+        scale: the CSS colours from low to high.
+        is_pooled: whether entries share pixels.
+    """
+
+    uri: str
+    rows: int
+    columns: int
+    low: float
+    high: float
+    scale: tuple[str, ...]
+    is_pooled: bool
+
+
+def heat_map(errors: np.ndarray) -> HeatMap | None:
+    """Draw |error| over a Jacobian.
+
+    Args:
+        errors: (input elements, output elements), any float dtype; other shapes are read as one row.
+
+    Returns:
+        The picture, None for an empty matrix.
+    """
+    matrix = np.abs(np.asarray(errors, dtype=np.float64))
+    matrix = matrix if matrix.ndim == 2 else matrix.reshape(1, -1)
+    if matrix.size == 0:
+        return None
+    rows, columns = matrix.shape
+    pooled = _pool(_pool(matrix, rows).T, columns).T
+    finite = pooled[np.isfinite(pooled) & (pooled > 0)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    pixels = _colors(pooled, low, high)
+    scale = tuple(f"rgb({', '.join(str(int(part)) for part in color)})" for color in _SCALE)
+    uri = "data:image/png;base64," + base64.b64encode(_png(pixels)).decode()
+    return HeatMap(uri, rows, columns, low, high, scale, pooled.shape != matrix.shape)
+
+
+def _pool(matrix: np.ndarray, length: int) -> np.ndarray:
+    """Keep the worst of neighbouring rows, so that at most _LARGEST remain."""
+    if length <= _LARGEST:
+        return matrix
+    starts = np.linspace(0, length, _LARGEST, endpoint=False).astype(int)
+    pooled: np.ndarray = np.fmax.reduceat(np.where(np.isnan(matrix), np.inf, matrix), starts, axis=0)
+    return pooled
+
+
+def _colors(matrix: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return uint8 (rows, columns, 3)."""
+    pixels = np.empty((*matrix.shape, 3), dtype=np.uint8)
+    is_shown = np.isfinite(matrix) & (matrix > 0)
+    span = np.log10(high) - np.log10(low) if high > low else 0.0
+    at = np.ones(matrix.shape)
+    if span > 0:
+        at[is_shown] = (np.log10(matrix[is_shown]) - np.log10(low)) / span
+    stops = np.linspace(0, 1, len(_SCALE))
+    for channel in range(3):
+        pixels[..., channel] = np.interp(at, stops, _SCALE[:, channel]).astype(np.uint8)
+    pixels[matrix == 0] = _ZERO
+    pixels[~np.isfinite(matrix)] = _BROKEN
+    return pixels
+
+
+def _png(pixels: np.ndarray) -> bytes:
+    """Encode uint8 (rows, columns, 3) as a PNG."""
+    rows, columns, _ = pixels.shape
+    raw = np.zeros((rows, 1 + columns * 3), dtype=np.uint8)
+    raw[:, 1:] = pixels.reshape(rows, -1)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(raw.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
+
+
+def _chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

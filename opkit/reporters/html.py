@@ -1,0 +1,120 @@
+"""A run as one HTML page that holds all it needs: no script, no font, no picture from elsewhere.
+
+The page's form stands in page.html; here is what fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from opkit.checker import CheckResult, Status
+from opkit.diagnostics import render_text
+from opkit.reporters.heatmap import HeatMap, heat_map
+from opkit.reporters.plot import slope_plot
+from opkit.reporters.run import Finding, Run, counts, subject
+from opkit.reporters.values import case_text, index_text, source_line, value_text
+
+__all__ = ["html_report"]
+
+#: The longer side of a small matrix, in CSS pixels.
+_PICTURE = 320
+
+
+def html_report(run: Run) -> str:
+    """Return the page."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files("opkit.reporters").joinpath("page.html").read_text(encoding="utf-8"))
+    return template.render(
+        run=run,
+        version=run.report.opkit,
+        counts=counts(run.report),
+        diagnostics=render_text(run.diagnostics),
+        ops=[_op(run, place) for place in range(len(run.report.ops))],
+    )
+
+
+def _op(run: Run, place: int) -> dict[str, Any]:
+    op = run.report.ops[place]
+    seen = [Finding(op, result, run.saved.get((place, index), "")) for index, result in enumerate(op.checks)]
+    shown = (Status.FAIL, Status.ERROR, Status.UNDECIDED)
+    power = [item.detectable for item in op.checks if item.detectable is not None and item.status is Status.PASS]
+    return {
+        "anchor": f"op-{place}",
+        "name": op.op,
+        "dir": op.dir,
+        "status": op.status.value,
+        "seconds": f"{op.seconds:.2f}",
+        "power": f"{max(power):.1e}" if power else "",
+        "notes": op.notes,
+        "tried": op.tried,
+        "checks": [_row(item.result) for item in seen],
+        "findings": [_finding(item) for item in seen if item.result.status in shown],
+    }
+
+
+def _row(result: CheckResult) -> dict[str, Any]:
+    return {
+        "status": result.status.value,
+        "code": result.code,
+        "check": result.check,
+        "subject": subject(result),
+        "title": result.title,
+        "message": result.message,
+        "cases": result.cases,
+        "power": f"{result.detectable:.1e}" if result.detectable is not None else "",
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    result, evidence = finding.result, finding.result.evidence
+    heat = heat_map(evidence.errors) if evidence is not None and evidence.errors is not None else None
+    slopes = evidence.slopes if evidence is not None else None
+    width, height = _size(heat) if heat is not None else (0, 0)
+    return {
+        **_row(result),
+        "repro": finding.repro,
+        "rows": list(_facts(result)),
+        "source": _source(result),
+        "heat": heat,
+        "heat_width": width,
+        "heat_height": height,
+        "plot": Markup(slope_plot(slopes)) if slopes is not None else "",
+        "element": slopes.element if slopes is not None else "",
+    }
+
+
+def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
+    evidence = result.evidence
+    if evidence is not None:
+        ends = (index_text(result.input, evidence.element), index_text(result.output, evidence.output_element))
+        if any(ends):
+            yield "at", " -> ".join(end for end in ends if end)
+    if result.expected is not None or result.actual is not None:
+        yield "expected", value_text(result.expected)
+        yield "actual", value_text(result.actual)
+    if result.bound is not None:
+        yield "bound", value_text(result.bound, 3)
+    if result.detectable is not None:
+        yield "smallest visible", value_text(result.detectable, 3)
+    if result.case:
+        yield "case", case_text(result.case)
+    if evidence is not None and evidence.pattern:
+        yield "looks like", evidence.pattern
+
+
+def _source(result: CheckResult) -> str:
+    if result.where is None:
+        return ""
+    line = source_line(result.where)
+    return f"--> {result.where}" + (f"\n{result.where.line:>5} | {line}" if line is not None else "")
+
+
+def _size(heat: HeatMap) -> tuple[int, int]:
+    """Return width and height in CSS pixels: entries square where that leaves the picture usable."""
+    cell = max(1, min(24, _PICTURE // max(heat.rows, heat.columns)))
+    return tuple(min(max(count * cell, 12), _PICTURE * 2) for count in (heat.columns, heat.rows))  # type: ignore[return-value]

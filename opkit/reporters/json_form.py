@@ -1,0 +1,17 @@
+"""A run as the JSON object of the contract, schema 1.
+
+The object itself is the Report's; here is only its text.
+"""
+
+from __future__ import annotations
+
+import json
+
+from opkit.reporters.run import Run
+
+__all__ = ["json_report"]
+
+
+def json_report(run: Run) -> str:
+    """Return the run as one JSON object, with a line end; NaN and infinity are strings."""
+    return json.dumps(run.report.to_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"

@@ -1,0 +1,85 @@
+"""One-sided slopes at a kink as an SVG drawing: what the two sides say as the step shrinks, and what is claimed.
+
+Colours come from the page's style sheet, by class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from opkit.checker import Slopes
+
+__all__ = ["slope_plot"]
+
+_WIDTH, _HEIGHT = 460.0, 220.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 12.0, 12.0, 40.0
+
+
+def slope_plot(slopes: Slopes) -> str:
+    """Draw the slopes over the logarithm of the step.
+
+    Returns:
+        an ``<svg>`` element; "" where no point is finite.
+    """
+    steps = np.asarray(slopes.steps, dtype=np.float64)
+    sides = [np.asarray(side, dtype=np.float64) for side in (slopes.left, slopes.right)]
+    shown = np.concatenate([side[np.isfinite(side)] for side in sides])
+    is_usable = np.isfinite(steps) & (steps > 0)
+    if not shown.size or not is_usable.any():
+        return ""
+    claimed = float(slopes.claimed)
+    values = [*shown.tolist(), *([claimed] if math.isfinite(claimed) else [])]
+    low, high = _padded(min(values), max(values))
+    logs = np.log10(np.where(is_usable, steps, 1.0))
+    first, last = _padded(float(logs[is_usable].min()), float(logs[is_usable].max()), 0.03)
+
+    def x(value: float) -> float:
+        return _LEFT + (value - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(value: float) -> float:
+        return _TOP + (high - value) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
+
+    parts = [f'<svg class="plot" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="one-sided slopes">']
+    parts += _axes(first, last, low, high, x, y)
+    for name, side in zip(("left", "right"), sides):
+        points = [(x(a), y(b)) for a, b, good in zip(logs, side, is_usable) if good and math.isfinite(b)]
+        parts += _line(name, points)
+    if math.isfinite(claimed):
+        at = y(claimed)
+        parts.append(f'<line class="claimed" x1="{_LEFT:g}" x2="{_WIDTH - _RIGHT:g}" y1="{at:.1f}" y2="{at:.1f}"/>')
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _padded(low: float, high: float, share: float = 0.1) -> tuple[float, float]:
+    room = (high - low) * share or max(abs(high), 1.0) * share
+    return low - room, high + room
+
+
+def _line(name: str, points: Sequence[tuple[float, float]]) -> Iterator[str]:
+    if points:
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+        yield f'<polyline class="{name}" points="{path}"/>'
+        for a, b in points:
+            yield f'<circle class="{name}" cx="{a:.1f}" cy="{b:.1f}" r="2.5"/>'
+
+
+def _axes(
+    first: float, last: float, low: float, high: float, x: Callable[[float], float], y: Callable[[float], float]
+) -> Iterator[str]:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    yield f'<path class="axis" d="M{_LEFT:g},{_TOP:g}V{bottom:g}H{right:g}"/>'
+    for value in np.linspace(low, high, 5):
+        yield f'<text class="tick" text-anchor="end" x="{_LEFT - 6:g}" y="{y(value) + 4:.1f}">{value:.3g}</text>'
+    for power in _powers(first, last):
+        yield f'<text class="tick" text-anchor="middle" x="{x(power):.1f}" y="{bottom + 16:g}">1e{power}</text>'
+    yield f'<text class="tick" text-anchor="end" x="{right:g}" y="{_HEIGHT - 6:g}">step</text>'
+
+
+def _powers(first: float, last: float) -> list[int]:
+    powers = list(range(math.ceil(first), math.floor(last) + 1))
+    stride = max(1, math.ceil(len(powers) / 6))
+    return powers[::stride]

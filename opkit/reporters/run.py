@@ -1,0 +1,81 @@
+"""What reporters are given: a run, described by its attributes, so that nothing here knows who made it.
+
+Also the facts that several forms share: which findings there are, in which order, and how many of what.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from opkit.checker import CheckResult, OpReport, Report, Status
+from opkit.diagnostics import Diagnostic
+
+__all__ = ["Finding", "Run", "counts", "findings", "subject"]
+
+
+class Run(Protocol):
+    """One run of gradcheck.
+
+    ``saved`` maps (index of the op, index of the check) to the id that ``opkit gradcheck --repro`` takes.
+    """
+
+    @property
+    def report(self) -> Report:
+        """Op by op, check by check."""
+
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """What the spec compiler and the loader found."""
+
+    @property
+    def saved(self) -> Mapping[tuple[int, int], str]:
+        """Ids of the failures that were kept."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the run was interrupted."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check's outcome with the op that it is about.
+
+    Args:
+        op: the op's report.
+        result: the outcome.
+        repro: the id of what was saved of it, "" without.
+    """
+
+    op: OpReport
+    result: CheckResult
+    repro: str = ""
+
+
+def findings(run: Run, *statuses: Status) -> Iterator[Finding]:
+    """Yield the outcomes with one of these statuses, in the order of ops and checks."""
+    for place, op in enumerate(run.report.ops):
+        for index, result in enumerate(op.checks):
+            if result.status in statuses:
+                yield Finding(op, result, run.saved.get((place, index), ""))
+
+
+def subject(result: CheckResult) -> str:
+    """Return what a check is about: "d(y)/d(x)", "x", "y" or ""."""
+    if result.input and result.output:
+        return f"d({result.output})/d({result.input})"
+    return result.input or result.output or ""
+
+
+def counts(report: Report) -> str:
+    """Return how many ops have which status, in words: "5 ops: 4 pass, 1 fail"."""
+    found = Counter(op.status for op in report.ops)
+    parts = [f"{found[status]} {status.value}" for status in Status if found[status]]
+    total = len(report.ops)
+    return f"{total} op{'' if total == 1 else 's'}: {', '.join(parts)}" if parts else "no ops"

@@ -1,0 +1,202 @@
+"""A run as text for a terminal, readable at 80 columns with and without colour.
+
+Returns strings; printing them is the command line's business.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from opkit.checker import CheckResult, OpReport, Status
+from opkit.diagnostics import render_text
+from opkit.reporters.run import Finding, Run, counts, findings, subject
+from opkit.reporters.values import case_text, index_text, printable, source_line, value_text
+
+__all__ = ["text_report"]
+
+_STYLE = {
+    Status.PASS: "green",
+    Status.FAIL: "bold red",
+    Status.ERROR: "bold red",
+    Status.UNDECIDED: "yellow",
+    Status.SKIP: "dim",
+}
+
+
+def text_report(run: Run, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
+    """Render a run as text.
+
+    Args:
+        run: what happened.
+        width: columns.
+        is_colored: whether the text may hold colours (a terminal, and no NO_COLOR).
+        is_verbose: also show every check that passed and what was tried.
+    """
+    sink = io.StringIO()
+    console = Console(
+        file=sink,
+        width=max(width, 40),
+        force_terminal=is_colored,
+        color_system="standard" if is_colored else None,
+        no_color=not is_colored,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        soft_wrap=False,
+        legacy_windows=False,
+    )
+    if run.diagnostics:
+        console.out(render_text(run.diagnostics), highlight=False)
+    for place, op in enumerate(run.report.ops):
+        _op(console, run, place, op, is_verbose)
+    _summary(console, run)
+    return "".join(f"{line.rstrip()}\n" for line in sink.getvalue().split("\n")[:-1])
+
+
+def _op(console: Console, run: Run, place: int, op: OpReport, is_verbose: bool) -> None:
+    console.print(_heading(op))
+    if op.status is Status.PASS:
+        console.print(Padding(Text(_rests_on(op), style="dim"), (0, 0, 0, 10)))
+    for index, result in enumerate(op.checks):
+        finding = Finding(op, result, run.saved.get((place, index), ""))
+        if result.status in (Status.FAIL, Status.ERROR):
+            _finding(console, finding)
+        elif result.status is Status.UNDECIDED:
+            _undecided(console, result)
+        elif is_verbose:
+            _line(console, result)
+    for note in op.notes:
+        console.print(Padding(Text.assemble(("note ", "cyan"), note), (0, 0, 0, 2)))
+    if is_verbose:
+        for tried in op.tried:
+            console.print(Padding(Text.assemble(("tried ", "dim"), tried), (0, 0, 0, 2)))
+    if op.findings:
+        console.print()
+
+
+def _heading(op: OpReport) -> Table:
+    """Return the op's line: status, name, directory, time."""
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(width=9, no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    name = Text(op.op, style="bold")
+    if op.dir:
+        name.append(f"  {op.dir}", style="dim")
+    seconds = Text(f"{op.seconds:.2f} s", style="dim")
+    table.add_row(Text(_word(op.status), style=_STYLE[op.status]), name, seconds)
+    return table
+
+
+def _word(status: Status) -> str:
+    return status.value.upper() if status in (Status.FAIL, Status.ERROR) else status.value
+
+
+def _rests_on(op: OpReport) -> str:
+    """Return in a line what the passed checks rest on and the smallest error that they would have seen."""
+    passed = [result for result in op.checks if result.status is Status.PASS]
+    text = f"{len(passed)} check{' holds' if len(passed) == 1 else 's hold'}"
+    tried = max((result.cases for result in op.checks), default=0)
+    if tried:
+        text += f" on up to {tried} case{'s' if tried != 1 else ''}"
+    power = [result.detectable for result in passed if result.detectable is not None]
+    return f"{text}; would have seen {max(power):.1e}" if power else text
+
+
+def _finding(console: Console, finding: Finding) -> None:
+    result = finding.result
+    about = subject(result)
+    title = Text.assemble((_word(result.status), _STYLE[result.status]), f" {result.code} {result.check}")
+    if about:
+        title.append(f" of {about}")
+    console.print()
+    console.print(Padding(title, (0, 0, 0, 2)))
+    if result.message:
+        console.print(Padding(Text(printable(result.message)), (0, 0, 0, 4)))
+    rows = list(_rows(result))
+    if rows:
+        table = Table.grid(padding=(0, 1))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows:
+            table.add_row(name, value)
+        console.print(Padding(table, (0, 0, 0, 4)))
+    _source(console, result)
+    _next_step(console, finding)
+
+
+def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
+    evidence = result.evidence
+    if evidence is not None:
+        ends = [index_text(result.input, evidence.element), index_text(result.output, evidence.output_element)]
+        at = " -> ".join(end for end in ends if end)
+        if at:
+            yield "at", at
+    if result.expected is not None or result.actual is not None:
+        bound = f"  within {result.bound:.2g}" if isinstance(result.bound, float) else ""
+        yield "expected", value_text(result.expected) + bound
+        if result.actual is not None:
+            yield "actual", value_text(result.actual)
+    case = case_text(result.case)
+    if case:
+        yield "case", case
+    if evidence is not None and evidence.pattern:
+        yield "looks like", evidence.pattern
+
+
+def _source(console: Console, result: CheckResult) -> None:
+    where = result.where
+    if where is None:
+        return
+    console.print(Text.assemble(("   --> ", "cyan"), str(where)), soft_wrap=True)
+    line = source_line(where)
+    if line is not None:
+        console.print(
+            Text.assemble((f"{where.line:>6} | ", "cyan"), line[: max(console.width - 9, 20)]), soft_wrap=True
+        )
+
+
+def _next_step(console: Console, finding: Finding) -> None:
+    steps = f"opkit explain {finding.result.code}"
+    if finding.repro:
+        steps += f"   opkit gradcheck --repro {finding.repro}"
+    console.print(Padding(Text.assemble(("help: ", "cyan"), steps), (0, 0, 0, 4)))
+
+
+def _undecided(console: Console, result: CheckResult) -> None:
+    about = subject(result)
+    text = Text.assemble(("undecided ", "yellow"), f"{result.code} {result.check}", f" of {about}" if about else "")
+    if result.message:
+        text.append(f": {printable(result.message)}")
+    console.print(Padding(text, (0, 0, 0, 2)))
+
+
+def _line(console: Console, result: CheckResult) -> None:
+    about = subject(result)
+    text = Text.assemble((f"{result.status.value:<9} ", _STYLE[result.status]), f"{result.code} {result.title}")
+    if about:
+        text.append(f" ({about})")
+    details = [f"{result.cases} cases"] if result.cases else []
+    if result.detectable is not None:
+        details.append(f"would have seen {result.detectable:.1e}")
+    if details:
+        text.append(f"; {', '.join(details)}", style="dim")
+    console.print(Padding(text, (0, 0, 0, 2)))
+
+
+def _summary(console: Console, run: Run) -> None:
+    parts = [counts(run.report)]
+    failed = sum(1 for _ in findings(run, Status.FAIL, Status.ERROR))
+    if failed:
+        parts.append(f"{failed} finding{'s' if failed != 1 else ''}")
+    text = Text(", ".join(parts), style="bold")
+    text.append(f"  ({run.seconds:.2f} s, seed {run.report.seed})", style="dim")
+    console.print(text)
+    if run.is_interrupted:
+        console.print(Text("interrupted: what is shown was finished before", style="yellow"))

@@ -1,0 +1,105 @@
+"""Numbers, cases and source lines as short text, the same in every form of a report.
+
+No layout and no colour here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import Location
+
+__all__ = ["case_text", "index_text", "printable", "source_line", "value_text"]
+
+_LONGEST = 160
+
+
+def value_text(value: Any, digits: int = 10) -> str:
+    """Return a value for a reader: numbers to so many digits, arrays by their first entries."""
+    if isinstance(value, bool) or value is None or isinstance(value, (int, np.integer)):
+        return str(value)
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):.{digits}g}"
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"{complex(value):.{digits}g}"
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value_text(value.item(), digits)
+        shown = ", ".join(value_text(item, digits) for item in value.ravel()[:6])
+        more = ", ..." if value.size > 6 else ""
+        return f"[{shown}{more}] {value.dtype}{list(value.shape)}"
+    if isinstance(value, Mapping):
+        return _cut(", ".join(f"{name} = {value_text(item, digits)}" for name, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return _cut(f"[{', '.join(value_text(item, digits) for item in value)}]")
+    return _cut(printable(str(value)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def case_text(case: Mapping[str, Any] | None) -> str:
+    """Return a case in one line: "x float64 (3, 4) normal, seed 7; alpha = 0.1"."""
+    if not case:
+        return ""
+    arrays: list[str] = []
+    attrs: list[str] = []
+    for name, value in case.items():
+        if _is_array(value):
+            arrays.append(f"{name} {_array(value)}")
+        elif isinstance(value, list) and value and all(_is_array(item) for item in value):
+            arrays.append(f"{name} [{', '.join(_array(item) for item in value)}]")
+        else:
+            attrs.append(f"{name} = {value_text(value)}")
+    where = _circumstances(case)
+    parts = [", ".join(arrays) + (f" ({where})" if where else ""), ", ".join(attrs)]
+    return "; ".join(part for part in parts if part)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Mapping) and "shape" in value and "dtype" in value
+
+
+def _array(value: Mapping[str, Any]) -> str:
+    shape = value["shape"]
+    return f"{value['dtype']} ({', '.join(str(size) for size in shape)}{',' if len(shape) == 1 else ''})"
+
+
+def _circumstances(case: Mapping[str, Any]) -> str:
+    """Return the regime and seed that the case's arrays share."""
+    for value in case.values():
+        for item in value if isinstance(value, list) else [value]:
+            if _is_array(item) and "regime" in item:
+                return f"{item['regime']} values, seed {item.get('seed', 0)}"
+    return ""
+
+
+def index_text(name: str | None, index: Sequence[int] | None) -> str:
+    """Return an element as Python would write it: "x[1, 2]"; "" without an index."""
+    if index is None:
+        return ""
+    return f"{name or ''}[{', '.join(str(item) for item in index)}]"
+
+
+def printable(text: str) -> str:
+    """Return a text without what would move a terminal's cursor or change its colours; line ends stay."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def source_line(where: Location | None) -> str | None:
+    """Return the line of a user's file that a location names, None where it cannot be read."""
+    if where is None or where.line <= 0:
+        return None
+    try:
+        with Path(where.file).open(encoding="utf-8", errors="replace") as handle:
+            for number, line in enumerate(handle, 1):
+                if number == where.line:
+                    return printable(line.rstrip("\r\n").expandtabs(4))
+    except (OSError, ValueError):
+        return None
+    return None
