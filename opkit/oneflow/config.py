@@ -1,0 +1,95 @@
+"""Session settings (``flow.config``): accepted and kept; on one CPU most of them have nothing to steer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.errors import MissingNameError, UnsupportedError, nearest
+from opkit.settings import current_settings
+
+__all__ = ["gpu_device_num", "cpu_device_num", "load_library", "load_library_now", "machine_num"]
+
+_values: dict[str, Any] = {}
+
+#: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
+_WITHOUT_EFFECT = (
+    "collect_act_event",
+    "comm_net_worker_num",
+    "compute_thread_pool_size",
+    "disable_group_boxing_by_dst_parallel",
+    "enable_debug_mode",
+    "enable_legacy_model_io",
+    "enable_mem_chain_merge",
+    "enable_model_io_v2",
+    "enable_numa_aware_cuda_malloc_host",
+    "enable_tensor_float_32_compute",
+    "legacy_model_io_enabled",
+    "max_mdsave_worker_num",
+    "nccl_use_compute_stream",
+    "persistence_buf_byte",
+    "rdma_mem_block_mbyte",
+    "rdma_recv_msg_buf_mbyte",
+    "reserved_device_mem_mbyte",
+    "reserved_host_mem_mbyte",
+    "save_downloaded_file_to_local_fs",
+    "thread_enable_local_message_queue",
+    "use_rdma",
+)
+
+
+def cpu_device_num(val: int) -> None:
+    """Accept one CPU device.
+
+    Raises:
+        UnsupportedError: more than one is asked for.
+    """
+    if val != 1:
+        raise UnsupportedError(f"flow.config.cpu_device_num({val}): opkit runs a job on one CPU device")
+
+
+def gpu_device_num(val: int) -> None:
+    """Accept a GPU count under ``opkit run --gpu-as-cpu``, else only 0.
+
+    Raises:
+        UnsupportedError: a GPU is asked for.
+    """
+    if val and not current_settings().gpu_as_cpu:
+        raise UnsupportedError(
+            f"flow.config.gpu_device_num({val}): opkit's runtime is CPU only",
+            help="run the script with 'opkit run --gpu-as-cpu JOB.py' to run its GPU parts on the CPU",
+        )
+    _values["gpu_device_num"] = val
+
+
+def machine_num(val: int) -> None:
+    """Accept one machine.
+
+    Raises:
+        UnsupportedError: more than one is asked for.
+    """
+    if val != 1:
+        raise UnsupportedError(f"flow.config.machine_num({val}): opkit runs on one machine")
+
+
+def load_library(path: str) -> None:
+    """Refuse a compiled library.
+
+    Raises:
+        UnsupportedError: always; opkit runs Python kernels and needs no compiled library.
+    """
+    raise UnsupportedError(
+        f"flow.config.load_library({path!r}): opkit runs Python kernels and loads no compiled library",
+        help="load the op directory with flow.experimental.custom_op_module(name, path)",
+    )
+
+
+load_library_now = load_library
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WITHOUT_EFFECT:
+        return lambda *args, **kwargs: _values.__setitem__(name, args[0] if args else True)
+    near = nearest(name, [*_WITHOUT_EFFECT, *__all__])
+    raise MissingNameError(
+        f"opkit's flow.config has no {name!r}", help=f"nearest: flow.config.{near[0]}" if near else ""
+    )

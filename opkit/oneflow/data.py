@@ -1,0 +1,89 @@
+"""Data sets (``flow.data``): read from a local file, never downloaded."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import MissingNameError, UsageError
+
+__all__ = ["load_mnist"]
+
+_FIELDS = ("x_train", "y_train", "x_test", "y_test")
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def load_mnist(
+    train_batch_size: int = 100,
+    test_batch_size: int = 100,
+    data_format: str = "NCHW",
+    url: str = "",
+    hash_check: str = "",
+    out_dir: str = ".",
+) -> tuple[Split, Split]:
+    """Return MNIST in batches: ``(train_images, train_labels), (test_images, test_labels)``.
+
+    Reads ``mnist.npz`` from ``out_dir``, the working folder or the folder that the environment variable
+    OPKIT_DATA names; ``url`` and ``hash_check`` are accepted for OneFlow's sake and not used.
+
+    Args:
+        train_batch_size: images per training batch; what does not fill a batch is refused, as in OneFlow.
+        test_batch_size: images per test batch.
+        data_format: "NCHW" for images (batches, batch, 1, height, width), else (batches, batch, height, width, 1).
+        out_dir: the folder looked into first.
+
+    Returns:
+        float32 images scaled to [0, 1] and int32 labels (batches, batch).
+
+    Raises:
+        UsageError: the file is nowhere, is not such a file, or does not divide into batches.
+    """
+    path = _find("mnist.npz", out_dir)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = [arrays[name] for name in _FIELDS]
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
+        raise UsageError(
+            f"{path} is no mnist.npz: {problem}", help=f"it needs the arrays {', '.join(_FIELDS)} (no pickled objects)"
+        ) from problem
+    train = _batches(path, *found[:2], train_batch_size, data_format)
+    test = _batches(path, *found[2:], test_batch_size, data_format)
+    return train, test
+
+
+def _find(name: str, out_dir: str) -> Path:
+    folders = [Path(out_dir), Path()]
+    if os.environ.get("OPKIT_DATA"):
+        folders.append(Path(os.environ["OPKIT_DATA"]))
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    looked = ", ".join(str(folder.resolve()) for folder in dict.fromkeys(folders))
+    raise UsageError(
+        f"{name} was not found (looked in {looked}); opkit never downloads data",
+        help=f"put {name} into the working folder, or set OPKIT_DATA to the folder that holds it",
+    )
+
+
+def _batches(path: Path, images: np.ndarray, labels: np.ndarray, size: int, data_format: str) -> Split:
+    if images.ndim != 3 or len(images) != len(labels):
+        raise UsageError(
+            f"{path}: expected images (n, height, width) with n labels, got {images.shape} and {labels.shape}"
+        )
+    if size <= 0 or len(images) % size:
+        raise UsageError(f"{path}: {len(images)} images do not divide into batches of {size}")
+    _, height, width = images.shape
+    tail = (1, height, width) if data_format == "NCHW" else (height, width, 1)
+    scaled = images.astype(np.float32) / 255.0
+    return scaled.reshape((-1, size, *tail)), labels.astype(np.int32).reshape((-1, size))
+
+
+def __getattr__(name: str) -> Any:
+    raise MissingNameError(
+        f"opkit's flow.data has no {name!r}: OneFlow's record readers are not part of it",
+        help="feed numpy arrays to the job, or use flow.data.load_mnist",
+    )

@@ -1,0 +1,29 @@
+"""How a blob is spread over devices (``flow.distribute``): on one CPU every choice means the whole blob."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Distribute", "auto", "broadcast", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribute:
+    """A named distribution: "S(axis)", "B", or "" where the framework may choose."""
+
+    name: str
+
+
+def split(axis: int) -> Distribute:
+    """Split along an axis."""
+    return Distribute(f"S({axis})")
+
+
+def broadcast() -> Distribute:
+    """Give every device the whole blob."""
+    return Distribute("B")
+
+
+def auto() -> Distribute:
+    """Let the framework choose."""
+    return Distribute("")

@@ -1,0 +1,79 @@
+"""Type hints of jobs: what a job takes and what it gives back (``oneflow.typing``, v0.4)."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.ir import TensorDesc, canonical_dtype
+from opkit.oneflow.dtypes import float32
+
+__all__ = ["Bundle", "Callback", "ListNumpy", "ListOfNumpyDef", "Numpy", "NumpyDef"]
+
+_T = typing.TypeVar("_T")
+
+
+class OneflowNumpyDef:
+    """Base of the placeholders that ``Numpy.Placeholder`` and ``ListNumpy.Placeholder`` make."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @classmethod
+    def desc(cls) -> TensorDesc:
+        """Return the declared shape and dtype."""
+        return TensorDesc(cls.shape, canonical_dtype(cls.dtype))
+
+
+class NumpyDef(OneflowNumpyDef):
+    """An array of exactly this shape and dtype."""
+
+
+class ListOfNumpyDef(OneflowNumpyDef):
+    """A list with one array, whose sizes may be smaller than declared."""
+
+
+class Numpy:
+    """A job that returns this gives back a ``numpy.ndarray``."""
+
+    @staticmethod
+    def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[NumpyDef]:
+        """Declare an argument: an array of this shape and dtype.
+
+        Args:
+            shape: a tuple of positive ints.
+            dtype: a OneFlow dtype.
+
+        Raises:
+            UsageError: the shape is no tuple of positive ints, or the dtype is none that an array can have.
+        """
+        return type("Numpy.Placeholder", (NumpyDef,), _checked(shape, dtype))
+
+
+class ListNumpy:
+    """A job that returns this gives back a list of arrays, one per device (here one)."""
+
+    @staticmethod
+    def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[ListOfNumpyDef]:
+        """Declare an argument: a list with one array of this rank, no size larger than declared."""
+        return type("ListNumpy.Placeholder", (ListOfNumpyDef,), _checked(shape, dtype))
+
+
+class Callback(typing.Generic[_T]):
+    """A job that returns ``Callback[T]`` gives back a function that takes a callback of one T."""
+
+
+class Bundle(typing.Generic[_T]):
+    """One value or any nesting of lists, tuples and dicts of values."""
+
+
+def _checked(shape: Sequence[int], dtype: Any) -> dict[str, Any]:
+    if not isinstance(shape, tuple):
+        raise UsageError(f"a Placeholder's shape is a tuple of ints, got {type(shape).__name__} {shape!r}")
+    for size in shape:
+        if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
+            raise UsageError(f"a Placeholder's sizes are positive ints, got {size!r} in {shape!r}")
+    canonical_dtype(dtype)
+    return {"shape": shape, "dtype": dtype}

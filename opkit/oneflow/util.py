@@ -1,0 +1,17 @@
+"""Small things of OneFlow's API: unique names (``flow.util``)."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+__all__ = ["unique_str"]
+
+_counter = itertools.count()
+_lock = threading.Lock()
+
+
+def unique_str(prefix: str = "") -> str:
+    """Return a name that no earlier call returned."""
+    with _lock:
+        return f"{prefix}{next(_counter)}"
