@@ -108,6 +108,8 @@ class OpDef:
         reads: names of the inputs and outputs whose data the gradient rule reads.
         kernel_out: ``kernel_out(*arrays, out=buffer, **attrs)`` writes into a buffer of the inferred shape and dtype.
         is_elementwise: outputs have the broadcast shape of the inputs and can be computed in blocks.
+        is_view: the result may share memory with an input (reshape, slice, broadcast_like), and may be read-only.
+        is_random: two runs on the same inputs differ; it must not be folded or merged.
         has_side_effect: must run even where nothing fetches its outputs.
         is_user: the kernel is a user's: it sees read-only arrays, its results may share memory with arguments.
         where: where the user defined it, for messages.
@@ -123,6 +125,8 @@ class OpDef:
     reads: tuple[str, ...] = ()
     kernel_out: Kernel | None = None
     is_elementwise: bool = False
+    is_view: bool = False
+    is_random: bool = False
     has_side_effect: bool = False
     is_user: bool = False
     where: Location | None = None
