@@ -147,6 +147,7 @@ def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
     facts = {
         "op": report.op,
         "dir": report.dir,
+        "root": os.path.abspath(report.dir if report.dir is not None else report.op.rpartition("::")[0]),
         "result": result.to_json(),
         "regime": evidence.case.regime,
         "seed": evidence.case.seed,

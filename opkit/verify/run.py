@@ -21,7 +21,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.target import Target, resolve
 
-__all__ = ["Progress", "run_targets"]
+__all__ = ["Progress", "remember", "run_targets"]
 
 
 class Progress(Protocol):
@@ -81,7 +81,7 @@ def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress
         is_interrupted = True
     ops = tuple(reports[place] for place in sorted(reports))
     report = Report(opkit.__version__, options.check.seed, ops)
-    saved = _remember(report, options)
+    saved = remember(report, options)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(diagnostics), saved, is_interrupted, seconds)
 
@@ -97,7 +97,8 @@ def _within(options: RunOptions) -> RunOptions:
     return replace(options, check=replace(options.check, seconds=options.timeout / 3))
 
 
-def _remember(report: Report, options: RunOptions) -> Mapping[tuple[int, int], str]:
+def remember(report: Report, options: RunOptions) -> Mapping[tuple[int, int], str]:
+    """Keep the failures of a report in the user's cache; return their ids by (op, check)."""
     if not options.replay:
         return {}
     store = FailureStore(options.cache)

@@ -12,12 +12,12 @@ from enum import Enum
 from pathlib import Path
 
 from opkit.errors import UsageError
+from opkit.project.directory import discover, op_directory_of
 from opkit.verify.blame import shown_path
 
 __all__ = ["Kind", "Target", "resolve"]
 
-_SPEC = "_cpp_def.cpp"
-_PARTS = (_SPEC, "_py_kernel.py", "_py_api.py", "_cases.py")
+_PARTS = ("_cpp_def.cpp", "_py_kernel.py", "_py_api.py", "_cases.py")
 
 
 class Kind(Enum):
@@ -70,12 +70,11 @@ def _resolve(word: str) -> Iterator[Target]:
     if not head:
         head, name = word, ""
     path = Path(os.path.abspath(head))
-    if path.is_dir():
-        yield from _of_folder(path, name)
+    if path.is_dir() or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
+        for directory in discover([path]):
+            yield Target(Kind.DIRECTORY, os.path.abspath(directory.path), name)
     elif not path.exists():
         raise UsageError(f"no such file or folder: {head}")
-    elif path.name.endswith(_PARTS) and _is_op_directory(path.parent):
-        yield Target(Kind.DIRECTORY, str(path.parent), name)
     elif path.suffix == ".py":
         yield Target(Kind.NAMED if name else Kind.SCRIPT, str(path), name)
     else:
@@ -83,31 +82,3 @@ def _resolve(word: str) -> Iterator[Target]:
             f"cannot check {head}: not an op directory and not a Python file",
             help="give an op directory, a folder of them, FILE.py::PyLayerName, or a script",
         )
-
-
-def _of_folder(path: Path, name: str) -> Iterator[Target]:
-    if _is_op_directory(path):
-        yield Target(Kind.DIRECTORY, str(path), name)
-        return
-    for folder in _op_directories(path, frozenset()):
-        yield Target(Kind.DIRECTORY, str(folder), name)
-
-
-def _is_op_directory(path: Path) -> bool:
-    return any(item.name.endswith(_SPEC) and item.is_file() for item in path.iterdir())
-
-
-def _op_directories(path: Path, above: frozenset[str]) -> Iterator[Path]:
-    """Yield the op directories beneath a folder, sorted; dot folders, site-packages and symlink loops are skipped."""
-    real = os.path.realpath(path)
-    if real in above:
-        return
-    try:
-        if _is_op_directory(path):
-            yield path
-        folders = sorted(item for item in path.iterdir() if item.is_dir())
-    except OSError:
-        return
-    for folder in folders:
-        if not folder.name.startswith(".") and folder.name not in ("site-packages", "__pycache__"):
-            yield from _op_directories(folder, above | {real})

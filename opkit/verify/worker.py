@@ -24,7 +24,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor
 from opkit.verify.watch import Call, Left, Watch
 
-__all__ = ["Loader", "check_alone", "check_target"]
+__all__ = ["Loader", "check_alone", "check_in_child", "check_target"]
 
 #: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
 Loader = Callable[[Flight], Loaded]
@@ -58,7 +58,7 @@ def check_target(number: int, load: Loader, options: RunOptions, width: int, out
 
 def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Job:
     seconds = options.timeout or math.inf
-    run = partial(_check_in_child, checkable, options)
+    run = partial(check_in_child, checkable, options)
     return Job(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
 
 
@@ -89,7 +89,8 @@ def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: i
     return None
 
 
-def _check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+def check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+    """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
     outbox.flight.enter(Phase.CHECKING)
     message: OpReport | Call = check_alone(checkable, options, outbox.flight)
     try:

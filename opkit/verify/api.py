@@ -1,0 +1,133 @@
+"""``opkit.gradcheck``: the Python entry, for targets and for functions of this very process.
+
+Nothing is printed; the result is a Report.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import opkit
+from opkit.checker import Checkable, OpReport, Report
+from opkit.errors import UsageError
+from opkit.verify.blame import blame_death, report_of
+from opkit.verify.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.outcome import Outcome
+from opkit.verify.pair import pair
+from opkit.verify.run import remember, run_targets
+from opkit.verify.supervisor import Ended, Job, Supervisor, can_fork
+from opkit.verify.worker import check_alone, check_in_child
+
+__all__ = ["gradcheck", "outcome_of"]
+
+
+def gradcheck(
+    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | type | Checkable | None = None,
+    *,
+    forward: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    inputs: Sequence[Any] | Mapping[str, Any] | None = None,
+    cases: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Report:
+    """Check gradients and return what was found.
+
+    Args:
+        target: what the command line takes (an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``) or a
+            sequence of these; or a PyLayer class.
+        forward: in place of a target: ``forward(*inputs)`` -> array or tuple of arrays.
+        backward: its gradient: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)`` -> one
+            gradient per input.
+        inputs: arrays to check on, by position or by name; float arrays are differentiated.
+        cases: in place of inputs: ``cases(rng)`` yields them.
+        **options: fields of ``opkit.verify.RunOptions`` and ``opkit.checker.Options`` (``seed``, ``jobs``,
+            ``timeout``, ``select`` ...). Functions and classes of this process run in it (``isolate=False``) unless
+            ``isolate=True`` is given.
+
+    Returns:
+        the report; ``report.is_clean()`` says whether nothing failed.
+
+    Raises:
+        UsageError: no such target or option, or arguments that do not go together.
+
+    Example:
+        >>> import numpy as np
+        >>> report = gradcheck(forward=np.sin, backward=lambda x, dy: dy * np.cos(x), inputs=[np.linspace(-1, 1, 5)])
+        >>> report.status.value
+        'pass'
+    """
+    return outcome_of(target, forward=forward, backward=backward, inputs=inputs, cases=cases, **options).report
+
+
+def outcome_of(
+    target: Any = None,
+    *,
+    forward: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    inputs: Sequence[Any] | Mapping[str, Any] | None = None,
+    cases: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Do what ``gradcheck`` does and return the whole outcome: report, diagnostics, ids of saved failures."""
+    if forward is not None or backward is not None:
+        if target is not None or forward is None or backward is None:
+            raise UsageError("gradcheck takes a target, or forward= and backward= together")
+        return _here(pair(forward, backward, inputs, cases), options)
+    if isinstance(target, Checkable):
+        return _here(target, options)
+    if isinstance(target, type):
+        return _here(_of_class(target, inputs, cases), options)
+    if inputs is not None or cases is not None:
+        raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
+    words = [target] if isinstance(target, (str, os.PathLike)) else list(target or ())
+    return run_targets(words, RunOptions.of(options))
+
+
+def _of_class(
+    layer: type, inputs: Sequence[Any] | Mapping[str, Any] | None, cases: Callable[..., Any] | None
+) -> Checkable:
+    from opkit.verify.pylayer import checkable_of_layer, is_layer
+
+    if not is_layer(layer):
+        raise UsageError(f"{layer.__name__} is no PyLayer", help="give a PyLayer class, or forward= and backward=")
+    if (inputs is None) == (cases is None):
+        raise UsageError(f"gradcheck of {layer.__name__} takes inputs=[...], or cases=function of a generator")
+    return checkable_of_layer(layer, cases if cases is not None else (lambda _: [inputs]))
+
+
+def _here(checkable: Checkable, options: Mapping[str, Any]) -> Outcome:
+    run = RunOptions.of({"isolate": False, "replay": False, **options})
+    report = _isolated(checkable, run) if run.isolate and can_fork() else _in_process(checkable, run)
+    whole = Report(opkit.__version__, run.check.seed, (report,))
+    return Outcome(whole, saved=remember(whole, run), seconds=report.seconds)
+
+
+def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
+    flight = Flight()
+    try:
+        report = check_alone(checkable, options, flight)
+    finally:
+        flight.close()
+    if not isinstance(report, OpReport):
+        raise AssertionError("only a replay stops at a call")
+    return report
+
+
+def _isolated(checkable: Checkable, options: RunOptions) -> OpReport:
+    job = Job(0, partial(check_in_child, checkable, options), options.timeout or math.inf, options.memory)
+    found: OpReport | None = None
+    for _, message in Supervisor(1).run([job]):
+        if isinstance(message, OpReport):
+            found = message
+        elif isinstance(message, Ended) and found is None:
+            finding = blame_death(message, options.limits, lambda _: None)
+            found = report_of(checkable.name, checkable.directory, finding, message.seconds)
+    if found is None:
+        raise AssertionError("a job ends with Ended")
+    return replace(found, dir=checkable.directory)

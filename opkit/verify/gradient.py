@@ -1,0 +1,285 @@
+"""The gradient of an op directory's op, run on plain arrays: user kernels raw, built-in ops by their kernels.
+
+Nothing is cast, protected or compared here: the checker wants to see what the kernels themselves do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Kernel, KernelCall, Registration
+from opkit.errors import AutogradError, KernelError, OpkitError
+from opkit.ir import TensorDesc
+from opkit.project.gradient import GradientPlan, plan_of
+from opkit.project.user_op import UserOp
+from opkit.spec import BackwardOp, CompiledGrad, CompiledOp
+
+__all__ = ["RawGradient", "RawKernel", "describe"]
+
+_TAG = "device_sub_tag"
+_MOST_PLANS = 512
+
+
+def describe(value: Any) -> list[TensorDesc]:
+    """Return the descriptions of an input's value: one per array, none where it is left out."""
+    if value is None:
+        return []
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [TensorDesc(item.shape, item.dtype) for item in items]
+
+
+class RawKernel:
+    """A user kernel as a function of named values: exactly the arrays given, exactly the arrays returned.
+
+    Args:
+        op: the op type; it has a definition and a kernel.
+    """
+
+    def __init__(self, op: UserOp, compiled: CompiledOp) -> None:
+        self.op = op
+        self.compiled = compiled
+        self.inputs = tuple(arg.name for arg in compiled.inputs)
+        self.outputs = tuple(arg.name for arg in compiled.outputs)
+
+    def call(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        """Run the kernel; the result has one array per output value.
+
+        Raises:
+            KernelError: the result is no array, or their number is wrong.
+            Exception: what the kernel raised.
+        """
+        kernel = self.op.kernel
+        if kernel is None:
+            raise KernelError(f"op {self.op.name!r} has no Python kernel: {self.op.trouble}", where=self.op.where)
+        shown = {name: value for name, value in attrs.items() if name != _TAG}
+        return self.results(kernel.call(tuple(inputs.get(name) for name in self.inputs), shown))
+
+    def results(self, result: Any) -> list[np.ndarray]:
+        """Return what a kernel returned as a list of arrays."""
+        if len(self.outputs) == 1 and self.compiled.outputs[0].is_variadic and isinstance(result, (list, tuple)):
+            return [self._array(item, self.outputs[0]) for item in result]
+        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(items) != len(self.outputs):
+            raise self._broken(
+                f"returned {len(items)} value{'s' if len(items) != 1 else ''}, "
+                f"the op declares {len(self.outputs)} outputs ({', '.join(self.outputs)})"
+            )
+        flat: list[np.ndarray] = []
+        for name, item in zip(self.outputs, items):
+            flat.extend(self._array(part, name) for part in (item if isinstance(item, (list, tuple)) else [item]))
+        return flat
+
+    def _array(self, value: Any, output: str) -> np.ndarray:
+        if isinstance(value, np.ndarray):
+            return value
+        if isinstance(value, np.generic):
+            return np.asarray(value)
+        kind = "None" if value is None else f"a Python {type(value).__name__}"
+        raise self._broken(f"returned {kind} for output {output!r}, expected a numpy array")
+
+    def _broken(self, what: str) -> KernelError:
+        where = self.op.kernel.where if self.op.kernel is not None else self.op.where
+        name = where.function if where is not None else self.op.name
+        return KernelError(f"kernel {name!r} of op {self.op.name!r} {what}", where=where)
+
+    def infer(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> list[TensorDesc]:
+        """Return the descriptions of the outputs, in order.
+
+        Raises:
+            InferError: the definition refuses the inputs.
+        """
+        given = {name: list(items) for name, items in descs.items() if items}
+        inferred = self.compiled.infer(given, dict(attrs))
+        return [desc for name in self.outputs for desc in inferred.get(name, [])]
+
+    def as_kernel(self) -> Kernel:
+        """Return the kernel in the checker's form."""
+        where = self.op.kernel.where if self.op.kernel is not None else None
+        return Kernel(self.op.name, self.inputs, self.outputs, self.call, where)
+
+
+class RawGradient:
+    """The compiled gradient of an op, run step by step on arrays.
+
+    Args:
+        op: the forward op.
+        compiled: its definition.
+        grad: its gradient registration.
+    """
+
+    def __init__(self, op: UserOp, compiled: CompiledOp, grad: CompiledGrad) -> None:
+        self._op = op
+        self._grad = grad
+        self._forward = RawKernel(op, compiled)
+        self._raw: dict[str, RawKernel] = {}
+        self._plans: dict[Any, GradientPlan] = {}
+
+    # --- what the checker calls
+    def backward(
+        self,
+        arrays: Mapping[str, Any],
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str],
+    ) -> dict[str, Any]:
+        """Run the gradient; see ``opkit.checker.Backward``."""
+        return self._run(arrays, outputs, douts, attrs, needs, None)
+
+    def trace(
+        self,
+        arrays: Mapping[str, Any],
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str],
+    ) -> tuple[dict[str, Any], list[KernelCall]]:
+        """Run the gradient and tell what each user kernel got and gave."""
+        calls: list[KernelCall] = []
+        return self._run(arrays, outputs, douts, attrs, needs, calls.append), calls
+
+    def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Registration:
+        """Return the facts of the wiring for one signature."""
+        promised = self._by_output(self._forward.infer(descs, attrs))
+        plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None)
+        bound = frozenset(blob.rpartition("_")[0] for blob in plan.bindings)
+        reads = frozenset(blob[5:].rpartition("_")[0] for blob in plan.reads if blob.startswith("dout:"))
+        return Registration(bound, reads, plan.unused)
+
+    # --- how
+    def _run(
+        self,
+        arrays: Mapping[str, Any],
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str],
+        tell: Callable[[KernelCall], None] | None,
+    ) -> dict[str, Any]:
+        descs = {name: found for name, value in arrays.items() if (found := describe(value))}
+        names = self._output_names(len(outputs))
+        described: dict[str, list[TensorDesc]] = {}
+        for (name, _), item in zip(names, outputs):
+            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype))
+        plan = self._plan(descs, described, attrs, needs)
+        values: dict[str, Any] = {}
+        for name, value in arrays.items():
+            for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+                values[f"in:{name}_{index}"] = item
+        for (name, index), item, dout in zip(names, outputs, douts):
+            values[f"out:{name}_{index}"] = item
+            values[f"dout:{name}_{index}"] = dout
+        for step in plan.steps:
+            self._step(step, values, tell)
+        return {
+            name: self._gradient(name, arrays[name], values, plan) for name in needs if arrays.get(name) is not None
+        }
+
+    def _gradient(self, name: str, value: Any, values: Mapping[str, Any], plan: GradientPlan) -> Any:
+        if isinstance(value, (list, tuple)):
+            blobs = [plan.bindings.get(f"{name}_{index}") for index in range(len(value))]
+            return [None if blob is None else self._value(blob, values) for blob in blobs]
+        blob = plan.bindings.get(f"{name}_0")
+        return None if blob is None else self._value(blob, values)
+
+    def _value(self, blob: str, values: Mapping[str, Any]) -> Any:
+        try:
+            return values[blob]
+        except KeyError:
+            raise AutogradError(
+                f"the gradient of {self._op.name!r} reads {blob!r}, which nothing computes", where=self._where()
+            ) from None
+
+    def _where(self) -> Any:
+        return self._grad.span.location if self._grad.span is not None else self._op.where
+
+    def _step(self, step: BackwardOp, values: dict[str, Any], tell: Callable[[KernelCall], None] | None) -> None:
+        inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
+        op = self._op.registry.get(step.type)
+        if isinstance(op, UserOp):
+            results = self._user_step(op, step, inputs, tell)
+            names = [
+                (arg.name, index)
+                for arg in _compiled(op).outputs
+                for index in range(len(step.outputs.get(arg.name, ())))
+            ]
+        else:
+            bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
+            given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
+            results = list(given) if isinstance(given, tuple) else [given]
+            names = list(bound.output_names)
+        for (arg, index), result in zip(names, results):
+            if arg in step.outputs:
+                values[step.outputs[arg][index]] = result
+
+    def _user_step(
+        self, op: UserOp, step: BackwardOp, inputs: Mapping[str, list[Any]], tell: Callable[[KernelCall], None] | None
+    ) -> list[np.ndarray]:
+        compiled = _compiled(op)
+        raw = self._raw.get(op.name)
+        if raw is None:
+            raw = self._raw[op.name] = RawKernel(op, compiled)
+        attrs = compiled.check_attrs(dict(step.attrs))
+        named = {
+            arg.name: inputs.get(arg.name, []) if arg.is_variadic else next(iter(inputs.get(arg.name, [])), None)
+            for arg in compiled.inputs
+        }
+        results = raw.call(named, attrs)
+        if tell is not None:
+            shown = {name: value for name, value in attrs.items() if name != _TAG}
+            tell(KernelCall(raw.as_kernel(), named, results, shown, self._promise(raw, inputs, attrs)))
+        return results
+
+    def _promise(
+        self, raw: RawKernel, inputs: Mapping[str, list[Any]], attrs: Mapping[str, Any]
+    ) -> list[TensorDesc] | None:
+        try:
+            return raw.infer({name: describe(items) for name, items in inputs.items()}, attrs)
+        except OpkitError:
+            return None
+
+    def _plan(
+        self,
+        descs: Mapping[str, list[TensorDesc]],
+        outputs: Mapping[str, list[TensorDesc]],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str] | None,
+    ) -> GradientPlan:
+        key = (_signature(descs), _signature(outputs), repr(sorted(attrs.items())), needs)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            slots = [(name, index) for name, items in descs.items() for index in range(len(items))]
+            wanted = None if needs is None else {slot for slot in slots if slot[0] in needs}
+            graph = self._grad.build(
+                dict(descs), dict(attrs), outputs=dict(outputs), needs_grad=wanted, op_name=self._op.name
+            )
+            blobs = None if wanted is None else {f"{name}_{index}" for name, index in wanted}
+            plan = self._plans[key] = plan_of(graph, blobs)
+        return plan
+
+    def _output_names(self, count: int) -> list[tuple[str, int]]:
+        names = self._forward.outputs
+        if len(names) == 1:
+            return [(names[0], index) for index in range(count)]
+        return [(name, 0) for name in names[:count]]
+
+    def _by_output(self, promised: Sequence[TensorDesc]) -> dict[str, list[TensorDesc]]:
+        described: dict[str, list[TensorDesc]] = {}
+        for (name, _), desc in zip(self._output_names(len(promised)), promised):
+            described.setdefault(name, []).append(desc)
+        return described
+
+
+def _compiled(op: UserOp) -> CompiledOp:
+    if op.compiled is None:
+        raise KernelError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)
+    return op.compiled
+
+
+def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> Any:
+    return tuple((name, tuple((desc.shape, desc.dtype) for desc in items)) for name, items in sorted(descs.items()))

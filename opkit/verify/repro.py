@@ -1,0 +1,309 @@
+"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines that needs numpy only.
+
+The script runs the user's own kernels where they can be run without opkit; else it shows what was recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Checkable
+from opkit.errors import OpkitError
+from opkit.project.directory import op_directory_of
+from opkit.project.gradient import plan_of
+from opkit.spec import BackwardOp, compile_spec
+from opkit.verify.failures import Failure, FailureStore
+from opkit.verify.gradient import describe
+from opkit.verify.load import load
+from opkit.verify.options import RunOptions
+from opkit.verify.supervisor import Job, Outbox, Supervisor, can_fork
+from opkit.verify.target import resolve
+
+__all__ = ["write_repro"]
+
+_TAG = "device_sub_tag"
+_STEPS = 10.0 ** np.arange(-2, -9, -1)
+
+
+def write_repro(
+    failure_id: str, folder: str | os.PathLike[str] = ".", options: RunOptions | None = None
+) -> tuple[Path, Path]:
+    """Write a failure's data and script.
+
+    Args:
+        failure_id: as a report shows it.
+        folder: where to write ``repro_ID.npz`` and ``repro_ID.py``.
+        options: time and memory limits for running the user's forward once more, and the cache.
+
+    Returns:
+        the paths of the data and of the script.
+
+    Raises:
+        UsageError: no failure is remembered under that id.
+        OSError: the files cannot be written.
+    """
+    options = options or RunOptions()
+    failure = FailureStore(options.cache).find(failure_id)
+    stem = Path(folder) / f"repro_{failure.id}"
+    recipe = _recipe(failure)
+    arrays = _named_arrays(failure)
+    if recipe is None:
+        arrays.update(_samples(failure, options))
+    lines = [*_head(failure), *(_recorded(arrays) if recipe is None else _live(failure, recipe))]
+    data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
+    data.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(data, **arrays)
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return data, script
+
+
+# --- what the script needs to know
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How an op of a directory runs without opkit.
+
+    Args:
+        kernel: the kernel file.
+        forward: name of the forward function in it.
+        inputs: forward's arguments; (name, number of values), None for a single one.
+        outputs: names of forward's outputs.
+        steps: the backward kernels in order, None where the gradient cannot be run by kernels alone.
+        gradient: the blob bound to the failing input.
+    """
+
+    kernel: str
+    forward: str
+    inputs: tuple[tuple[str, int | None], ...]
+    outputs: tuple[str, ...]
+    steps: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...] | None
+    gradient: str
+
+
+def _recipe(failure: Failure) -> _Recipe | None:
+    """Return how to run the op's kernels, None where it is no op of a directory (any longer)."""
+    root = failure.facts.get("root")
+    if not failure.facts.get("dir") or not root or not os.path.isdir(root):
+        return None
+    directory = op_directory_of(root)
+    op = str(failure.facts["op"])
+    result = compile_spec(directory.spec, include_dirs=(directory.path,))
+    compiled = result.ops.get(op)
+    if compiled is None or not directory.kernel.is_file():
+        return None
+    values = failure.case.inputs
+    inputs = tuple(
+        (arg.name, len(values[arg.name]) if isinstance(values.get(arg.name), list) else None) for arg in compiled.inputs
+    )
+    steps, gradient = _steps(failure, directory.name, result)
+    function = op[len(directory.name) + 1 :] or "forward"
+    names = tuple(arg.name for arg in compiled.outputs)
+    return _Recipe(os.path.abspath(directory.kernel), function, inputs, names, steps, gradient)
+
+
+def _steps(failure: Failure, name: str, result: Any) -> tuple[Any, str]:
+    op, wanted = str(failure.facts["op"]), failure.key[1]
+    compiled, grad = result.ops[op], result.grads.get(op)
+    if grad is None:
+        return None, ""
+    descs = {key: found for key, value in failure.case.inputs.items() if (found := describe(value))}
+    try:
+        outputs = compiled.infer(descs, dict(failure.case.attrs))
+        graph = grad.build(descs, dict(failure.case.attrs), outputs=outputs, op_name=op)
+    except OpkitError:
+        return None, ""
+    plan = plan_of(graph)
+    steps: list[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]]] = []
+    for step in plan.steps:
+        made = _step(step, name, result)
+        if made is None:
+            return None, ""
+        steps.append(made)
+    slot = f"{wanted.partition('[')[0]}_0" if wanted else next(iter(plan.bindings), "")
+    return tuple(steps), plan.bindings.get(slot, "")
+
+
+def _step(step: BackwardOp, name: str, result: Any) -> tuple[str, tuple[str, ...], tuple[str, ...], Any] | None:
+    compiled = result.ops.get(step.type)
+    if compiled is None or any(arg.is_variadic for arg in compiled.inputs):
+        return None
+    given = tuple(next(iter(step.inputs.get(arg.name, ())), "") for arg in compiled.inputs)
+    made = tuple(next(iter(step.outputs.get(arg.name, ())), "") for arg in compiled.outputs)
+    attrs = {key: value for key, value in compiled.check_attrs(dict(step.attrs)).items() if key != _TAG}
+    return step.type[len(name) + 1 :] or "forward", given, made, attrs
+
+
+def _named_arrays(failure: Failure) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in failure.case.inputs.items():
+        for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+            if item is not None:
+                arrays[f"{name}_{index}"] = item
+    for index, dout in enumerate(failure.douts):
+        arrays[f"dout_{index}"] = dout
+    return arrays
+
+
+# --- values of a forward that only opkit can run
+def _samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
+    """Run forward around the failing element, in a worker; return steps and the values above and below."""
+    element, output = failure.facts.get("element"), failure.facts.get("output_element")
+    if element is None or output is None or not can_fork():
+        return {}
+    word = f"{failure.facts.get('root')}::{str(failure.facts['op']).rpartition('::')[2]}"
+
+    def run(outbox: Outbox) -> None:
+        (target,) = resolve([word])
+        loaded = load(target, options, outbox.flight)
+        outbox.send(_sampled(loaded.checkables[0], failure, tuple(element), tuple(output)))
+
+    job = Job(0, run, options.timeout or 60.0, options.memory)
+    found = [message for _, message in Supervisor(1).run([job]) if isinstance(message, dict)]
+    return found[0] if found else {}
+
+
+def _sampled(
+    checkable: Checkable, failure: Failure, element: tuple[int, ...], output: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    name, which = failure.key[1], failure.key[2]
+    names = [arg.name for arg in checkable.outputs]
+    place = names.index(which) if which in names else 0
+    sides: list[list[float]] = [[], []]
+    for side, sign in zip(sides, (1, -1)):
+        for step in _STEPS:
+            moved = {
+                key: np.array(value) if isinstance(value, np.ndarray) else value
+                for key, value in failure.case.inputs.items()
+            }
+            moved[name][element] += sign * step
+            side.append(float(checkable.forward(moved, failure.case.attrs)[place][output]))
+    return {"steps": _STEPS, "above": np.array(sides[0]), "below": np.array(sides[1])}
+
+
+# --- the script's text
+def _head(failure: Failure) -> list[str]:
+    result = failure.facts["result"]
+    about = f" of d({result['output']})/d({result['input']})" if result["input"] and result["output"] else ""
+    expected = f"gradcheck expected {result['expected']} within {result['bound']}, actual {result['actual']}"
+    summary = [result["message"]] if result["message"] else []
+    if result["expected"] is not None or result["actual"] is not None:
+        summary.append(expected)
+    text = "\n".join([f"{failure.facts['op']}: {result['code']} {result['check']}{about}.", "", *summary])
+    return [f'r"""{_safe(text)}\n\nWritten by opkit gradcheck --repro {failure.id}; needs numpy only.\n"""', ""]
+
+
+def _safe(text: str) -> str:
+    return text.replace('"""', "'''").rstrip("\\")
+
+
+def _recorded(arrays: Mapping[str, np.ndarray]) -> list[str]:
+    lines = ["import numpy as np", "", 'data = np.load(__file__[:-3] + ".npz")']
+    lines += ["for name in data.files:", "    print(name, data[name].dtype, data[name].shape, data[name].ravel()[:6])"]
+    if "steps" in arrays:
+        lines += ["slopes = (data['above'] - data['below']) / (2 * data['steps'])"]
+        lines += ["for step, slope in zip(data['steps'], slopes):", '    print(f"step {step:.0e}: slope {slope:.10g}")']
+    return [*lines, "print(__doc__)"]
+
+
+def _live(failure: Failure, recipe: _Recipe) -> list[str]:
+    lines = [
+        "import importlib.util",
+        "",
+        "import numpy as np",
+        "",
+        f'spec = importlib.util.spec_from_file_location("kernel", {recipe.kernel!r})',
+        "kernel = importlib.util.module_from_spec(spec)",
+        "spec.loader.exec_module(kernel)",
+        'data = np.load(__file__[:-3] + ".npz")',
+        "",
+        "",
+        "def run(function, attrs, *args):",
+        "    result = function(args, attrs) if function.__code__.co_argcount > 1 else function(args)",
+        "    return list(result) if isinstance(result, (list, tuple)) else [result]",
+        "",
+        "",
+        *_forward(failure, recipe),
+        *_backward(recipe),
+        f"args = [{', '.join(_load(name, count, failure) for name, count in recipe.inputs)}]",
+        "y = forward(*args)",
+    ]
+    if recipe.steps is not None and recipe.gradient and failure.facts.get("element") is not None:
+        return [*lines, *_slopes(failure, recipe), "print(__doc__)"]
+    return [*lines, *_facts(failure, recipe), "print(__doc__)"]
+
+
+def _load(name: str, count: int | None, failure: Failure) -> str:
+    if count is not None:
+        return f"[{', '.join(f'data[{name + _dash(i)!r}]' for i in range(count))}]"
+    return "None" if failure.case.inputs.get(name) is None else f"data[{name + '_0'!r}]"
+
+
+def _dash(index: int) -> str:
+    return f"_{index}"
+
+
+def _forward(failure: Failure, recipe: _Recipe) -> list[str]:
+    attrs = {key: value for key, value in failure.case.attrs.items() if key != _TAG}
+    names = ", ".join(_name(f"in:{name}_0") for name, _ in recipe.inputs)
+    return [f"def forward({names}):", f"    return run(kernel.{recipe.forward}, {attrs!r}, {names})", "", ""]
+
+
+def _backward(recipe: _Recipe) -> list[str]:
+    if recipe.steps is None or not recipe.gradient:
+        return []
+    names = [_name(f"in:{name}_0") for name, _ in recipe.inputs]
+    outs = [_name(f"out:{name}_0") for name in recipe.outputs]
+    douts = [_name(f"dout:{name}_0") for name in recipe.outputs]
+    lines = [f"def backward({', '.join([*names, *outs, *douts])}):"]
+    for function, given, made, attrs in recipe.steps:
+        targets = ", ".join(_name(blob) for blob in made)
+        values = ", ".join(_name(blob) if blob else "None" for blob in given)
+        lines.append(f"    ({targets},) = run(kernel.{function}, {attrs!r}, {values})")
+    return [*lines, f"    return {_name(recipe.gradient)}", "", ""]
+
+
+def _name(blob: str) -> str:
+    """Return a blob's name as a Python identifier."""
+    if blob.startswith(("in:", "out:", "dout:")):
+        kind, _, rest = blob.partition(":")
+        stem = rest.rpartition("_")[0]
+        return {"in": "in_", "out": "out_", "dout": "d_"}[kind] + stem
+    return "v_" + "".join(c if c.isalnum() else "_" for c in blob.rpartition("/")[2])
+
+
+def _slopes(failure: Failure, recipe: _Recipe) -> list[str]:
+    """Return the lines that compare one entry of the Jacobian with differences from both sides."""
+    inputs = [name for name, _ in recipe.inputs]
+    which = failure.key[1].partition("[")[0]
+    place = inputs.index(which) if which in inputs else 0
+    out = recipe.outputs.index(failure.key[2]) if failure.key[2] in recipe.outputs else 0
+    element, output = tuple(failure.facts["element"]), failure.facts.get("output_element")
+    lines = [f"at, out = {element!r}, {tuple(output) if output is not None else '...'!r}"]
+    lines += ["dy = [np.zeros_like(item) for item in y]", f"dy[{out}][out] = 1"]
+    lines += [f"x = args[{place}].astype(np.float64)", "step = 1e-6 * max(1.0, abs(x[at]))"]
+    lines += ["def shifted(by):", "    moved = x.copy()", "    moved[at] += by"]
+    lines += [f"    return forward(*args[:{place}], moved, *args[{place + 1}:])[{out}][out].sum()"]
+    lines += ['print("slope from the right:", (shifted(step) - shifted(0)) / step)']
+    lines += ['print("slope from the left: ", (shifted(0) - shifted(-step)) / step)']
+    return [*lines, 'print("backward gives:      ", np.asarray(backward(*args, *y, *dy))[at])']
+
+
+def _facts(failure: Failure, recipe: _Recipe) -> list[str]:
+    """Return the lines that show what forward and backward do with the failing inputs."""
+    lines = ["before = [np.copy(item) for item in args]", "again = forward(*args)"]
+    lines += ['print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in map(np.asarray, y)])']
+    lines += ['print("same again:", all(np.array_equal(a, b, equal_nan=True) for a, b in zip(y, again)))']
+    if recipe.steps is not None and recipe.gradient:
+        count = len(failure.douts)
+        douts = ", ".join(f"data['dout_{index}']" for index in range(count)) if count else ""
+        lines += [f"dy = [{douts}]" if count else "dy = [np.ones_like(item) for item in y]"]
+        lines += ["dx = np.asarray(backward(*args, *y, *dy))"]
+        lines += ['print("backward:", dx.dtype, dx.shape, dx.ravel()[:6])']
+        lines += ["dx3 = np.asarray(backward(*args, *y, *[3 * item for item in dy]))"]
+        lines += ['print("backward(3 dy) - 3 backward(dy):", np.ravel(dx3 - 3 * dx)[:6])']
+    return [*lines, 'print("arguments unchanged:", all(np.array_equal(a, b) for a, b in zip(args, before)))']
