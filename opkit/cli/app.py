@@ -11,9 +11,16 @@ from typing import Annotated
 import typer
 
 from opkit import __version__
+from opkit.cli.build import build
+from opkit.cli.demo import demo
+from opkit.cli.doctor import doctor
 from opkit.cli.edge import Edge
+from opkit.cli.explain import explain
+from opkit.cli.gradcheck import gradcheck
 from opkit.cli.new import new
+from opkit.cli.ops import ops
 from opkit.cli.run import run
+from opkit.cli.test import test
 
 __all__ = ["app", "main"]
 
@@ -46,7 +53,14 @@ def root(
 
 
 app.command()(new)
+app.command()(build)
+app.command()(gradcheck)
 app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
+app.command()(test)
+app.command()(ops)
+app.command()(explain)
+app.command()(demo)
+app.command()(doctor)
 
 
 def main() -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from opkit.cli.console import error_line, warn
-from opkit.errors import OpkitError, ProjectError, UsageError
+from opkit.errors import OpkitError, ProjectError, UsageError, nearest
 
-__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge"]
+__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge", "choice"]
 
 CLEAN = 0
 FINDINGS = 1
@@ -39,6 +40,21 @@ class Edge(TyperGroup):
             # The reader has gone (`opkit ... | head`): there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FINDINGS) from None
+
+
+def choice(option: str, value: str, known: Sequence[str]) -> str:
+    """Return an option's value if it is one of the known ones.
+
+    Raises:
+        UsageError: it is not; the nearest is named.
+    """
+    if value in known:
+        return value
+    near = nearest(value, known)
+    raise UsageError(
+        f"{option}: there is no {value!r} (there are {', '.join(known)})",
+        help=f"did you mean {near[0]!r}?" if near else "",
+    )
 
 
 def _status(error: OpkitError) -> int:

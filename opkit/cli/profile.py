@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.cli.console import console
-from opkit.ops.mode import mode
+from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
 
 __all__ = ["profiled"]
@@ -39,6 +39,7 @@ class _Profile:
 def profiled() -> Iterator[None]:
     """Observe every op of this thread; at the end show a table on standard error, the costliest op first."""
     profile = _Profile()
+    mode = local.mode
     before, mode.observer = mode.observer, profile.observe
     try:
         yield

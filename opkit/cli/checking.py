@@ -1,0 +1,100 @@
+"""Running a gradcheck for the command line: its options, its progress, its reports."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from opkit.cli.console import put, uses_colour, warn
+from opkit.cli.edge import NOTHING, choice
+from opkit.errors import UsageError
+from opkit.reporters import FORMS, render
+from opkit.verify.options import RunOptions
+from opkit.verify.outcome import Outcome
+from opkit.verify.run import Progress, run_targets
+
+__all__ = ["check", "options_of"]
+
+_PRINTED = ("text", "json", "github", "sarif")
+
+
+def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any) -> RunOptions:
+    """Return the run's options for the flags of the command line.
+
+    Raises:
+        UsageError: a shape or a number cannot be used.
+    """
+    return RunOptions.of(
+        {
+            **others,
+            "select": _codes(select),
+            "ignore": _codes(ignore),
+            "shapes": dict(_shape(item) for item in shape),
+        }
+    )
+
+
+def check(
+    targets: Sequence[str],
+    options: RunOptions,
+    form: str,
+    reports: Sequence[tuple[str, Path]],
+    *,
+    is_verbose: bool = False,
+) -> int:
+    """Check targets, print the report, write the others, and return the exit status."""
+    choice("--format", form, _PRINTED)
+    for name, _ in reports:
+        choice("--report", name, FORMS)
+    outcome = _run(targets, options)
+    put_report(outcome, form, is_verbose=is_verbose)
+    for name, path in reports:
+        try:
+            path.write_text(render(outcome, name), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
+    status = outcome.exit_status(options.check.strict)
+    if status == NOTHING:
+        warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
+    return status
+
+
+def _run(targets: Sequence[str], options: RunOptions) -> Outcome:
+    if not sys.stderr.isatty():
+        return run_targets(targets, options)
+    from opkit.reporters import ProgressBar
+
+    with ProgressBar(sys.stderr) as bar:
+        progress: Progress = bar
+        return run_targets(targets, options, progress)
+
+
+def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None:
+    """Print an outcome on standard output."""
+    if form != "text":
+        text = render(outcome, form)
+        if text:
+            put(text)
+        return
+    from opkit.reporters import text_report
+
+    width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
+    put(text_report(outcome, width=width, is_colored=uses_colour(sys.stdout), is_verbose=is_verbose))
+
+
+def _codes(text: str) -> frozenset[str]:
+    return frozenset(part.strip().upper() for part in text.split(",") if part.strip())
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = text.partition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split(",") if size.strip())
+        if not equals or not name.strip() or any(size < 0 for size in shape):
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--shape {text!r}: expected NAME=SIZES, for example x=3,4 (x= for a 0-d array)") from None
+    return name.strip(), shape

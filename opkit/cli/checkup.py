@@ -1,0 +1,98 @@
+"""The checks of ``opkit doctor``: each does what it is about, and says what came of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import opkit
+from opkit.errors import OpkitError
+from opkit.project import KINDS, build, discover, load, scaffold
+from opkit.project.scaffold import templates_folder
+
+__all__ = ["checkup"]
+
+_DEPENDENCIES = ("numpy", "typer", "rich", "jinja2", "pytest", "tree-sitter", "tree-sitter-cpp")
+
+
+def checkup() -> Iterator[tuple[str, bool, str]]:
+    """Yield (what, whether it is good, a line about it) for each part of the installation."""
+    checks: dict[str, Callable[[], str]] = {
+        "python": _python,
+        "opkit": _opkit,
+        "packages": _packages,
+        "templates": _templates,
+        "compiler": _compiler,
+        "kernels": _kernels,
+        "frameworks": _frameworks,
+        "threads": _threads,
+    }
+    for name, check in checks.items():
+        try:
+            yield name, True, check()
+        except (OpkitError, OSError, AssertionError, ImportError, metadata.PackageNotFoundError) as error:
+            yield name, False, str(error)
+
+
+def _python() -> str:
+    return f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+
+
+def _opkit() -> str:
+    return f"{opkit.__version__} at {Path(opkit.__file__).parent}"
+
+
+def _packages() -> str:
+    return ", ".join(f"{name} {metadata.version(name)}" for name in _DEPENDENCIES)
+
+
+def _templates() -> str:
+    folder = templates_folder()
+    missing = [kind for kind in KINDS if not (folder / kind).is_dir()]
+    if missing:
+        raise OpkitError(f"{folder} lacks {', '.join(missing)}")
+    return f"{len(KINDS)} kinds in {folder}"
+
+
+def _compiler() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        scaffold("probe", Path(folder))
+        result = build(discover([folder]))
+    if result.has_errors:
+        raise OpkitError(f"a scaffolded op has findings: {result.diagnostics[0].message}")
+    return f"compiled {', '.join(result.loaded[0].ops)}"
+
+
+def _kernels() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        scaffold("probe", Path(folder))
+        op = load(Path(folder) / "probe").ops["probe_forward"]
+        x = np.zeros(3, np.float32)
+        y = op.bind({"x": [x]}, {}).opdef.kernel(x)
+    if not np.allclose(y, np.log(2.0)):
+        raise OpkitError(f"a scaffolded kernel returned {y}")
+    return "a scaffolded kernel ran"
+
+
+def _frameworks() -> str:
+    from opkit.shim import FRAMEWORKS
+
+    for name, package in FRAMEWORKS.items():
+        if find_spec(package) is None:
+            raise OpkitError(f"{package}, which serves {name!r}, is missing")
+    real = [name for name in FRAMEWORKS if find_spec(name) is not None]
+    return f"import {' and '.join(FRAMEWORKS)} under opkit run; really installed: {', '.join(real) or 'none'}"
+
+
+def _threads() -> str:
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    pinned = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    return f"{os.cpu_count()} cores; BLAS threads: {', '.join(pinned) or 'not pinned'}"

@@ -1,0 +1,22 @@
+"""``opkit doctor``: whether this installation works."""
+
+from __future__ import annotations
+
+import typer
+
+__all__ = ["doctor"]
+
+
+def doctor() -> None:
+    """Check this installation: versions, templates, the compiler and the runtime, each by using it."""
+    from opkit.cli.checkup import checkup
+    from opkit.cli.console import paint, put, warn
+    from opkit.cli.edge import FINDINGS
+
+    is_well = True
+    for name, is_good, text in checkup():
+        is_well = is_well and is_good
+        put(f"{'ok  ' if is_good else 'BAD '} {name:<12} {text}")
+    warn(paint("all is well", "good") if is_well else paint("something is wrong", "error"))
+    if not is_well:
+        raise typer.Exit(FINDINGS)

@@ -1,0 +1,70 @@
+"""``opkit gradcheck``: verify gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["gradcheck"]
+
+
+def gradcheck(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...",
+            help="Op directories, folders to search, FILE.py, FILE.py::PyLayerName, or a job.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Undecided checks count as failed.")] = False,
+    select: Annotated[str, typer.Option(metavar="CODE,...", help="Run only these checks.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Leave these checks out.")] = "",
+    shape: Annotated[
+        list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
+    ] = None,
+    effort: Annotated[float, typer.Option(help="How much to try; 1 takes about a second per op.")] = 1.0,
+    power: Annotated[
+        bool, typer.Option("--power", help="Also plant mistakes in the gradient and say which are caught.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Ops checked at once; 0 means one per core.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one op may take; 0 for no limit.")] = 60.0,
+    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
+    replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the checks that passed.")] = False,
+    form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
+    ] = None,
+) -> None:
+    """Verify that backward is the derivative of forward, and what else an op promises.
+
+    Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
+    """
+    from opkit.cli.checking import check, options_of
+
+    options = options_of(
+        seed=seed,
+        strict=strict,
+        select=select,
+        ignore=ignore,
+        shape=shape or [],
+        effort=effort,
+        power=power,
+        jobs=jobs,
+        timeout=timeout,
+        memory=memory,
+        replay=replay,
+    )
+    raise typer.Exit(check(targets or [], options, form, [_pair(item) for item in report or []], is_verbose=verbose))
+
+
+def _pair(text: str) -> tuple[str, Path]:
+    form, equals, file = text.partition("=")
+    if not equals or not file:
+        raise typer.BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
+    return form, Path(file)

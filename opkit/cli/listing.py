@@ -1,0 +1,52 @@
+"""The list that ``opkit ops`` shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import opkit
+from opkit.cli.console import console, put
+from opkit.cli.tables import op_table
+from opkit.ops import BUILTIN, ArgDef, OpDef
+
+__all__ = ["builtin_ops", "show_ops"]
+
+
+def builtin_ops(pattern: str = "") -> list[OpDef]:
+    """Return the built-in ops whose name holds a text, sorted by name."""
+    found = [BUILTIN.get(name) for name in sorted(BUILTIN) if pattern in name]
+    return [op for op in found if isinstance(op, OpDef)]
+
+
+def show_ops(ops: Sequence[OpDef], form: str) -> None:
+    """Print ops as a table or as JSON."""
+    if form == "json":
+        put(json.dumps({"schema": 1, "opkit": opkit.__version__, "ops": [_json(op) for op in ops]}, indent=2))
+    elif ops:
+        rows = [
+            (
+                op.name,
+                ", ".join(map(_arg, op.inputs)),
+                ", ".join(map(_arg, op.outputs)),
+                ", ".join(f"{attr.name}: {attr.type}" for attr in op.attrs) or "-",
+                "yes" if op.grad is not None else "-",
+            )
+            for op in ops
+        ]
+        console().print(op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient")))
+
+
+def _arg(arg: ArgDef) -> str:
+    return f"{arg.name}{'...' if arg.is_variadic else ''}{'?' if arg.is_optional else ''}"
+
+
+def _json(op: OpDef) -> dict[str, Any]:
+    return {
+        "op": op.name,
+        "inputs": [arg.name for arg in op.inputs],
+        "outputs": [arg.name for arg in op.outputs],
+        "attrs": {attr.name: {"type": attr.type, "default": repr(attr.default)} for attr in op.attrs},
+        "gradient": op.grad is not None,
+    }

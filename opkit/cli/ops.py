@@ -1,0 +1,28 @@
+"""``opkit ops``: the op types that exist."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["ops"]
+
+
+def ops(
+    pattern: Annotated[
+        str | None, typer.Argument(help="Only op types whose name holds this.", show_default=False)
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> None:
+    """List the built-in op types, which gradients of op directories may use."""
+    from opkit.cli.console import warn
+    from opkit.cli.edge import NOTHING, choice
+    from opkit.cli.listing import builtin_ops, show_ops
+
+    choice("--format", form, ("text", "json"))
+    found = builtin_ops(pattern or "")
+    show_ops(found, form)
+    if not found:
+        warn(f"no op type holds {pattern!r}")
+        raise typer.Exit(NOTHING)

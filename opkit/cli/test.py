@@ -1,0 +1,38 @@
+"""``opkit test``: pytest with opkit's plugin."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["test"]
+
+
+def test(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]... [-- PYTEST OPTIONS]", help="Op directories, folders, test files.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Run pytest on op directories: each is built and gradient-checked, and its own test files run.
+
+    What stands after `--` goes to pytest: `opkit test my_op -- -k values -x`.
+    """
+    import pytest
+
+    from opkit.cli.edge import CLEAN, FINDINGS, INTERRUPTED, NOTHING, SPEC_ERRORS, USAGE
+    from opkit.pytest_plugin import OpkitPlugin
+
+    plugin = OpkitPlugin()
+    outcome = pytest.main(["--import-mode=prepend", *(paths or [])], plugins=[plugin])
+    statuses = {
+        pytest.ExitCode.OK: CLEAN,
+        pytest.ExitCode.TESTS_FAILED: SPEC_ERRORS if plugin.has_broken_builds else FINDINGS,
+        pytest.ExitCode.INTERRUPTED: INTERRUPTED,
+        pytest.ExitCode.USAGE_ERROR: USAGE,
+        pytest.ExitCode.NO_TESTS_COLLECTED: NOTHING,
+    }
+    raise typer.Exit(statuses.get(pytest.ExitCode(outcome), FINDINGS))

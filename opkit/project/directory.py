@@ -1,0 +1,128 @@
+"""OpDirectory: the files of one op by name, and finding op directories below a folder.
+
+Nothing is read but folder listings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from opkit.errors import UsageError
+
+__all__ = ["OpDirectory", "discover", "op_directory_of"]
+
+_SPEC = "_cpp_def.cpp"
+_PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cases.py")
+_SKIPPED = ("site-packages", "__pycache__")
+
+
+@dataclass(frozen=True, slots=True)
+class OpDirectory:
+    """A folder that holds an op, and the paths its files must have (whether they exist or not).
+
+    Args:
+        path: the folder as the user would write it.
+        name: the op's name, which is the folder's.
+    """
+
+    path: Path
+    name: str
+
+    @property
+    def spec(self) -> Path:
+        """The op definitions."""
+        return self.path / f"{self.name}_cpp_def.cpp"
+
+    @property
+    def api(self) -> Path:
+        """The wrapper functions."""
+        return self.path / f"{self.name}_py_api.py"
+
+    @property
+    def kernel(self) -> Path:
+        """The Python kernels."""
+        return self.path / f"{self.name}_py_kernel.py"
+
+    @property
+    def cases(self) -> Path:
+        """The optional cases."""
+        return self.path / f"{self.name}_cases.py"
+
+    @property
+    def test(self) -> Path:
+        """The optional tests."""
+        return self.path / f"test_{self.name}.py"
+
+    @property
+    def specs(self) -> tuple[Path, ...]:
+        """Every ``*_cpp_def.cpp`` in the folder; more than one, or another name than ``spec``, is a mistake."""
+        return tuple(sorted(path for path in self.path.glob(f"*{_SPEC}") if path.is_file()))
+
+    @property
+    def cpp_kernels(self) -> tuple[Path, ...]:
+        """C++ kernels, which opkit does not run."""
+        return tuple(sorted(self.path.glob("*_cpp_kernel.cpp")))
+
+    @property
+    def real(self) -> str:
+        """The folder's identity: its path without symbolic links."""
+        return os.path.realpath(self.path)
+
+
+def op_directory_of(path: str | os.PathLike[str]) -> OpDirectory:
+    """Return the op directory that a folder is, by its name alone."""
+    folder = Path(path)
+    return OpDirectory(folder, folder.name or Path(os.path.abspath(folder)).name)
+
+
+def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory, ...]:
+    """Find the op directories at and below paths; none means the current folder.
+
+    A path may be an op directory, a folder of any depth, or a file of an op directory. Dot folders, site-packages
+    and folders that were seen already (symbolic links) are skipped below a path, never the path itself. A path that
+    was named and holds some of an op's files without its definitions counts too, so that building says what is missing.
+
+    Returns:
+        the directories, each once, those of a folder sorted by path.
+
+    Raises:
+        UsageError: a path does not exist, or is a file that belongs to no op directory.
+    """
+    found: dict[str, OpDirectory] = {}
+    for path in list(paths) or ["."]:
+        for directory in _discover(Path(path)):
+            found.setdefault(directory.real, directory)
+    return tuple(found.values())
+
+
+def _discover(path: Path) -> Iterator[OpDirectory]:
+    if path.is_file():
+        if not path.name.endswith(_PARTS):
+            raise UsageError(f"{str(path)!r} is not a file of an op directory (NAME{_SPEC} and its companions)")
+        yield op_directory_of(path.parent)
+        return
+    if not path.is_dir():
+        raise UsageError(f"no such file or folder: {str(path)!r}")
+    below = list(_walk(path, set()))
+    if not below and any(item.name.endswith(_PARTS) for item in path.iterdir()):
+        below = [op_directory_of(path)]
+    yield from below
+
+
+def _walk(folder: Path, seen: set[str]) -> Iterator[OpDirectory]:
+    real = os.path.realpath(folder)
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except PermissionError:
+        return
+    if any(entry.name.endswith(_SPEC) and entry.is_file() for entry in entries):
+        yield op_directory_of(folder)
+    for entry in entries:
+        if not entry.name.startswith(".") and entry.name not in _SKIPPED and entry.is_dir():
+            yield from _walk(folder / entry.name, seen)

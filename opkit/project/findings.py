@@ -1,0 +1,46 @@
+"""The codes of findings about an op directory as a whole, and the making of such findings.
+
+What is looked for stands with the check.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opkit.diagnostics import Diagnostic, Note, Severity, SourceText, Span
+
+__all__ = ["CODES", "finding", "source_of"]
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+#: Every code with its severity and its title (the first line of its page).
+CODES: dict[str, tuple[Severity, str]] = {
+    "PROJ001": (_E, "a file of the op directory is missing"),
+    "PROJ002": (_E, "a definition file is not named after its folder"),
+    "PROJ003": (_E, "an op type has no kernel function"),
+    "PROJ004": (_E, "the kernel file does not load"),
+    "PROJ005": (_E, "a kernel cannot be called as kernels are"),
+    "PROJ006": (_E, "an op type that does not begin with the op's name"),
+    "PROJ007": (_E, "the API file uses an op type that is not defined"),
+    "PROJ008": (_E, "the API file uses an argument that is not declared"),
+    "PROJ009": (_E, "the API file uses an attribute that is not declared"),
+    "PROJ010": (_W, "an op type does not ask for the Python kernel"),
+    "PROJ011": (_N, "C++ kernels are not run"),
+    "PROJ012": (_E, "an op type is defined twice"),
+    "PROJ013": (_E, "the API file does not parse"),
+    "PROJ014": (_E, "the API file leaves out an argument"),
+    "PROJ015": (_E, "the cases file does not load"),
+    "PROJ016": (_E, "the API file does not load"),
+}
+
+
+def finding(
+    code: str, message: str, span: Span | None = None, *notes: Note, help: str = "", subject: str = ""
+) -> Diagnostic:
+    """Return a finding with the severity of its code."""
+    return Diagnostic(code, CODES[code][0], message, span, notes, help, subject)
+
+
+def source_of(path: Path) -> SourceText:
+    """Return the text of a Python file as it is now; characters that it cannot hold are replaced."""
+    return SourceText(path.read_bytes().decode("utf-8-sig", errors="replace"), str(path))

@@ -1,0 +1,237 @@
+"""UserKernel: a function of a kernel file bound to its op type, and the contract under which the runtime calls it.
+
+What the contract promises about results comes from the op's infer function; nothing is inferred here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import KernelError, Location
+from opkit.ir import TensorDesc, to_numpy
+
+__all__ = ["Slot", "UserKernel", "guarded", "positional_count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One declared argument within a flat sequence of values.
+
+    Args:
+        name: the argument.
+        start: index of its first value.
+        count: how many values it has.
+        is_variadic: the kernel receives (or returns) a list.
+    """
+
+    name: str
+    start: int
+    count: int
+    is_variadic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UserKernel:
+    """A user's function as the kernel of an op type.
+
+    Args:
+        op: the op type.
+        function: the function itself.
+        takes_attrs: whether it gets the attributes as a second argument.
+        where: file, line and name of the function.
+    """
+
+    op: str
+    function: Callable[..., Any]
+    takes_attrs: bool
+    where: Location
+
+    def call(self, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+        """Call the function and return exactly what it returns; nothing is copied, protected or checked."""
+        return self.function(args, dict(attrs)) if self.takes_attrs else self.function(args)
+
+
+def positional_count(function: Callable[..., Any]) -> int | None:
+    """Return how many positional parameters a function has, None where that cannot be known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in kinds or parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+
+
+def guarded(
+    kernel: UserKernel,
+    inputs: Sequence[Slot],
+    outputs: Sequence[Slot],
+    attrs: Mapping[str, Any],
+    promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
+) -> Callable[..., Any]:
+    """Return the kernel as the runtime calls it: flat arrays in, one array or a tuple of them out.
+
+    The function sees read-only views. What it returns is checked against the promise and never cast.
+
+    Args:
+        kernel: the user's function.
+        inputs: the layout of the flat inputs.
+        outputs: the layout of the flat outputs.
+        attrs: what the kernel gets as attributes.
+        promise: the output descriptions for one tuple of (shape, dtype) per input, None for one left out.
+
+    Returns:
+        ``run(*arrays, **attrs)``; its keyword arguments are ignored, since the op was bound to them already.
+    """
+    function, takes_attrs = kernel.function, kernel.takes_attrs
+    is_plain = all(slot.count == 1 and not slot.is_variadic for slot in inputs)
+    promised: dict[tuple[Any, ...], list[tuple[tuple[int, ...], np.dtype]]] = {}
+    is_single = len(outputs) == 1 and not outputs[0].is_variadic
+
+    def run(*arrays: Any, **_: Any) -> Any:
+        key = tuple([None if array is None else (array.shape, array.dtype) for array in arrays])
+        expected = promised.get(key)
+        if expected is None:
+            if len(promised) > 256:
+                promised.clear()
+            expected = promised[key] = [(desc.shape, to_numpy(desc.dtype)) for desc in promise(key)]
+        views = tuple([None if array is None else _read_only(array) for array in arrays])
+        args = views if is_plain else _grouped(views, inputs)
+        try:
+            result = function(args, dict(attrs)) if takes_attrs else function(args)
+        except Exception as error:
+            if _is_write(error):
+                raise _writes(error, kernel) from error
+            _add_note(error, kernel, key, inputs)
+            raise
+        if is_single and type(result) is np.ndarray:
+            shape, dtype = expected[0]
+            if result.shape == shape and result.dtype == dtype:
+                return result
+        results = _results(result, kernel, outputs)
+        _compare(results, expected, kernel, outputs)
+        return results[0] if is_single else tuple(results)
+
+    return run
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _grouped(values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, ...]:
+    return tuple(
+        list(values[slot.start : slot.start + slot.count])
+        if slot.is_variadic
+        else (values[slot.start] if slot.count else None)
+        for slot in slots
+    )
+
+
+def _results(result: Any, kernel: UserKernel, outputs: Sequence[Slot]) -> list[np.ndarray]:
+    """Return one array per output value, or say what is wrong with what the kernel returned."""
+    names = ", ".join(slot.name for slot in outputs)
+    if not isinstance(result, (list, tuple)):
+        if len(outputs) != 1 or outputs[0].is_variadic:
+            raise _broken(
+                kernel, f"returned {_kind(result)} where a list or tuple with one array per output is due ({names})"
+            )
+        return [_array(result, kernel, outputs[0].name)]
+    if len(outputs) == 1 and outputs[0].is_variadic:
+        result = [result]
+    if len(result) != len(outputs):
+        raise _broken(kernel, f"returned {len(result)} arrays, the op declares {len(outputs)} outputs ({names})")
+    flat: list[np.ndarray] = []
+    for slot, item in zip(outputs, result):
+        if not slot.is_variadic:
+            flat.append(_array(item, kernel, slot.name))
+            continue
+        if not isinstance(item, (list, tuple)) or len(item) != slot.count:
+            got = f"{len(item)} arrays" if isinstance(item, (list, tuple)) else _kind(item)
+            raise _broken(kernel, f"returned {got} for output {slot.name!r}, of which there are {slot.count}")
+        flat.extend(_array(part, kernel, slot.name) for part in item)
+    return flat
+
+
+def _array(value: Any, kernel: UserKernel, output: str) -> np.ndarray:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    raise _broken(kernel, f"returned {_kind(value)} for output {output!r}, expected a numpy array", _numpy_help(value))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"one array of shape {value.shape}"
+    return "None" if value is None else f"a Python {type(value).__name__} ({value!r:.60})"
+
+
+def _numpy_help(value: Any) -> str:
+    if value is None:
+        return "a kernel must end in a return statement on every path"
+    return "return numpy.asarray(value, dtype) of the declared shape"
+
+
+def _compare(
+    results: Sequence[np.ndarray],
+    expected: Sequence[tuple[tuple[int, ...], np.dtype]],
+    kernel: UserKernel,
+    outputs: Sequence[Slot],
+) -> None:
+    names = [slot.name for slot in outputs for _ in range(slot.count)]
+    for name, result, (shape, dtype) in zip(names, results, expected):
+        if result.shape != shape:
+            raise _broken(
+                kernel,
+                f"returned shape {result.shape} for output {name!r}, the spec infers {shape}",
+                "return exactly the inferred shape; nothing is broadcast or reshaped",
+            )
+        if result.dtype != dtype:
+            raise _broken(
+                kernel,
+                f"returned dtype {result.dtype} for output {name!r}, the spec infers {dtype}",
+                f"nothing is cast: return .astype({dtype.name!r}), or keep float64 constants out of the formula",
+            )
+
+
+def _broken(kernel: UserKernel, message: str, help: str = "") -> KernelError:
+    return KernelError(f"kernel {kernel.where.function!r} of op {kernel.op!r} {message}", where=kernel.where, help=help)
+
+
+def _is_write(error: Exception) -> bool:
+    return isinstance(error, ValueError) and "read-only" in str(error)
+
+
+def _writes(error: Exception, kernel: UserKernel) -> KernelError:
+    return KernelError(
+        f"kernel {kernel.where.function!r} of op {kernel.op!r} writes to one of its arguments, which are read-only",
+        where=_line_of(error, kernel),
+        help="compute into a new array, or copy first: x = x.copy()",
+    )
+
+
+def _add_note(error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[Slot]) -> None:
+    """Say in the error, whose class stays, which kernel of which op raised it and on what."""
+    names = [slot.name for slot in inputs for _ in range(slot.count)]
+    got = ", ".join(
+        f"{name} {item[1]}{list(item[0])}" if item is not None else f"{name} left out" for name, item in zip(names, key)
+    )
+    note = f"in kernel {kernel.where.function!r} of op {kernel.op!r} ({_line_of(error, kernel)}), inputs: {got}"
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    elif len(error.args) == 1 and isinstance(error.args[0], str):  # Python 3.10 has no notes
+        error.args = (f"{error.args[0]}\n{note}",)
+
+
+def _line_of(error: Exception, kernel: UserKernel) -> Location:
+    """Return the last line of the kernel's own file that the error passed through."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if frame.f_code.co_filename == kernel.where.file:
+            return Location(kernel.where.file, line, function=frame.f_code.co_name)
+    return kernel.where

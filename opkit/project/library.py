@@ -1,0 +1,56 @@
+"""Library: the op directories that a process has loaded, and the registry in which their op types are found.
+
+A job's builder looks op types up here; checking many directories uses no library, so that they do not mix.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from opkit.errors import ProjectError
+from opkit.ops import BUILTIN, Registry
+from opkit.project.load import LoadedOps, load
+
+__all__ = ["Library"]
+
+
+class Library:
+    """Loaded op directories.
+
+    Args:
+        parent: the registry of the built-in ops.
+
+    Attributes:
+        registry: finds the op types of all loaded directories, and the built-in ones.
+    """
+
+    def __init__(self, parent: Registry = BUILTIN) -> None:
+        self.registry = Registry(parent)
+        self._loaded: dict[str, LoadedOps] = {}
+
+    def load(self, path: str | os.PathLike[str]) -> LoadedOps:
+        """Load an op directory; loading the same real path again replaces its ops with what its files say now.
+
+        Raises:
+            ProjectError: it cannot be loaded, or defines an op type that another directory has defined.
+        """
+        loaded = load(path, self.registry)
+        real = loaded.directory.real
+        for other in self._loaded.values():
+            shared = sorted(set(other.ops) & set(loaded.ops))
+            if shared and other.directory.real != real:
+                raise ProjectError(
+                    f"op type {shared[0]!r} is defined in {other.directory.real} and in {real}",
+                    help="an op type has one definition in a process; rename one of the ops",
+                )
+        before = self._loaded.get(real)
+        for name in before.ops if before is not None else ():
+            self.registry.remove(name)
+        for op in loaded.ops.values():
+            self.registry.add(op)
+        self._loaded[real] = loaded
+        return loaded
+
+    def __iter__(self) -> Iterator[LoadedOps]:
+        return iter(self._loaded.values())

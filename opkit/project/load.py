@@ -1,0 +1,312 @@
+"""Loading an op directory: definitions compiled, kernels bound by name, everything that is wrong collected.
+
+Nothing is written, nothing is remembered between loads, and the working directory is never looked at: what stands in
+the files now is what is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from opkit.diagnostics import Diagnostic, render_text, sort_diagnostics
+from opkit.errors import Location, ProjectError, nearest
+from opkit.ops import BUILTIN, Registry
+from opkit.project.api_check import check_api
+from opkit.project.directory import OpDirectory, op_directory_of
+from opkit.project.findings import finding, source_of
+from opkit.project.kernel import UserKernel, positional_count
+from opkit.project.module import load_module
+from opkit.project.user_op import UserOp
+from opkit.spec import CompiledOp, CompileResult, compile_spec
+
+__all__ = ["LoadedOps", "assemble", "load"]
+
+_TAG = "device_sub_tag"
+
+
+@dataclass(slots=True)
+class LoadedOps:
+    """What an op directory holds.
+
+    Args:
+        directory: the directory.
+        result: the compiled definitions.
+        ops: every op type with its kernel, also those with errors (binding one of these says what is wrong).
+        registry: a child of the parent registry that holds ``ops``.
+        diagnostics: everything that was found, sorted.
+        kernel_module: the kernel file's module, None where it does not load.
+    """
+
+    directory: OpDirectory
+    result: CompileResult
+    ops: dict[str, UserOp]
+    registry: Registry
+    diagnostics: tuple[Diagnostic, ...]
+    kernel_module: ModuleType | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding is an error."""
+        return any(item.is_error for item in self.diagnostics)
+
+    @property
+    def forward_ops(self) -> tuple[str, ...]:
+        """The op types that a check begins with: all but those whose name says that they compute a gradient.
+
+        One of these counts too where it has a gradient of its own.
+        """
+        return tuple(
+            name
+            for name, op in self.ops.items()
+            if op.grad is not None or not name.removeprefix(self.directory.name).endswith(("backward", "grad"))
+        )
+
+    def api(self) -> ModuleType:
+        """Load the API file. The framework that it imports must be importable: see ``opkit.shim.frameworks``.
+
+        Raises:
+            ProjectError: it is missing or does not load; the cause is the error it raised.
+        """
+        return _loaded(self.directory.api, "PROJ016", "API")
+
+    def cases(self) -> ModuleType | None:
+        """Load the cases file, None where there is none.
+
+        Raises:
+            ProjectError: it does not load; the cause is the error it raised.
+        """
+        return _loaded(self.directory.cases, "PROJ015", "cases") if self.directory.cases.is_file() else None
+
+
+def load(path: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
+    """Load an op directory.
+
+    Args:
+        path: the folder.
+        parent: where op types that the directory does not define are looked up.
+
+    Raises:
+        ProjectError: it cannot be used at all: a file is missing or does not load or parse. An error in one op type
+            or one gradient is no reason; who uses that op type or gradient is told.
+    """
+    loaded = assemble(op_directory_of(path), parent)
+    fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
+    if fatal:
+        raise ProjectError(f"op directory {str(path)!r} cannot be loaded\n{render_text(fatal).rstrip()}")
+    return loaded
+
+
+def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
+    """Load as much of an op directory as can be, and collect everything that is wrong with it.
+
+    Args:
+        directory: the directory.
+        parent: where op types that the directory does not define are looked up.
+    """
+    found = list(_check_files(directory))
+    registry = Registry(parent)
+    if not directory.spec.is_file():
+        return LoadedOps(directory, CompileResult({}, {}, ()), {}, registry, sort_diagnostics(found))
+    result = compile_spec(directory.spec, include_dirs=(directory.path,), known_ops=tuple(parent))
+    found.extend(result.diagnostics)
+    module = None
+    if directory.kernel.is_file():
+        try:
+            module = load_module(directory.kernel)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            found.append(_import_failure("PROJ004", "kernel", directory.kernel, error))
+    ops = _bind_ops(directory, result, module, registry, found)
+    found.extend(_check_ops(result))
+    if directory.api.is_file():
+        broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
+        found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent)))
+    return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
+
+
+def _check_files(directory: OpDirectory) -> list[Diagnostic]:
+    found: list[Diagnostic] = []
+    if not directory.path.is_dir():
+        return [finding("PROJ001", f"there is no folder {str(directory.path)!r}")]
+    for path in directory.specs:
+        if path.name != directory.spec.name:
+            stem = path.name[: -len("_cpp_def.cpp")]
+            found.append(
+                finding(
+                    "PROJ002",
+                    f"{path} stands in the folder {directory.name!r}, so its name must be {directory.spec.name!r}",
+                    help=f"rename the file, or the folder to {stem!r}",
+                )
+            )
+    contents = {"op definitions": directory.spec, "API": directory.api, "kernels": directory.kernel}
+    for what, path in contents.items():
+        if not path.is_file() and not (what == "op definitions" and found):
+            near = nearest(path.name, [item.name for item in directory.path.iterdir()], limit=1)
+            found.append(
+                finding(
+                    "PROJ001",
+                    f"{path} is missing: the {what} of {directory.name!r}",
+                    help=f"is it {near[0]!r}?"
+                    if near and near[0] not in [item.name for item in contents.values()]
+                    else "",
+                )
+            )
+    for path in directory.cpp_kernels:
+        found.append(
+            finding("PROJ011", f"{path}: opkit runs the Python kernels of {directory.kernel.name}, not this file")
+        )
+    return found
+
+
+def _bind_ops(
+    directory: OpDirectory,
+    result: CompileResult,
+    module: ModuleType | None,
+    registry: Registry,
+    found: list[Diagnostic],
+) -> dict[str, UserOp]:
+    ops: dict[str, UserOp] = {}
+    troubles: dict[str, list[Diagnostic]] = {}
+    for item in result.diagnostics:
+        if item.is_error and item.subject:
+            troubles.setdefault(item.subject, []).append(item)
+    for name in dict.fromkeys((*result.ops, *troubles)):
+        compiled = result.ops.get(name)
+        text = "\n" + render_text(troubles[name]).rstrip() if name in troubles else ""
+        where = troubles[name][0].span if name in troubles else None
+        kernel = None
+        kernel_trouble = ""
+        if compiled is not None:
+            where = compiled.span
+            kernel, diagnostic = _bind_kernel(directory, compiled, module)
+            if diagnostic is not None:
+                found.append(diagnostic)
+                kernel_trouble = diagnostic.message
+        ops[name] = UserOp(
+            name,
+            compiled,
+            kernel,
+            result.grads.get(name),
+            registry,
+            trouble=text if compiled is None else kernel_trouble,
+            grad_trouble=text if compiled is not None and name not in result.grads else "",
+            where=where.location if where is not None else None,
+        )
+        registry.add(ops[name])
+    return ops
+
+
+def _bind_kernel(
+    directory: OpDirectory, op: CompiledOp, module: ModuleType | None
+) -> tuple[UserKernel | None, Diagnostic | None]:
+    """Return the kernel of an op type, or what is wrong with it; neither where its file does not load at all."""
+    name = directory.name
+    if op.name != name and not op.name.startswith(f"{name}_"):
+        return None, finding(
+            "PROJ006",
+            f"op type {op.name!r} must be {name!r} or begin with {name + '_'!r}: its rest names its kernel function",
+            op.span,
+            subject=op.name,
+        )
+    if module is None:
+        return None, None
+    wanted = op.name[len(name) + 1 :] or "forward"
+    function = getattr(module, wanted, None)
+    if function is None:
+        return None, _no_function(directory, op, module, wanted)
+    count = positional_count(function) if callable(function) else 0
+    if count == 0:
+        what = "takes no argument" if callable(function) else f"is no function but a {type(function).__name__}"
+        return None, finding(
+            "PROJ005",
+            f"{wanted!r} in {directory.kernel} {what}; it is the kernel of op type {op.name!r}",
+            op.span,
+            help=f"write it as: def {wanted}(args):",
+            subject=op.name,
+        )
+    return UserKernel(op.name, function, count is not None and count >= 2, _place(function, directory, wanted)), None
+
+
+def _no_function(directory: OpDirectory, op: CompiledOp, module: ModuleType, wanted: str) -> Diagnostic:
+    own = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+    near = nearest(wanted, own)
+    return finding(
+        "PROJ003",
+        f"op type {op.name!r} has no kernel: {directory.kernel} defines no function {wanted!r}",
+        op.span,
+        help=f"did you mean to call it {wanted!r} where it says {near[0]!r}?"
+        if near
+        else f"add: def {wanted}(args): ...",
+        subject=op.name,
+    )
+
+
+def _place(function: Callable[..., Any], directory: OpDirectory, name: str) -> Location:
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return Location(os.path.abspath(directory.kernel), function=name)
+    return Location(code.co_filename, code.co_firstlineno, function=name)
+
+
+def _check_ops(result: CompileResult) -> list[Diagnostic]:
+    found: list[Diagnostic] = []
+    for op in result.ops.values():
+        tag = op.attrs.get(_TAG)
+        if tag is None or tag.default != "py":
+            what = "declares no" if tag is None else f"has the default {tag.default!r} for its"
+            found.append(
+                finding(
+                    "PROJ010",
+                    f"op type {op.name!r} {what} attribute {_TAG!r}; OneFlow would look for a C++ kernel",
+                    op.span,
+                    help=f'add .Attr<std::string>("{_TAG}", "py")',
+                    subject=op.name,
+                )
+            )
+        if op.name in BUILTIN:
+            found.append(
+                finding("PROJ012", f"op type {op.name!r} exists already as a built-in op", op.span, subject=op.name)
+            )
+    return found
+
+
+def _import_failure(code: str, what: str, path: Path, error: BaseException) -> Diagnostic:
+    """Return the finding for a file whose import raised, at the line of that file where it did."""
+    source = source_of(path)
+    full = os.path.abspath(path)
+    line, col = 1, 1
+    if isinstance(error, SyntaxError) and error.filename == full:
+        line, col = error.lineno or 1, error.offset or 1
+    else:
+        lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == full]
+        if lines:
+            line = lines[-1]
+            col = len(source.line(line)) - len(source.line(line).lstrip()) + 1
+    end = max(source.offset(line, col), source.offset(line, len(source.line(line).rstrip()) + 1))
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return finding(
+        code,
+        f"the {what} file does not load: {type(error).__name__}: {message}",
+        source.span(source.offset(line, col), end),
+    )
+
+
+def _loaded(path: Path, code: str, what: str) -> ModuleType:
+    if not path.is_file():
+        raise ProjectError(f"{path} is missing: the {what} file of {path.parent.name!r}")
+    try:
+        return load_module(path)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        diagnostic = _import_failure(code, what, path, error)
+        raise ProjectError(render_text([diagnostic]).rstrip()) from error

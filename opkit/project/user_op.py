@@ -1,0 +1,273 @@
+"""UserOp: a compiled op definition and its Python kernel, as an op type that both modes can apply.
+
+It is bound to arguments by name; each signature (counts, shapes, dtypes, attributes) becomes one OpDef, whose results
+are known beforehand and whose gradient rule declares what it really reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opkit.errors import AutogradError, Location, ProjectError, UsageError, nearest
+from opkit.ir import TensorDesc
+from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
+from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
+from opkit.project.kernel import Slot, UserKernel, guarded
+from opkit.spec import ArgSpec, CompiledGrad, CompiledOp
+
+__all__ = ["UserOp", "to_op_def"]
+
+_MOST_SIGNATURES = 256
+_TAG = "device_sub_tag"
+
+Names = tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True, eq=False)
+class UserOp:
+    """An op type of an op directory.
+
+    Args:
+        name: the op type.
+        compiled: its definition, None where that has errors.
+        kernel: its Python kernel, None where there is none.
+        grad: its gradient, None where it has none or that has errors.
+        registry: where the ops of its gradient are found.
+        trouble: why it cannot be used, "" where it can.
+        grad_trouble: why its gradient cannot be used, "" where it can or none was registered.
+        where: its definition.
+    """
+
+    name: str
+    compiled: CompiledOp | None
+    kernel: UserKernel | None
+    grad: CompiledGrad | None
+    registry: Registry
+    trouble: str = ""
+    grad_trouble: str = ""
+    where: Location | None = None
+    _signatures: dict[Any, BoundOp] = field(default_factory=dict, init=False, repr=False)
+
+    def bind(
+        self,
+        inputs: Mapping[str, Sequence[Any]],
+        attrs: Mapping[str, Any],
+        outputs: Mapping[str, int] | None = None,
+    ) -> BoundOp:
+        """Bind named arguments and attributes.
+
+        Args:
+            inputs: values with ``shape`` and ``dtype`` by argument name.
+            attrs: attributes by name; those left out take their defaults.
+            outputs: how many values each output has; one of each that is not optional where left out.
+
+        Raises:
+            ProjectError: the op's definition has errors, or it has no kernel.
+            UsageError: an argument or attribute is unknown, missing, or has a wrong number of values or type.
+            InferError: the definition refuses these shapes, dtypes or attributes.
+        """
+        compiled = self._usable()
+        groups = _groups("input", self.name, compiled.inputs, {name: len(given) for name, given in inputs.items()})
+        flat = tuple(value for slot in groups for value in (inputs.get(slot.name) or (None,)))
+        counts = _output_counts(self.name, compiled.outputs, outputs)
+        key = (
+            tuple((slot.name, slot.count) for slot in groups),
+            tuple([None if value is None else (tuple(value.shape), value.dtype) for value in flat]),
+            tuple(counts.items()),
+            _frozen(attrs),
+        )
+        known = self._signatures.get(key)
+        if known is None:
+            if len(self._signatures) >= _MOST_SIGNATURES:
+                self._signatures.clear()
+            complete = compiled.check_attrs(dict(attrs))
+            descs = {
+                slot.name: [TensorDesc(tuple(value.shape), value.dtype) for value in inputs.get(slot.name, ())]
+                for slot in groups
+                if slot.count
+            }
+            known = self._signatures[key] = _specialised(self, compiled, groups, descs, complete, counts)
+        return BoundOp(known.opdef, flat, known.attrs, known.output_names)
+
+    def _usable(self) -> CompiledOp:
+        if self.compiled is None:
+            raise ProjectError(f"op {self.name!r} cannot be used: {self.trouble}", where=self.where)
+        return self.compiled
+
+
+def to_op_def(
+    op: UserOp,
+    descs: Mapping[str, Sequence[TensorDesc]],
+    attrs: Mapping[str, Any] | None = None,
+    outputs: Mapping[str, int] | None = None,
+) -> OpDef:
+    """Return the OpDef that an op type has for inputs of these descriptions.
+
+    Args:
+        op: the op type.
+        descs: {input name: descriptions}.
+        attrs: attributes by name.
+        outputs: see ``UserOp.bind``.
+    """
+    return op.bind(descs, attrs or {}, outputs).opdef
+
+
+def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str, int]) -> list[Slot]:
+    """Lay declared arguments out in a flat sequence; an optional one that is left out takes one place (None)."""
+    known = [arg.name for arg in declared]
+    for name in counts:
+        if name not in known:
+            near = nearest(name, known)
+            raise UsageError(
+                f"op {op!r} has no {kind} {name!r} (it has {', '.join(known) or 'none'})",
+                help=f"did you mean {near[0]!r}?" if near else "",
+            )
+    slots: list[Slot] = []
+    start = 0
+    for arg in declared:
+        count = counts.get(arg.name, 0)
+        if count < arg.min_count and not (count == 0 and arg.is_optional):
+            given = "is missing" if not count else f"has {count} values, at least {arg.min_count} are due"
+            raise UsageError(f"op {op!r}: {kind} {arg.name!r} {given}")
+        if count > 1 and not arg.is_variadic:
+            raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes one value, got {count}")
+        slots.append(Slot(arg.name, start, count, arg.is_variadic))
+        start += max(count, 1)
+    return slots
+
+
+def _output_counts(op: str, declared: Sequence[ArgSpec], given: Mapping[str, int] | None) -> dict[str, int]:
+    wanted = {arg.name: 0 if arg.is_optional else arg.min_count for arg in declared}
+    if given is not None:
+        wanted = dict.fromkeys(wanted, 0) | dict(given)
+    return {slot.name: slot.count for slot in _groups("output", op, declared, wanted) if slot.count}
+
+
+def _frozen(value: Any) -> Any:
+    """Return a hashable form of attribute values that tells 1, 1.0 and True apart."""
+    if isinstance(value, Mapping):
+        return tuple((name, _frozen(item)) for name, item in sorted(value.items()))
+    if isinstance(value, (list, tuple)):
+        return (type(value), *(_frozen(item) for item in value))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), repr(value))
+    return (type(value), value)
+
+
+def _specialised(
+    op: UserOp,
+    compiled: CompiledOp,
+    groups: Sequence[Slot],
+    descs: Mapping[str, list[TensorDesc]],
+    attrs: Mapping[str, Any],
+    counts: Mapping[str, int],
+) -> BoundOp:
+    """Make the OpDef of one signature."""
+    input_names: Names = tuple((slot.name, index) for slot in groups for index in range(max(slot.count, 1)))
+    output_names: Names = tuple((name, index) for name, count in counts.items() for index in range(count))
+
+    def infer_names(given: Mapping[str, list[TensorDesc]]) -> list[TensorDesc]:
+        inferred = compiled.infer(given, attrs, outputs=dict(counts))
+        return [inferred[name][index] for name, index in output_names]
+
+    def infer(flat: Sequence[TensorDesc | None], _: Mapping[str, Any]) -> list[TensorDesc]:
+        given: dict[str, list[TensorDesc]] = {}
+        for (name, _index), desc in zip(input_names, flat):
+            if desc is not None:
+                given.setdefault(name, []).append(desc)
+        return infer_names(given)
+
+    def promise(key: tuple[Any, ...]) -> list[TensorDesc]:
+        return infer([None if item is None else TensorDesc(item[0], item[1]) for item in key], attrs)
+
+    promised = infer_names(descs)
+    variadic = {arg.name for arg in compiled.outputs if arg.is_variadic}
+    out_slots = _out_slots(counts, variadic)
+    rule, reads = _rule(op, descs, attrs, counts, input_names, output_names, promised)
+    opdef = OpDef(
+        name=op.name,
+        inputs=tuple(ArgDef(_flat(name, index), is_optional=True) for name, index in input_names),
+        outputs=tuple(ArgDef(_flat(name, index)) for name, index in output_names),
+        kernel=_kernel(op, groups, out_slots, attrs, promise),
+        infer=infer,
+        grad=rule,
+        attrs=tuple(AttrDef(spec.name, spec.type, spec.default) for spec in compiled.attrs.values()),
+        reads=reads,
+        is_user=True,
+        where=op.kernel.where if op.kernel is not None else op.where,
+    )
+    return BoundOp(opdef, (), attrs, output_names)
+
+
+def _flat(name: str, index: int) -> str:
+    return f"{name}_{index}"
+
+
+def _out_slots(counts: Mapping[str, int], variadic: Collection[str]) -> list[Slot]:
+    slots: list[Slot] = []
+    start = 0
+    for name, count in counts.items():
+        slots.append(Slot(name, start, count, name in variadic))
+        start += count
+    return slots
+
+
+def _kernel(
+    op: UserOp,
+    inputs: Sequence[Slot],
+    outputs: Sequence[Slot],
+    attrs: Mapping[str, Any],
+    promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
+) -> Callable[..., Any]:
+    if op.kernel is not None:
+        shown = {name: value for name, value in attrs.items() if name != _TAG}
+        return guarded(op.kernel, inputs, outputs, shown, promise)
+
+    def missing(*_: Any, **__: Any) -> Any:
+        raise ProjectError(f"op {op.name!r} has no Python kernel: {op.trouble}", where=op.where)
+
+    return missing
+
+
+def _rule(
+    op: UserOp,
+    descs: Mapping[str, list[TensorDesc]],
+    attrs: Mapping[str, Any],
+    counts: Mapping[str, int],
+    inputs: Names,
+    outputs: Names,
+    promised: Sequence[TensorDesc],
+) -> tuple[Callable[..., Any] | None, tuple[str, ...]]:
+    """Return the gradient rule, None where no gradient was registered, and the names of the values it reads."""
+    if op.grad is None:
+        return (_refusing(op), ()) if op.grad_trouble else (None, ())
+    grad = op.grad
+    where = grad.span.location if grad.span is not None else None
+    described: dict[str, list[TensorDesc]] = {}
+    for (name, _), desc in zip(outputs, promised):
+        described.setdefault(name, []).append(desc)
+
+    def build(wanted: Collection[str] | None) -> GradientPlan:
+        needs = None if wanted is None else {item for item in inputs if _flat(*item) in wanted}
+        graph = grad.build(descs, attrs, outputs=described, needs_grad=needs, op_name=op.name)
+        return plan_of(graph, wanted)
+
+    rule = gradient_rule(op.name, inputs, outputs, build, op.registry, where)
+    names = [_flat(*item) for item in (*inputs, *outputs)]
+    try:
+        reads = build(None).reads
+    except Exception:
+        # The registration refuses this signature; whoever asks for a gradient is told so by the same call.
+        return rule, tuple(dict.fromkeys(names))
+    return rule, tuple(dict.fromkeys(name for name in names if f"in:{name}" in reads or f"out:{name}" in reads))
+
+
+def _refusing(op: UserOp) -> Callable[..., Any]:
+    def rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+        raise AutogradError(f"the gradient of op {op.name!r} cannot be used: {op.grad_trouble}", where=op.where)
+
+    return rule

@@ -1,0 +1,103 @@
+"""The pytest plugin behind ``opkit test``: every op directory is collected as a build item and a gradcheck item.
+
+Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in tests
+get opkit's packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opkit.diagnostics import render_text
+from opkit.project import OpDirectory, build, op_directory_of
+from opkit.reporters import text_report
+from opkit.shim import install_frameworks
+from opkit.verify.options import RunOptions
+from opkit.verify.run import run_targets
+
+__all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
+
+_SPEC = "_cpp_def.cpp"
+
+
+class OpFailure(Exception):
+    """An op directory does not build, or a check failed; the text is what pytest shows."""
+
+
+class OpItem(pytest.Item):
+    """A test of one op directory."""
+
+    directory: OpDirectory
+    action: Callable[[OpDirectory], None]
+
+    def runtest(self) -> None:
+        """Build or check the directory."""
+        self.action(self.directory)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show an op's findings as they are, any other error with its traceback."""
+        return str(excinfo.value) if isinstance(excinfo.value, OpFailure) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Say where the item stands."""
+        return self.directory.spec, 0, f"{self.directory.name}: {self.name}"
+
+
+class OpFile(pytest.File):
+    """The definition file of an op directory."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the items ``build`` and ``gradcheck``."""
+        for name, action in (("build", _build), ("gradcheck", _gradcheck)):
+            item: OpItem = OpItem.from_parent(self, name=name)
+            item.directory = op_directory_of(self.path.parent)
+            item.action = action
+            yield item
+
+
+class OpkitPlugin:
+    """The plugin as an object, for callers that want to know what happened.
+
+    Attributes:
+        has_broken_builds: whether a directory did not build.
+    """
+
+    def __init__(self) -> None:
+        self.has_broken_builds = False
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Serve the frameworks' import names until the session ends."""
+        config.add_cleanup(install_frameworks())
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect definition files."""
+        if file_path.name.endswith(_SPEC):
+            collected: OpFile = OpFile.from_parent(parent, path=file_path)
+            return collected
+        return None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note builds that failed."""
+        if report.failed and report.nodeid.endswith(f"{_SPEC}::build"):
+            self.has_broken_builds = True
+
+
+_plugin = OpkitPlugin()
+pytest_configure = _plugin.pytest_configure
+pytest_collect_file = _plugin.pytest_collect_file
+
+
+def _build(directory: OpDirectory) -> None:
+    result = build([directory])
+    if result.has_errors:
+        raise OpFailure(render_text(result.diagnostics))
+
+
+def _gradcheck(directory: OpDirectory) -> None:
+    outcome = run_targets([str(directory.path)], RunOptions())
+    if outcome.exit_status() != 0:
+        raise OpFailure(text_report(outcome, width=100))
