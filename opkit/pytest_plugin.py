@@ -1,7 +1,7 @@
 """The pytest plugin behind ``opkit test``: every op directory is collected as a build item and a gradcheck item.
 
-Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in tests
-get opkit's packages.
+Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in
+tests get opkit's packages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
 _SPEC = "_cpp_def.cpp"
 
 
-class OpFailure(Exception):
+class OpTestError(Exception):
     """An op directory does not build, or a check failed; the text is what pytest shows."""
 
 
@@ -40,7 +40,7 @@ class OpItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show an op's findings as they are, any other error with its traceback."""
-        return str(excinfo.value) if isinstance(excinfo.value, OpFailure) else super().repr_failure(excinfo, style)
+        return str(excinfo.value) if isinstance(excinfo.value, OpTestError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the item stands."""
@@ -94,10 +94,10 @@ pytest_collect_file = _plugin.pytest_collect_file
 def _build(directory: OpDirectory) -> None:
     result = build([directory])
     if result.has_errors:
-        raise OpFailure(render_text(result.diagnostics))
+        raise OpTestError(render_text(result.diagnostics))
 
 
 def _gradcheck(directory: OpDirectory) -> None:
     outcome = run_targets([str(directory.path)], RunOptions())
     if outcome.exit_status() != 0:
-        raise OpFailure(text_report(outcome, width=100))
+        raise OpTestError(text_report(outcome, width=100))

@@ -26,9 +26,8 @@ def tour(folder: str, steps: Sequence[tuple[str, tuple[str, ...]]] = STEPS) -> i
         0, or the exit status of the first step that failed.
     """
     for title, arguments in steps:
-        put(
-            f"{paint(f'# {title}', 'dim', sys.stdout)}\n{paint('$ opkit ' + ' '.join(arguments), 'strong', sys.stdout)}"
-        )
+        put(paint(f"# {title}", "dim", sys.stdout))
+        put(paint(f"$ opkit {' '.join(arguments)}", "strong", sys.stdout))
         sys.stdout.flush()
         status = subprocess.run([sys.executable, "-m", "opkit", *arguments], cwd=folder, check=False).returncode
         if status != 0:

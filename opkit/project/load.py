@@ -148,20 +148,14 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
     contents = {"op definitions": directory.spec, "API": directory.api, "kernels": directory.kernel}
     for what, path in contents.items():
         if not path.is_file() and not (what == "op definitions" and found):
-            near = nearest(path.name, [item.name for item in directory.path.iterdir()], limit=1)
-            found.append(
-                finding(
-                    "PROJ001",
-                    f"{path} is missing: the {what} of {directory.name!r}",
-                    help=f"is it {near[0]!r}?"
-                    if near and near[0] not in [item.name for item in contents.values()]
-                    else "",
-                )
-            )
-    for path in directory.cpp_kernels:
-        found.append(
-            finding("PROJ011", f"{path}: opkit runs the Python kernels of {directory.kernel.name}, not this file")
-        )
+            others = {item.name for item in directory.path.iterdir()} - {item.name for item in contents.values()}
+            near = nearest(path.name, sorted(others), limit=1)
+            message = f"{path} is missing: the {what} of {directory.name!r}"
+            found.append(finding("PROJ001", message, help=f"is it {near[0]!r}?" if near else ""))
+    found.extend(
+        finding("PROJ011", f"{path}: opkit runs the Python kernels of {directory.kernel.name}, not this file")
+        for path in directory.cpp_kernels
+    )
     return found
 
 

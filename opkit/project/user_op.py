@@ -187,7 +187,7 @@ def _specialised(
     promised = infer_names(descs)
     variadic = {arg.name for arg in compiled.outputs if arg.is_variadic}
     out_slots = _out_slots(counts, variadic)
-    rule, reads = _rule(op, descs, attrs, counts, input_names, output_names, promised)
+    rule, reads = _rule(op, descs, attrs, input_names, output_names, promised)
     opdef = OpDef(
         name=op.name,
         inputs=tuple(ArgDef(_flat(name, index), is_optional=True) for name, index in input_names),
@@ -237,7 +237,6 @@ def _rule(
     op: UserOp,
     descs: Mapping[str, list[TensorDesc]],
     attrs: Mapping[str, Any],
-    counts: Mapping[str, int],
     inputs: Names,
     outputs: Names,
     promised: Sequence[TensorDesc],
