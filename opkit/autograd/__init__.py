@@ -1,5 +1,5 @@
-"""Reverse-mode differentiation that both modes share."""
+"""The one reverse walk that dynamic and static mode share."""
 
-from opkit.autograd.walk import Step, leading_to, ready_order, reverse_walk
+from opkit.autograd.walk import Step, Visit, count_consumers, leading_to, reverse_walk
 
-__all__ = ["Step", "leading_to", "ready_order", "reverse_walk"]
+__all__ = ["Step", "Visit", "count_consumers", "leading_to", "reverse_walk"]

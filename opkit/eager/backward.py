@@ -1,79 +1,211 @@
 """``backward`` and ``grad`` of dynamic mode: the reverse walk over recorded nodes.
 
-The walk itself is ``opkit.autograd``'s; here are seeds, leaves, hooks and the freeing of the graph.
+The walk itself is ``opkit.autograd``'s; here are seeds, leaves, and what is captured of the walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from opkit.autograd import ready_order, reverse_walk
+from opkit.autograd import count_consumers, leading_to, reverse_walk
+from opkit.eager.checks import checks
+from opkit.eager.grad_hooks import HookedRule, run_hooks
 from opkit.eager.tensor import Tensor, wrap
+from opkit.errors import AutogradError, ShapeError, UsageError
 from opkit.ops.mode import local
-from opkit.ops.opdef import ArgDef, OpDef
 
-__all__ = ["ACCUMULATE", "accumulate", "run_backward"]
+__all__ = ["accumulate", "grad", "run_backward"]
+
+Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
+
+
+class UnusedInputError(AutogradError, ValueError):
+    """``grad`` was asked for an input that its outputs do not depend on."""
 
 
 def run_backward(
-    roots: Sequence[Tensor], seeds: Sequence[Tensor], *, retain_graph: bool = False, create_graph: bool = False
+    roots: Sequence[Tensor], seeds: Sequence[Tensor | None] | None = None, *, retain_graph: bool = False
 ) -> None:
     """Walk back from the roots and add the gradients of all leaves to their ``grad``.
 
     Args:
-        roots: Tensors of any shape that take a gradient.
-        seeds: one cotangent per root, of its shape.
+        roots: Tensors of any shape; those that take no gradient are passed over.
+        seeds: one cotangent per root, of its shape; None stands for ones.
         retain_graph: keep the graph for another walk.
-        create_graph: record the walk itself, for higher derivatives.
+
+    Raises:
+        AutogradError: the graph was freed by an earlier walk, or a PyLayer's backward broke its rules.
+        ShapeError: a seed has not its root's shape.
     """
-    cotangents: dict[Any, list[Any]] = {}
-    starts = []
-    for root, seed in zip(roots, seeds):
+    starts = _seed(roots, seeds)
+    if starts:
+        visit = checks.checked_visit if checks.nan_inf else None
+        _walk(starts, visit, None, is_recorded=False, release=not retain_graph)
+
+
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Sequence[Tensor | None] | None = None,
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    blocked: Sequence[Tensor] = (),
+) -> list[Tensor | None]:
+    """Return the gradients of the outputs with respect to the inputs; no ``grad`` is written.
+
+    Args:
+        outputs: Tensors of any shape.
+        inputs: Tensors, leaves or not.
+        grad_outputs: one cotangent per output; None stands for ones.
+        retain_graph: keep the graph for another walk.
+        create_graph: record the walk, so that the result can be differentiated again.
+        allow_unused: an input that the outputs do not depend on gives None instead of an error.
+        blocked: Tensors through which no gradient passes.
+
+    Raises:
+        UnusedInputError: an input is not used, and ``allow_unused`` is false.
+    """
+    starts = _seed(outputs, grad_outputs)
+    places = [(tensor if tensor._node is None else tensor._node, tensor._index) for tensor in inputs]
+    capture = _Capture(places, [(t if t._node is None else t._node, t._index) for t in blocked])
+    targets = {step for (step, _), tensor in zip(places, inputs) if not tensor._sg}
+    capture.wanted = leading_to(starts, targets)
+    if starts:
+        starts = {step: slots for step, slots in starts.items() if step in capture.wanted}
+        _walk(starts, capture.visit, capture.wanted, is_recorded=create_graph, release=not retain_graph)
+    found = [capture.found.get(place) for place in places]
+    if not allow_unused:
+        for index, (value, tensor) in enumerate(zip(found, inputs)):
+            if value is None:
+                raise UnusedInputError(
+                    f"grad: input {index} ({tensor.name!r}) does not appear in the backward graph of the outputs",
+                    help="pass allow_unused=True to get None for it",
+                )
+    if create_graph:
+        return found
+    return [None if value is None else wrap(value._data) for value in found]
+
+
+class _Capture:
+    """Visits the steps of a walk for ``grad``: keeps the cotangents that were asked for, and lets no leaf accumulate."""
+
+    def __init__(self, places: Sequence[tuple[Any, int]], blocked: Sequence[tuple[Any, int]]) -> None:
+        self.found: dict[tuple[Any, int], Tensor] = {}
+        self.wanted: set[Any] = set()
+        self._asked = {}
+        self._blocked = set(blocked)
+        for step, index in places:
+            self._asked.setdefault(step, set()).add(index)
+
+    def visit(self, step: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
+        rule = step.walk_rule
+        if type(rule) is HookedRule:
+            douts, rule = rule.hooked(douts), rule.rule
+        elif type(step) is Tensor and step._hooks:
+            douts = [run_hooks(step._hooks, douts[0])]
+        for index in self._asked.get(step, ()):
+            if douts[index] is not None:
+                self.found[step, index] = douts[index]
+        if self._blocked:
+            douts = [None if (step, index) in self._blocked else dout for index, dout in enumerate(douts)]
+        edges = step.walk_edges
+        if all(dout is None for dout in douts) or not any(target in self.wanted for target in edges):
+            return (None,) * len(edges)
+        if checks.nan_inf:
+            return checks.checked(step, douts, rule(step, douts, release))
+        grads: Sequence[Any] = rule(step, douts, release)
+        return grads
+
+
+def _seed(roots: Sequence[Tensor], seeds: Sequence[Tensor | None] | None) -> dict[Any, list[Any]]:
+    starts: dict[Any, list[Any]] = {}
+    for position, root in enumerate(roots):
+        if root._sg:
+            continue
+        seed = None if seeds is None else seeds[position]
+        data = root._data
+        if seed is None:
+            seed = wrap(np.ones(data.shape, data.dtype), stop_gradient=False)
+        elif seed._data.shape != data.shape:
+            raise ShapeError(
+                f"backward of {root.name!r}: the gradient must have the tensor's shape {list(data.shape)}, "
+                f"got {list(seed._data.shape)}"
+            )
         start = root if root._node is None else root._node
-        slots = cotangents.setdefault(start, [None] * start.width)
+        slots = starts.setdefault(start, [None] * start.walk_width)
         held = slots[root._index]
-        slots[root._index] = seed if held is None else add_cotangents(held, seed)
-        starts.append(start)
-    order = ready_order(starts, release=not retain_graph)
+        slots[root._index] = seed if held is None else _add(held, seed)
+    return starts
+
+
+def _walk(
+    starts: dict[Any, list[Any]], visit: Visit | None, wanted: set[Any] | None, *, is_recorded: bool, release: bool
+) -> None:
+    pending = count_consumers(starts, wanted)
+    order = [step for step in starts if not pending[step]]
     mode = local.mode
     was_enabled = mode.is_grad_enabled
-    mode.is_grad_enabled = create_graph
+    mode.is_grad_enabled = is_recorded
     try:
-        reverse_walk(order, cotangents, add_cotangents)
+        reverse_walk(
+            order, starts, _add_recorded if is_recorded else _add, wanted, pending=pending, visit=visit, release=release
+        )
     finally:
         mode.is_grad_enabled = was_enabled
 
 
-def add_cotangents(first: Tensor, second: Tensor) -> Tensor:
-    """Return the sum of two cotangents of one value."""
-    return wrap(first._data + second._data)
+def _add(first: Tensor, second: Tensor) -> Tensor:
+    return wrap(first._data + second._data, stop_gradient=False)
 
 
-def accumulate(leaf: Tensor, cotangent: Tensor) -> None:
-    """Add a cotangent to the leaf's ``grad``; the first one is copied unless nobody else can see its array."""
+def _add_recorded(first: Tensor, second: Tensor) -> Tensor:
+    total: Tensor = first + second  # type: ignore[operator]  # methods are attached to Tensor at import
+    return total
+
+
+def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
+    """Add a cotangent to the leaf's ``grad``, in place where there is one already.
+
+    Args:
+        leaf: a leaf that takes a gradient.
+        cotangent: of the leaf's shape and dtype.
+        shared: whether the cotangent may be seen by others; a first gradient is copied then.
+    """
     held = leaf._grad
-    if held is not None:
-        np.add(held._data, cotangent._data, out=held._data, casting="same_kind")
-        return
     data = cotangent._data
-    if data.base is not None or not data.flags.writeable or getrefcount(data) > 3:
-        data = data.copy()
-    leaf._grad = wrap(data)
+    if held is None:
+        leaf._grad = wrap(data.copy() if shared or data.base is not None else data, cotangent._sg)
+    elif held._data.flags.writeable:
+        np.add(held._data, data, out=held._data, casting="same_kind")
+        if held._version is not None:
+            held._version[0] += 1
+    else:
+        held._data = held._data + data
 
 
-def _accumulate_rule(leaf: Tensor, douts: Sequence[Tensor]) -> tuple[()]:
-    accumulate(leaf, douts[0])
+def _leaf_rule(leaf: Tensor, douts: Sequence[Any], release: bool) -> tuple[()]:
+    cotangent = douts[0]
+    if leaf._hooks:
+        cotangent = run_hooks(leaf._hooks, cotangent)
+    # Two references to the Tensor (the walk's and this one) and one to its array: nobody else can see it.
+    accumulate(leaf, cotangent, getrefcount(cotangent) > 3 or getrefcount(cotangent._data) > 2)
     return ()
 
 
-def _no_kernel(*arrays: np.ndarray, **attrs: Any) -> np.ndarray:
-    raise AssertionError("a leaf is not computed")
+Tensor.walk_rule = staticmethod(_leaf_rule)
 
 
-#: The op that a leaf stands for in the reverse walk.
-ACCUMULATE = OpDef("accumulate_grad", (), (ArgDef("out"),), _no_kernel, grad=_accumulate_rule)
-Tensor.opdef = ACCUMULATE
+def check_unique(roots: Sequence[Tensor]) -> None:
+    """Refuse a list of roots in which one stands twice.
+
+    Raises:
+        UsageError: it does.
+    """
+    if len({id(root) for root in roots}) != len(roots):
+        raise UsageError("backward: a tensor stands twice in the list")

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from opkit.eager.tensor import Tensor, wrap
+from opkit.eager.saved_hooks import Packed, pack, packing
+from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
 from opkit.ops.mode import install_default, local
 from opkit.ops.opdef import OpDef
 
-__all__ = ["Node", "Shaped", "apply", "edge_of", "install"]
+__all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
+
+_new = object.__new__
+_FIRST = (0,)
+_FIRST_TWO = (0, 0)
+
+
+class VersionError(AutogradError):
+    """Data that a gradient needs was changed in place since it was recorded."""
 
 
 class Shaped:
@@ -29,55 +38,94 @@ class Shaped:
         self.shape = shape
         self.dtype = dtype
 
+    @property
+    def _data(self) -> Shaped:
+        """Builders ask a value's ``_data`` for shape and dtype."""
+        return self
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
 
 class Node:
-    """An applied op, as the reverse walk and its gradient rule see it (``opkit.ops.Applied``).
+    """An applied op, as the reverse walk (``autograd.Step``) and its gradient rule (``ops.Applied``) see it.
 
-    ``edges`` is None once the node was released.
+    ``walk_edges`` is None once the node was released.
     """
 
-    __slots__ = ("_in", "_out", "_versions", "attrs", "edges", "hooks", "indices", "opdef", "retained", "width")
+    __slots__ = (
+        "_cells",
+        "_in",
+        "_out",
+        "_versions",
+        "attrs",
+        "opdef",
+        "walk_edges",
+        "walk_indices",
+        "walk_rule",
+        "walk_width",
+    )
 
-    def __init__(
-        self, opdef: OpDef, attrs: Mapping[str, Any], edges: tuple[Any, ...], indices: tuple[int, ...], width: int
-    ) -> None:
-        self.opdef = opdef
-        self.attrs = attrs
-        self.edges: tuple[Any, ...] | None = edges
-        self.indices = indices
-        self.width = width
-        self.hooks: dict[int, list[Any]] | None = None
-        self.retained: dict[int, Any] | None = None
-        self._versions: tuple[tuple[Tensor, int], ...] = ()
+    opdef: OpDef
+    attrs: Mapping[str, Any]
+    walk_edges: tuple[Any, ...] | None
+    walk_indices: tuple[int, ...]
+    walk_rule: Any
+    walk_width: int
+    _in: Sequence[Any]
+    _out: Sequence[Any]
+    #: Versions of the inputs where one was not 0, None otherwise.
+    _versions: tuple[int, ...] | None
+    #: Counts of in-place changes of outputs whose memory can change, and the count at the start.
+    _cells: dict[int, tuple[list[int], int]] | None
 
     @property
     def inputs(self) -> Sequence[Any]:
         """Input Tensors where the rule reads them, else their shape and dtype; None for one left out."""
-        for tensor, version in self._versions:
-            if tensor._version is not None and tensor._version[0] != version:
-                raise AutogradError(
-                    f"a tensor that the gradient of {self.opdef.name!r} reads was changed in place: it is at version "
-                    f"{tensor._version[0]}, version {version} was recorded",
-                    help="clone() it before the in-place operation",
-                )
-        return self._in  # type: ignore[no-any-return]
+        kept = self._in
+        for index, tensor in enumerate(kept):
+            if type(tensor) is Tensor:
+                cell = tensor._version
+                if cell is not None:
+                    expected = 0 if self._versions is None else self._versions[index]
+                    if cell[0] != expected:
+                        self._refuse_version("input", index, cell[0], expected)
+            elif type(tensor) is Packed:
+                return [self._unpacked(i, item) if type(item) is Packed else item for i, item in enumerate(kept)]
+        return kept
 
     @property
     def outputs(self) -> Sequence[Any]:
         """Output Tensors, attached to this node, where the rule reads them, else their shape and dtype."""
-        return [self._output(i, kept) for i, kept in enumerate(self._out)]
+        return [self._output(index, kept) for index, kept in enumerate(self._out)]
+
+    def _unpacked(self, index: int, packed: Packed) -> Tensor:
+        # A leaf is a step of the walk too, so that it can stand for the node of its unpacked stand-in.
+        source = None if self.walk_edges is None else self.walk_edges[index]
+        tensor = wrap(packed.unpack()._data, source is None)
+        tensor._node = source
+        tensor._index = self.walk_indices[index]
+        return tensor
 
     def _output(self, index: int, kept: Any) -> Any:
         if type(kept) is Shaped:
             return kept
-        array, cell, version = kept
-        if cell is not None and cell[0] != version:
-            raise AutogradError(
-                f"the output of {self.opdef.name!r} that its gradient reads was changed in place: it is at version "
-                f"{cell[0]}, version {version} was recorded",
-                help="clone() it before the in-place operation",
-            )
-        tensor = wrap(array, stop_gradient=False)
+        if self._cells is not None and index in self._cells:
+            cell, expected = self._cells[index]
+            if cell[0] != expected:
+                self._refuse_version("output", index, cell[0], expected)
+        if type(kept) is Packed:
+            kept = kept.unpack()._data
+        tensor = _new(Tensor)
+        tensor._data = kept
+        tensor._sg = False
         tensor._node = self
         tensor._index = index
         return tensor
@@ -85,13 +133,40 @@ class Node:
     @property
     def needs(self) -> list[bool]:
         """Per input: whether its cotangent will be used."""
-        return [target is not None for target in self.edges or ()]
+        return [target is not None for target in self.walk_edges or ()]
 
-    def release(self) -> None:
-        """Drop what the node keeps; a later walk through it is an error."""
-        self.edges = None
-        self._in = self._out = ()
-        self._versions = ()
+    def watch_output(self, index: int, cell: list[int]) -> None:
+        """Learn that the memory of an output may change from now on."""
+        if self._cells is None:
+            self._cells = {}
+        self._cells.setdefault(index, (cell, cell[0]))
+
+    def _refuse_version(self, kind: str, index: int, found: int, expected: int) -> None:
+        args = self.opdef.inputs if kind == "input" else self.opdef.outputs
+        name = args[min(index, len(args) - 1)].name
+        # The words "received ... != ..." are what tests written for Paddle look for.
+        raise VersionError(
+            f"{kind} {name!r} of op {self.opdef.name!r} is needed for its gradient but was changed in place since: "
+            f"received tensor_version:{found} != wrapper_version_snapshot:{expected}",
+            help="clone() the tensor before the in-place operation",
+        )
+
+
+def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
+    """Run the gradient rule of a recorded op (``autograd.Step.walk_rule``)."""
+    rule = node.opdef.grad
+    if rule is None:  # pragma: no cover - apply records only ops that have a rule
+        raise AutogradError(f"op {node.opdef.name!r} has no gradient")
+    grads = rule(node, douts)
+    for grad in grads:
+        # What a built-in rule computed takes a gradient, as in Paddle: print(x.grad) says stop_gradient=False.
+        if grad is not None and grad._sg and grad is not douts[0]:
+            grad._sg = False
+    if release:
+        node.walk_edges = None
+        node._in = node._out = ()
+        node._cells = None
+    return grads
 
 
 def edge_of(tensor: Tensor | None) -> Any:
@@ -113,78 +188,128 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     Returns:
         One Tensor, or a tuple where the kernel returns a tuple.
     """
-    arrays = [None if tensor is None else tensor._data for tensor in inputs]
     mode = local.mode
-    observer = mode.observer
-    if observer is None:
+    count = len(inputs)
+    if count == 1 and inputs[0] is not None:
+        arrays: Any = (inputs[0]._data,)
+    elif count == 2 and inputs[0] is not None and inputs[1] is not None:
+        arrays = (inputs[0]._data, inputs[1]._data)
+    else:
+        arrays = [None if tensor is None else tensor._data for tensor in inputs]
+    if mode.observer is not None:
+        result = _observed(mode.observer, opdef, arrays, attrs)
+    elif attrs:
         result = opdef.kernel(*arrays, **attrs)
     else:
-        start = time.perf_counter()
-        result = opdef.kernel(*arrays, **attrs)
-        seconds = time.perf_counter() - start
-        observer(opdef, arrays, attrs, result if type(result) is tuple else (result,), seconds)
-    if opdef.grad is not None and mode.is_grad_enabled:
+        result = opdef.kernel(*arrays)
+    if mode.is_grad_enabled and opdef.grad is not None:
         for tensor in inputs:
             if tensor is not None and not tensor._sg:
                 return _record(opdef, inputs, attrs, result)
     if type(result) is tuple:
-        return tuple(map(wrap, result))
-    return wrap(result)
+        outputs = tuple(map(wrap, result))
+        if opdef.is_view:
+            _share_versions(inputs[0], outputs)
+        return outputs
+    output = _new(Tensor)
+    output._data = result if type(result) is np.ndarray else np.asarray(result)
+    output._sg = True
+    output._node = None
+    output._index = 0
+    if opdef.is_view:
+        _share_versions(inputs[0], (output,))
+    return output
+
+
+def _observed(observer: Any, opdef: OpDef, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    start = time.perf_counter()
+    result = opdef.kernel(*arrays, **attrs)
+    seconds = time.perf_counter() - start
+    observer(opdef, arrays, attrs, result if type(result) is tuple else (result,), seconds)
+    return result
 
 
 def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> Any:
+    node = Node()
+    node.opdef = opdef
+    node.attrs = attrs
+    node.walk_rule = node_rule
+    node._cells = None
+    _keep_inputs(node, opdef, inputs)
     results = result if type(result) is tuple else (result,)
-    edges = tuple(map(edge_of, inputs))
-    indices = tuple(0 if tensor is None else tensor._index for tensor in inputs)
-    node = Node(opdef, attrs, edges, indices, len(results))
-    node._in = _kept_inputs(opdef, inputs)
-    node._versions = tuple(
-        (tensor, 0 if tensor._version is None else tensor._version[0])
-        for tensor in node._in
-        if isinstance(tensor, Tensor)
-    )
+    node.walk_width = len(results)
     outputs = []
     for index, data in enumerate(results):
-        tensor = wrap(data, stop_gradient=False)
+        tensor = _new(Tensor)
+        tensor._data = data if type(data) is np.ndarray else np.asarray(data)
+        tensor._sg = False
         tensor._node = node
-        if index:
-            tensor._index = index
+        tensor._index = index
         outputs.append(tensor)
-    node._out = _kept_outputs(opdef, outputs)
+    if opdef.is_view:
+        _share_versions(inputs[0], outputs)
+    _keep_outputs(node, opdef, outputs)
     return tuple(outputs) if type(result) is tuple else outputs[0]
 
 
-def _kept_inputs(opdef: OpDef, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
+    edges: list[Any] = []
+    indices: list[int] = []
+    kept: list[Any] = []
     reads = opdef.reads_inputs
-    if len(reads) == len(opdef.inputs):
-        return tuple(inputs)
-    if opdef.is_variadic:
-        reads = ()
-    return tuple(
-        tensor if tensor is None or i in reads or type(tensor) is Shaped else _shaped(tensor._data)
-        for i, tensor in enumerate(inputs)
-    )
+    keeps_all = opdef.is_variadic and bool(reads)
+    versions: list[int] | None = None
+    for index, tensor in enumerate(inputs):
+        if tensor is None:
+            edges.append(None)
+            indices.append(0)
+            kept.append(None)
+            continue
+        if tensor._sg:
+            edges.append(None)
+        else:
+            source = tensor._node
+            edges.append(tensor if source is None else source)
+        indices.append(tensor._index)
+        if keeps_all or index in reads:
+            kept.append(tensor if packing.depth == 0 else pack(tensor))
+            if tensor._version is not None and tensor._version[0]:
+                versions = versions or [0] * len(inputs)
+                versions[index] = tensor._version[0]
+        else:
+            array = tensor._data
+            kept.append(Shaped(array.shape, array.dtype))
+    node.walk_edges = tuple(edges)
+    node.walk_indices = _FIRST if indices == [0] else _FIRST_TWO if indices == [0, 0] else tuple(indices)
+    node._in = kept
+    node._versions = None if versions is None else tuple(versions)
 
 
-def _kept_outputs(opdef: OpDef, outputs: Sequence[Tensor]) -> tuple[Any, ...]:
+def _keep_outputs(node: Node, opdef: OpDef, outputs: Sequence[Tensor]) -> None:
     reads = opdef.reads_outputs
-    return tuple(
-        (tensor._data, _version_cell(tensor), 0) if i in reads else _shaped(tensor._data)
-        for i, tensor in enumerate(outputs)
-    )
+    kept: list[Any] = []
+    for index, tensor in enumerate(outputs):
+        array = tensor._data
+        if index not in reads:
+            kept.append(Shaped(array.shape, array.dtype))
+        elif packing.depth == 0:
+            kept.append(array)
+        else:
+            kept.append(pack(tensor))
+    node._out = kept
 
 
-def _version_cell(tensor: Tensor) -> list[int]:
-    if tensor._version is None:
-        tensor._version = [0]
-    cell: list[int] = tensor._version
-    return cell
-
-
-def _shaped(array: np.ndarray) -> Shaped:
-    return Shaped(array.shape, array.dtype)
+def _share_versions(source: Tensor, views: Sequence[Tensor]) -> None:
+    """Let the outputs of a view op, where they do share memory, count in-place changes together with its input."""
+    for view in views:
+        if view._data is source._data or view._data.base is not None:
+            if view._node is None:
+                view._version = version_cell(source)
+            else:
+                cell = view._version = version_cell(source)
+                view._node.watch_output(view._index, cell)
 
 
 def install() -> None:
     """Make eager the default mode of every thread."""
-    install_default(apply)
+    install_default(cast(Any, apply))

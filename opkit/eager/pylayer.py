@@ -1,106 +1,183 @@
-"""PyLayer: an op whose forward and backward are a user's Python functions (Paddle 2.6, paddle.autograd.PyLayer)."""
+"""PyLayer: an op whose forward and backward are a user's Python functions (Paddle 2.6, paddle.autograd.PyLayer).
+
+Here is the way that one Tensor in, one Tensor out takes, which is the one that has to be quick. Everything else goes
+through ``opkit.eager.pylayer_record`` (forward) and ``opkit.eager.pylayer_rule`` (backward).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
 from weakref import ref
 
+from opkit.eager.pylayer_context import CLOSED, PyLayerContext
+from opkit.eager.pylayer_faults import MissingBackwardError, MissingForwardError, note, refuse_static
+from opkit.eager.pylayer_record import record
+from opkit.eager.pylayer_rule import checked_grads, general_rule
 from opkit.eager.tensor import Tensor
+from opkit.errors import Location
 from opkit.ops.mode import local
 from opkit.ops.opdef import ArgDef, OpDef
 
+__all__ = ["PyLayer"]
+
 _new = object.__new__
-ZERO=(0,)
-
-
-class PyLayerContext:
-    __slots__ = ("__dict__", "__weakref__", "_dtype", "_held", "_out", "_saved", "_shape", "edges", "indices")
-    width = 1
-    hooks = None
-    retained = None
-    opdef: Any
-
-    def save_for_backward(self, *tensors):
-        self._saved = tensors
-
-    def saved_tensor(self):
-        saved = self._saved
-        held = self._held
-        if held is None:
-            return saved
-        t = held()
-        if t is None:
-            t = _new(Tensor)
-            t._data = self._out
-            t._sg = False
-            t._node = self
-            t._index = 0
-        return (t,)
-
-    def release(self):
-        self.edges = None
+_FIRST = (0,)
 
 
 class PyLayer:
-    _context: Any = None
+    """Base of ops written in Python: subclasses define ``forward`` and ``backward``, users call ``apply``.
+
+    Source: Paddle 2.6, paddle.autograd.PyLayer.
+
+    Example:
+        >>> import numpy as np
+        >>> class Double(PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return Tensor(2 * x.numpy())
+        ...     @staticmethod
+        ...     def backward(ctx, dy):
+        ...         return Tensor(2 * dy.numpy())
+        >>> x = Tensor(np.ones(2), stop_gradient=False)
+        >>> y = Double.apply(x)
+        >>> y.stop_gradient, y.numpy()
+        (False, array([2., 2.]))
+    """
+
+    _context: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Make an object that is of no use but that ``A().apply`` works, as in Paddle."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._context = _context_class(cls)
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; at least one must be a Tensor.
+
+        Args:
+            ctx: the PyLayerContext of this application.
+            args: what ``apply`` was given.
+            kwargs: what ``apply`` was given.
+        """
+        raise MissingForwardError("this PyLayer has no forward", help="define a static method forward(ctx, ...)")
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> Any:
+        """Compute the gradients of the Tensor inputs from those of the Tensor outputs.
+
+        Args:
+            ctx: the PyLayerContext that forward saw.
+            args: one gradient per Tensor output.
+        """
+        raise MissingBackwardError("this PyLayer has no backward", help="define a static method backward(ctx, ...)")
 
     @classmethod
-    def apply(cls, *args, **kwargs):
-        ctx = cls._context()
-        ctx._saved = ctx._held = None
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and record it where an input takes a gradient.
+
+        Returns:
+            What forward returned, its Tensors attached to the graph.
+
+        Raises:
+            PyLayerError: forward returned no Tensor, or a leaf that takes a gradient.
+            MissingForwardError: the class has no forward.
+        """
         mode = local.mode
-        enabled = mode.is_grad_enabled
+        if mode.is_static:
+            refuse_static(cls)
+        was_enabled = mode.is_grad_enabled
+        ctx = cls._context()
+        ctx.walk_saved = ctx.walk_marks = None
         mode.is_grad_enabled = False
         try:
-            result = cls.forward(ctx, *args, **kwargs)
-        finally:
-            mode.is_grad_enabled = enabled
-        if len(args) == 1 and type(result) is Tensor and not kwargs and enabled and mode.observer is None:
+            if kwargs or len(args) != 1 or mode.observer is not None:
+                mode.is_grad_enabled = was_enabled
+                return record(cls, ctx, args, kwargs)
             x = args[0]
-            if type(x) is Tensor and not x._sg:
-                array = x._data
-                data = result._data
-                if data is not array:
-                    node = x._node
-                    ctx.edges = (x if node is None else node,)
-                    ctx.indices = ZERO if x._index == 0 else (x._index,)
-                    ctx._shape = array.shape
-                    ctx._dtype = array.dtype
-                    result._sg = False
-                    result._node = ctx
-                    saved = ctx._saved
-                    if saved is not None:
-                      if saved[0] is result and len(saved)==1:
-                        ctx._out = data
-                        ctx._held = ref(result)
-                        ctx._saved = None
-                    return result
-        raise NotImplementedError
+            result = cls.forward(ctx, x)
+        except Exception as error:
+            note(error, cls, "forward")
+            raise
+        finally:
+            mode.is_grad_enabled = was_enabled
+        if type(result) is not Tensor or type(x) is not Tensor or x._sg or not was_enabled or ctx.walk_marks is not None:
+            return record(cls, ctx, args, kwargs, result)
+        array = x._data
+        data = result._data
+        if data is array:
+            return record(cls, ctx, args, kwargs, result)
+        node = x._node
+        ctx.walk_edges = (x if node is None else node,)
+        ctx.walk_indices = _FIRST if x._index == 0 else (x._index,)
+        ctx.walk_width = 1
+        ctx.walk_rule = cls._single_rule
+        ctx.walk_shape = array.shape
+        ctx.walk_dtype = array.dtype
+        result._sg = False
+        result._node = ctx
+        result._index = 0
+        saved = ctx.walk_saved
+        if saved is None:
+            ctx.walk_saved = CLOSED
+        elif len(saved) == 1 and saved[0] is result:
+            ctx.walk_array = data
+            ctx.walk_saved = ref(result)
+        else:
+            ctx.keep_saved((result,))
+        return result
 
-    def __init_subclass__(cls):
-        make_context(cls)
+
+def _context_class(cls: type[PyLayer]) -> type[PyLayerContext]:
+    """Return the class of a PyLayer's contexts, and give the PyLayer the rule of its simple applications."""
+    kind: Any = type(f"{cls.__name__}_backward", (PyLayerContext,), {"__slots__": (), "__module__": cls.__module__})
+    kind.opdef = OpDef(
+        cls.__name__,
+        (ArgDef("args", is_variadic=True),),
+        (ArgDef("out", is_variadic=True),),
+        kernel=cls.apply,
+        grad=lambda ctx, douts: general_rule(ctx, douts, False),
+        is_user=True,
+        where=_where(cls),
+    )
+    kind.walk_class = cls
+    cls._single_rule = staticmethod(_make_single_rule(cls))  # type: ignore[attr-defined]
+    return kind  # type: ignore[no-any-return]
 
 
-def make_context(cls):
-    kind = type(cls.__name__ + "_backward", (PyLayerContext,), {"__slots__": ()})
-
-    def grad(ctx, douts):
+def _make_single_rule(cls: type[PyLayer]) -> Callable[[Any, Any, bool], Any]:
+    def single_rule(ctx: Any, douts: Any, release: bool) -> Any:
         dy = douts[0]
         if dy._sg:
-            data = dy._data
-            dy = _new(Tensor)
-            dy._data = data
+            # Backward sees a gradient whose stop_gradient is False. Where only the walk holds it, it becomes so.
+            if getrefcount(dy) > 3:
+                data = dy._data
+                dy = _new(Tensor)
+                dy._data = data
+                dy._node = None
+                dy._index = 0
             dy._sg = False
-            dy._node = None
-            dy._index = 0
-        result = cls.backward(ctx, dy)
+        try:
+            result = cls.backward(ctx, dy)
+        except Exception as error:
+            note(error, cls, "backward")
+            raise
         if type(result) is Tensor:
-            if len(ctx.edges) == 1:
-                d = result._data
-                if d.shape == ctx._shape and d.dtype is ctx._dtype:
-                    return (result,)
-        raise NotImplementedError
+            data = result._data
+            if data.shape == ctx.walk_shape and data.dtype is ctx.walk_dtype:
+                if release:
+                    ctx.walk_edges = None
+                return (result,)
+        return checked_grads(ctx, result, release)
 
-    kind.opdef = OpDef(cls.__name__, (ArgDef("x"),), (ArgDef("y"),), cls.forward, grad=grad)
-    cls._context = kind
-    return kind
+    return single_rule
+
+
+def _where(cls: type) -> Location | None:
+    forward = getattr(cls, "forward", None)
+    code = getattr(getattr(forward, "__func__", forward), "__code__", None)
+    return None if code is None else Location(code.co_filename, code.co_firstlineno, function=cls.__qualname__)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ops.opdef import OpDef
+from opkit.errors import UsageError
+from opkit.ir.framework_dtype import FrameworkDtype, framework_dtype
 
-__all__ = ["Tensor", "TensorFlagError", "wrap"]
+__all__ = ["GradValueError", "Tensor", "TensorFlagError", "version_cell", "wrap"]
 
 _names = itertools.count()
 _new = object.__new__
@@ -45,13 +46,12 @@ class Tensor:
     is_parameter: bool = False
     persistable: bool = False
 
-    # What the reverse walk reads of a leaf; opkit.eager.backward sets the op.
-    opdef: OpDef
-    edges: Sequence[Any] = ()
-    indices: Sequence[int] = ()
-    width: int = 1
+    # What the reverse walk reads of a leaf; opkit.eager.backward sets the rule.
+    walk_rule: Any
+    walk_edges: Sequence[Any] = ()
+    walk_indices: Sequence[int] = ()
+    walk_width: int = 1
 
-    # numpy hands operators over to Tensor; see opkit.eager.interop for ufuncs.
     __array_priority__ = 100
 
     def __init__(self, data: Any, stop_gradient: bool = True) -> None:
@@ -60,6 +60,50 @@ class Tensor:
         self._node = None
         self._index = 0
 
+    # ---- what it is ------------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> list[int]:
+        """The sizes, as a list (Paddle 2.6)."""
+        return list(self._data.shape)
+
+    @property
+    def dtype(self) -> FrameworkDtype:
+        """The dtype, as ``paddle.float32`` and its like."""
+        return framework_dtype(self._data.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._data.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._data.size
+
+    @property
+    def inplace_version(self) -> int:
+        """How often the memory of this Tensor was changed in place, through it or through a view of it."""
+        return 0 if self._version is None else self._version[0]
+
+    @property
+    def name(self) -> str:
+        """A name unique in the process, made when it is first asked for."""
+        if self._name is None:
+            kind = "generated_tensor" if self._node is None else "eager_tmp"
+            self._name = f"{kind}_{next(_names)}"
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._name = str(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op produced this Tensor."""
+        return self._node is None or self._sg
+
+    # ---- gradients -------------------------------------------------------------------------------------------------
     @property
     def stop_gradient(self) -> bool:
         """Whether this Tensor takes no gradient."""
@@ -72,29 +116,46 @@ class Tensor:
         self._sg = bool(value)
 
     @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded op produced this Tensor."""
-        return self._node is None or self._sg
-
-    @property
-    def name(self) -> str:
-        """A name unique in the process, made when it is first asked for."""
-        if self._name is None:
-            self._name = f"generated_tensor_{next(_names)}"
-        return self._name
-
-    @name.setter
-    def name(self, value: str) -> None:
-        self._name = str(value)
-
-    @property
     def grad(self) -> Tensor | None:
         """The gradient that backward accumulated, or None."""
         return self._grad
 
+    @grad.setter
+    def grad(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise GradValueError(
+                f"grad of tensor {self.name!r} takes a Tensor, got {type(value).__name__}",
+                help="clear_grad() resets a gradient" if value is None else "paddle.to_tensor makes a Tensor",
+            )
+        if value._data.shape != self._data.shape:
+            raise GradValueError(
+                f"grad of tensor {self.name!r} has shape {list(self._data.shape)}, got {list(value._data.shape)}"
+            )
+        self._grad = value
+
+    # ---- numpy -----------------------------------------------------------------------------------------------------
+    def numpy(self, blocking: bool = True) -> np.ndarray:
+        """Return a copy of the data (``np.asarray(tensor)`` is a read-only view without one)."""
+        return self._data.copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy:
+            return np.array(self._data, dtype)
+        if dtype is not None and np.dtype(dtype) != self._data.dtype:
+            if copy is False:
+                raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
+            return self._data.astype(dtype)
+        view = self._data.view()
+        view.flags.writeable = False
+        return view
+
 
 class TensorFlagError(TypeError, ValueError):
     """A flag of a Tensor was set to something that is no bool (Paddle 2.6 raises ValueError, 3 TypeError)."""
+
+
+class GradValueError(UsageError, TypeError):
+    """``Tensor.grad`` was set to something that cannot be its gradient."""
 
 
 def wrap(data: Any, stop_gradient: bool = True) -> Tensor:
@@ -105,3 +166,16 @@ def wrap(data: Any, stop_gradient: bool = True) -> Tensor:
     tensor._node = None
     tensor._index = 0
     return tensor
+
+
+def version_cell(tensor: Tensor) -> list[int]:
+    """Return the count of in-place changes that a Tensor shares with all Tensors on the same memory.
+
+    The node that produced the Tensor may keep its array: it is told, so that it sees a change.
+    """
+    cell = tensor._version
+    if cell is None:
+        cell = tensor._version = [0]
+        if tensor._node is not None:
+            tensor._node.watch_output(tensor._index, cell)
+    return cell

@@ -1,0 +1,181 @@
+"""PyLayerContext: what a PyLayer's forward and backward share; it is also the step of the reverse walk.
+
+All names that opkit needs on it start with ``walk_``: every other name is the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+from opkit.eager.saved_hooks import Packed, pack, packing
+from opkit.eager.tensor import Tensor
+from opkit.errors import UsageError
+
+__all__ = ["CLOSED", "Marks", "PyLayerContext", "SavedOutput"]
+
+_new = object.__new__
+
+
+class Closed:
+    """Stands for the saved tensors of a context whose forward ended without saving any."""
+
+
+CLOSED = Closed()
+
+
+class Marks:
+    """What forward said of its inputs and outputs through ``ctx.mark_...`` and ``ctx.set_...``."""
+
+    __slots__ = ("materialize", "non_differentiable", "not_inplace")
+
+    def __init__(self) -> None:
+        self.materialize = True
+        self.not_inplace: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+
+
+class SavedOutput:
+    """An output that was saved: the context must not keep its own output Tensor alive, only its data."""
+
+    __slots__ = ("array", "held", "index")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.held = ref(tensor)
+        self.array = tensor._data
+        self.index = tensor._index
+
+
+class PyLayerContext:
+    """Carries tensors and free attributes from a PyLayer's forward to its backward.
+
+    Source: Paddle 2.6, paddle.autograd.PyLayerContext.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "walk_array",
+        "walk_dtype",
+        "walk_edges",
+        "walk_indices",
+        "walk_marks",
+        "walk_rule",
+        "walk_saved",
+        "walk_shape",
+        "walk_width",
+    )
+
+    # walk_saved: None until something is saved, then the tuple of what was saved; CLOSED when forward is over and
+    # nothing was. A lone saved output (by far the commonest) is a weak reference, and walk_array its data; a tuple
+    # with outputs among its items holds a SavedOutput for each.
+    walk_array: Any
+    walk_dtype: Any
+    walk_edges: tuple[Any, ...] | None
+    walk_indices: tuple[int, ...]
+    walk_marks: Any
+    walk_rule: Any
+    walk_saved: Any
+    walk_shape: Any
+    walk_width: int
+    opdef: Any
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for backward. May be called once, and only in forward.
+
+        Args:
+            tensors: inputs, outputs or anything else that ``saved_tensor`` shall give back.
+
+        Raises:
+            UsageError: it was called before, or forward is over.
+        """
+        if self.walk_saved is not None:
+            self._refuse_second_save()
+        self.walk_saved = tensors
+        if packing.depth:
+            self.walk_saved = tuple(pack(item) if isinstance(item, Tensor) else item for item in tensors)
+
+    def saved_tensor(self) -> Any:
+        """Return what ``save_for_backward`` was given, as a tuple; None where it was not called."""
+        saved = self.walk_saved
+        if type(saved) is tuple:
+            return saved
+        if type(saved) is ref:
+            tensor = saved()
+            if tensor is None:
+                # The output died; backward sees a Tensor on the same data and the same place in the graph.
+                tensor = _new(Tensor)
+                tensor._data = self.walk_array
+                tensor._sg = False
+                tensor._node = self
+                tensor._index = 0
+            return (tensor,)
+        if type(saved) is list:
+            return tuple(map(self._restored, saved))
+        return None
+
+    def mark_not_inplace(self, *args: Any) -> None:
+        """Say that these inputs, returned by forward, stand for new Tensors and not for an in-place change."""
+        self._marks().not_inplace = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say that these outputs take no gradient; backward receives zeros for them."""
+        self._marks().non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose whether the gradient of an unused output arrives in backward as zeros (True) or as None."""
+        if not isinstance(value, bool):
+            raise UsageError(f"set_materialize_grads takes a bool, got {type(value).__name__} {value!r}")
+        self._marks().materialize = value
+
+    def watch_output(self, index: int, cell: list[int]) -> None:
+        """In-place changes of a saved output are visible to backward and not counted, as in Paddle."""
+
+    def keep_saved(self, outputs: Sequence[Any]) -> None:
+        """End the saving; what is one of the outputs is from now on held weakly.
+
+        Args:
+            outputs: forward's output Tensors, recorded.
+        """
+        saved = self.walk_saved
+        if saved is None:
+            self.walk_saved = CLOSED
+            return
+        mine = {id(output) for output in outputs if output._node is self}
+        if not any(id(item) in mine or type(item) is Packed for item in saved):
+            return
+        # A list says that items have to be restored.
+        self.walk_saved = [SavedOutput(item) if id(item) in mine else item for item in saved]
+
+    def _restored(self, item: Any) -> Any:
+        if type(item) is Packed:
+            return item.unpack()
+        if type(item) is not SavedOutput:
+            return item
+        tensor = item.held()
+        if tensor is None:
+            tensor = _new(Tensor)
+            tensor._data = item.array
+            tensor._sg = False
+            tensor._node = self
+            tensor._index = item.index
+        return tensor
+
+    def _marks(self) -> Marks:
+        if self.walk_marks is None:
+            self.walk_marks = Marks()
+        marks: Marks = self.walk_marks
+        return marks
+
+    def _refuse_second_save(self) -> None:
+        name = type(self).__name__.removesuffix("_backward")
+        if hasattr(self, "walk_rule"):
+            raise UsageError(
+                f"PyLayer {name}: save_for_backward was called after forward had ended; only forward may call it",
+                help="keep other values as attributes of ctx",
+            )
+        raise UsageError(
+            f"PyLayer {name}: save_for_backward was called twice in one forward",
+            help="pass all tensors in one call: ctx.save_for_backward(a, b)",
+        )

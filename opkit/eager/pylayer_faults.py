@@ -1,0 +1,71 @@
+"""The errors of PyLayer: what the user's class did, what was expected, and where its function stands."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from opkit.errors import AutogradError, Location, UnsupportedError
+
+__all__ = [
+    "MissingBackwardError",
+    "MissingForwardError",
+    "PyLayerError",
+    "function_location",
+    "note",
+    "refuse",
+    "refuse_static",
+]
+
+
+class PyLayerError(AutogradError, ValueError):
+    """A PyLayer's forward or backward broke a rule (Paddle raises ValueError)."""
+
+
+class MissingForwardError(AutogradError, NotImplementedError):
+    """A PyLayer without forward was applied."""
+
+
+class MissingBackwardError(AutogradError, NotImplementedError, OSError):
+    """A PyLayer without backward was differentiated (Paddle raises OSError for what its backward raises)."""
+
+
+class StaticPyLayerError(UnsupportedError, ValueError):
+    """A PyLayer was applied while a static program is being built."""
+
+
+def function_location(cls: Any, name: str) -> Location | None:
+    """Return where a PyLayer's forward or backward is defined."""
+    function = getattr(cls, name, None)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return None
+    return Location(code.co_filename, code.co_firstlineno, function=f"{cls.__qualname__}.{name}")
+
+
+def refuse(cls: Any, name: str, message: str, help: str = "") -> NoReturn:
+    """Raise a PyLayerError about ``forward`` or ``backward`` of a class."""
+    raise PyLayerError(f"PyLayer {cls.__name__}: {message}", where=function_location(cls, name), help=help)
+
+
+def refuse_static(cls: Any) -> NoReturn:
+    """Raise the error of a PyLayer in static mode."""
+    raise StaticPyLayerError(
+        f"PyLayer {cls.__name__}: a PyLayer works in dynamic mode only, and a static program is being built",
+        where=function_location(cls, "forward"),
+        help="use paddle.static.nn.py_func with functions on arrays, or paddle.disable_static()",
+    )
+
+
+def note(error: BaseException, cls: Any, name: str) -> None:
+    """Note on a user's exception which PyLayer it left, once."""
+    place = function_location(cls, name)
+    text = f"in {name} of PyLayer {cls.__name__}" + (f" ({place})" if place is not None else "")
+    notes = getattr(error, "__notes__", None)
+    if notes is None:
+        notes = []
+        try:
+            error.__notes__ = notes
+        except AttributeError:  # an exception class with slots
+            return
+    if text not in notes:
+        notes.append(text)

@@ -1,0 +1,172 @@
+"""The gradient rule of a PyLayer: hands backward its gradients, and checks what it returns against the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.eager.pylayer_faults import note, refuse
+from opkit.eager.tensor import Tensor, wrap
+
+__all__ = ["Slot", "checked_grads", "general_rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One Tensor argument of forward, or one list with Tensors in it.
+
+    Args:
+        start: position of its first Tensor among all.
+        members: None for a Tensor; for a list its length and the positions of its Tensors.
+    """
+
+    start: int
+    members: tuple[int, tuple[int, ...]] | None
+
+
+def general_rule(ctx: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
+    """Run a PyLayer's backward on any number of gradients (``autograd.Step.walk_rule``)."""
+    cls = ctx.walk_class
+    materialize = ctx.walk_marks is None or ctx.walk_marks.materialize
+    args = [
+        [_gradient(item, douts, materialize) for item in place]
+        if isinstance(place, list)
+        else _gradient(place, douts, materialize)
+        for place in ctx.walk_array
+    ]
+    try:
+        result = cls.backward(ctx, *args)
+    except Exception as error:
+        note(error, cls, "backward")
+        raise
+    return checked_grads(ctx, result, release)
+
+
+def _gradient(place: tuple[int, Any, Any], douts: Sequence[Any], materialize: bool) -> Tensor | None:
+    index, shape, dtype = place
+    dout = None if index < 0 else douts[index]
+    if dout is None:
+        return wrap(np.zeros(shape, dtype)) if materialize else None
+    if dout._sg:
+        return wrap(dout._data, stop_gradient=False)
+    found: Tensor = dout
+    return found
+
+
+def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
+    """Return one cotangent or None per input Tensor, as the user's backward gave them.
+
+    Raises:
+        PyLayerError: the count, a type or a shape is wrong, or one is missing.
+    """
+    cls = ctx.walk_class
+    inputs = ctx.walk_dtype
+    if isinstance(inputs, np.dtype):  # the context of a simple application
+        inputs, slots = [(ctx.walk_shape, inputs, False)], [Slot(0, None)]
+    else:
+        slots = ctx.walk_shape
+    given = _as_outputs(result, slots)
+    if len(given) > len(slots):
+        refuse(cls, "backward", _count_message(len(slots), len(given)))
+    grads: list[Any] = [None] * len(inputs)
+    for position, slot in enumerate(slots):
+        count = 1 if slot.members is None else len(slot.members[1])
+        wants = [not inputs[slot.start + i][2] for i in range(count)]
+        if position >= len(given):
+            if any(wants):
+                refuse(cls, "backward", _count_message(len(slots), len(given)), help="return None only for inputs "
+                       "whose stop_gradient is True; those at the end may be left out")
+            continue
+        values = _slot_values(cls, slot, given[position], position)
+        for i, value in enumerate(values):
+            shape, dtype, is_stopped = inputs[slot.start + i]
+            grads[slot.start + i] = _checked(cls, value, shape, dtype, is_stopped, position)
+    if release:
+        ctx.walk_edges = None
+    return grads
+
+
+def _as_outputs(result: Any, slots: Sequence[Slot]) -> Sequence[Any]:
+    """Return what backward returned, one item per slot."""
+    if type(result) is tuple:
+        return result
+    if isinstance(result, list):
+        is_slot_value = len(slots) == 1 and slots[0].members is not None
+        if not is_slot_value or any(isinstance(item, (list, tuple)) for item in result):
+            return result
+    elif isinstance(result, tuple):
+        return result
+    return (result,)
+
+
+def _slot_values(cls: Any, slot: Slot, value: Any, position: int) -> Sequence[Any]:
+    if slot.members is None:
+        return (value,)
+    length, places = slot.members
+    if value is None:
+        return (None,) * len(places)
+    if not isinstance(value, (list, tuple)):
+        refuse(
+            cls,
+            "backward",
+            f"the gradient at position {position} belongs to a list of {length} and must be a list or tuple, "
+            f"got {type(value).__name__}",
+            help="return one list for a list argument: return [da, db]",
+        )
+    if len(value) == length:
+        return [value[i] for i in places]
+    if len(value) == len(places):
+        return list(value)
+    return refuse(
+        cls,
+        "backward",
+        f"the gradient at position {position} belongs to a list of {length} and has {len(value)} items",
+    )
+
+
+def _checked(cls: Any, value: Any, shape: Any, dtype: Any, is_stopped: bool, position: int) -> Tensor | None:
+    if value is None:
+        if is_stopped:
+            return None
+        refuse(
+            cls,
+            "backward",
+            f"backward returned None at position {position}, but that input takes a gradient",
+            help="return a Tensor of zeros if the gradient is zero, or set the input's stop_gradient to True",
+        )
+    if not isinstance(value, Tensor):
+        refuse(
+            cls,
+            "backward",
+            f"backward must return Tensors or None, got {type(value).__name__} at position {position}",
+            help="paddle.to_tensor makes a Tensor" if isinstance(value, (np.ndarray, np.generic, int, float)) else "",
+        )
+    if is_stopped:
+        refuse(
+            cls,
+            "backward",
+            f"backward must return None at position {position}: the stop_gradient of that input is True",
+        )
+    if value._data.shape != shape:
+        refuse(
+            cls,
+            "backward",
+            f"the gradient at position {position} must have its input's shape {list(shape)}, "
+            f"got {list(value._data.shape)}",
+        )
+    if value._data.dtype == dtype:
+        return value
+    if value._node is not None and not value._sg:
+        cast: Tensor = value.astype(dtype)  # type: ignore[attr-defined]  # methods are attached at import
+        return cast
+    return wrap(value._data.astype(dtype), value._sg)
+
+
+def _count_message(expected: int, got: int) -> str:
+    return (
+        f"backward must return {expected} gradient{'' if expected == 1 else 's'}, one per Tensor input of forward, "
+        f"it returned {got}"
+    )

@@ -1,0 +1,71 @@
+"""FrameworkDtype: a dtype as a framework's user sees it (``paddle.float32``); prints and compares as Paddle's does.
+
+Everything below the facades speaks canonical names and numpy dtypes; this is only what ``x.dtype`` hands out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
+
+__all__ = ["FrameworkDtype", "framework_dtype"]
+
+
+class FrameworkDtype:
+    """One dtype; there is one object per dtype, so that ``is`` works too.
+
+    Args:
+        name: canonical name.
+
+    ``name`` makes it readable to ``canonical_dtype`` and ``dtype`` to numpy (``np.zeros(3, paddle.float32)``).
+    """
+
+    __slots__ = ("dtype", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dtype = to_numpy(name)
+
+    def __repr__(self) -> str:
+        return f"paddle.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, (str, np.dtype, type)):
+            try:
+                return canonical_dtype(other) == self.name
+            except TypeError:
+                return False
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> Any:
+        return framework_dtype, (self.name,)
+
+
+_ALL: dict[Any, FrameworkDtype] = {}
+for _name in DTYPES:
+    if _name not in INFERENCE_ONLY:
+        _ALL[_name] = _ALL[to_numpy(_name)] = FrameworkDtype(_name)
+
+
+def framework_dtype(dtype: Any) -> FrameworkDtype:
+    """Return the framework's object for a dtype given in any form.
+
+    Raises:
+        TypeError: it names no dtype that an array can have.
+
+    Example:
+        >>> framework_dtype("float32")
+        paddle.float32
+    """
+    found = _ALL.get(dtype) if isinstance(dtype, (str, np.dtype)) else None
+    if found is None:
+        found = _ALL[to_numpy(canonical_dtype(dtype)).name]
+    return found
