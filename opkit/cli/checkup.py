@@ -16,7 +16,7 @@ import numpy as np
 import opkit
 from opkit.errors import OpkitError
 from opkit.project import KINDS, build, discover, load, scaffold
-from opkit.project.scaffold import templates_folder
+from opkit.project.scaffolding import templates_folder
 
 __all__ = ["checkup"]
 

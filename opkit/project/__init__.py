@@ -1,14 +1,23 @@
-"""Op directories: scaffolding, discovery, loading and building."""
+"""Op directories: scaffolding, discovery, loading and building.
 
-from opkit.project.build import Build, build
-from opkit.project.directory import OpDirectory, discover, op_directory_of
-from opkit.project.gradient import GradientPlan, plan_of
-from opkit.project.kernel import UserKernel
-from opkit.project.kind import KINDS
-from opkit.project.library import Library
-from opkit.project.load import LoadedOps, assemble, load
-from opkit.project.scaffold import scaffold
-from opkit.project.user_op import UserOp, to_op_def
+What is listed here is loaded on first use: scaffolding needs no compiler, building no templates.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opkit.project.building import Build, build
+    from opkit.project.directory import OpDirectory, discover, op_directory_of
+    from opkit.project.gradient import GradientPlan, plan_of
+    from opkit.project.kernel import UserKernel
+    from opkit.project.kind import KINDS
+    from opkit.project.library import Library
+    from opkit.project.loading import LoadedOps, assemble, load
+    from opkit.project.scaffolding import scaffold
+    from opkit.project.user_op import UserOp, to_op_def
 
 __all__ = [
     "KINDS",
@@ -28,3 +37,31 @@ __all__ = [
     "scaffold",
     "to_op_def",
 ]
+
+_HOMES = {
+    "KINDS": "kind",
+    "Build": "building",
+    "GradientPlan": "gradient",
+    "Library": "library",
+    "LoadedOps": "loading",
+    "OpDirectory": "directory",
+    "UserKernel": "kernel",
+    "UserOp": "user_op",
+    "assemble": "loading",
+    "build": "building",
+    "discover": "directory",
+    "load": "loading",
+    "op_directory_of": "directory",
+    "plan_of": "gradient",
+    "scaffold": "scaffolding",
+    "to_op_def": "user_op",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'opkit.project' has no attribute {name!r}")
+    value = getattr(import_module(f"opkit.project.{home}"), name)
+    globals()[name] = value
+    return value

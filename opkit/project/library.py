@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from opkit.errors import ProjectError
 from opkit.ops import BUILTIN, Registry
-from opkit.project.load import LoadedOps, load
+from opkit.project.loading import LoadedOps, load
 
 __all__ = ["Library"]
 

@@ -13,7 +13,7 @@ from opkit.diagnostics import Diagnostic, Note, sort_diagnostics, to_json
 from opkit.ops import BUILTIN, Registry
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding
-from opkit.project.load import LoadedOps, assemble
+from opkit.project.loading import LoadedOps, assemble
 from opkit.project.user_op import UserOp
 
 __all__ = ["Build", "build"]
