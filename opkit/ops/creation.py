@@ -85,9 +85,35 @@ def _infer_cast(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
-CAST = define("cast", "in", "out", _cast, infer=_infer_cast, attrs="dtype:data_type", grad=first_only(_back_to_input), out=_cast_out, elementwise=True)
-CAST_LIKE = define("cast_like", "in =dtype_like", "out", quiet(lambda x, like: x.astype(like.dtype)), infer=like("cast_like", 0, dtype_from=1), grad=_no_grad_for_like, out=_cast_like_out)
-IDENTITY = define("identity", "in", "out", lambda x: x.copy(), infer=unchanged("identity"), grad=first_only(lambda applied, dout: dout), elementwise=True)
+CAST = define(
+    "cast",
+    "in",
+    "out",
+    _cast,
+    infer=_infer_cast,
+    attrs="dtype:data_type",
+    grad=first_only(_back_to_input),
+    out=_cast_out,
+    elementwise=True,
+)
+CAST_LIKE = define(
+    "cast_like",
+    "in =dtype_like",
+    "out",
+    quiet(lambda x, like: x.astype(like.dtype)),
+    infer=like("cast_like", 0, dtype_from=1),
+    grad=_no_grad_for_like,
+    out=_cast_like_out,
+)
+IDENTITY = define(
+    "identity",
+    "in",
+    "out",
+    lambda x: x.copy(),
+    infer=unchanged("identity"),
+    grad=first_only(lambda applied, dout: dout),
+    elementwise=True,
+)
 
 _CASTS: dict[np.dtype, Mapping[str, Any]] = {}
 
@@ -157,11 +183,36 @@ def _full_like_out(like: Any, value: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
-CONSTANT = define("constant", "", "out", _constant, infer=_declared, attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape")
-ZERO_LIKE = define("zero_like", "=like", "out", lambda like: np.zeros(like.shape, like.dtype), infer=unchanged("zero_like"), out=_fill_out(0))
-ONES_LIKE = define("ones_like", "=like", "out", lambda like: np.ones(like.shape, like.dtype), infer=unchanged("ones_like"), out=_fill_out(1))
-FULL_LIKE = define("full_like", "=like", "out", _full_like, infer=unchanged("full_like"), attrs="value:double", out=_full_like_out)
-RANGE = define("range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type")
+CONSTANT = define(
+    "constant",
+    "",
+    "out",
+    _constant,
+    infer=_declared,
+    attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape",
+)
+ZERO_LIKE = define(
+    "zero_like",
+    "=like",
+    "out",
+    lambda like: np.zeros(like.shape, like.dtype),
+    infer=unchanged("zero_like"),
+    out=_fill_out(0),
+)
+ONES_LIKE = define(
+    "ones_like",
+    "=like",
+    "out",
+    lambda like: np.ones(like.shape, like.dtype),
+    infer=unchanged("ones_like"),
+    out=_fill_out(1),
+)
+FULL_LIKE = define(
+    "full_like", "=like", "out", _full_like, infer=unchanged("full_like"), attrs="value:double", out=_full_like_out
+)
+RANGE = define(
+    "range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type"
+)
 LITERAL = define("literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object")
 
 

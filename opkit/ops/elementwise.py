@@ -235,75 +235,75 @@ def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
 
 # ---- powers and exponentials -----------------------------------------------------------------------------------------
 # fmt: off
-exp = _unary("exp", "e to the power of x", np.exp, lambda x, dy: dy * np.exp(x), lambda x: exp(x),
+exp: Unary = _unary("exp", "e to the power of x", np.exp, lambda x, dy: dy * np.exp(x), lambda x: exp(x),
              rule=lambda applied, dout: mul(dout, applied.outputs[0]), reads="y")
-expm1 = _unary("expm1", "exp(x) - 1, exact near 0", np.expm1, lambda x, dy: dy * np.exp(x), lambda x: exp(x))
-log = _unary("log", "the natural logarithm", np.log, lambda x, dy: dy / x, lambda x: neg(reciprocal(square(x))),
+expm1: Unary = _unary("expm1", "exp(x) - 1, exact near 0", np.expm1, lambda x, dy: dy * np.exp(x), lambda x: exp(x))
+log: Unary = _unary("log", "the natural logarithm", np.log, lambda x, dy: dy / x, lambda x: neg(reciprocal(square(x))),
              rule=lambda applied, dout: div(dout, applied.inputs[0]))
-log2 = _unary("log2", "the logarithm to base 2", np.log2, lambda x, dy: dy / (x * math.log(2)),
+log2: Unary = _unary("log2", "the logarithm to base 2", np.log2, lambda x, dy: dy / (x * math.log(2)),
               lambda x: scalar_mul(reciprocal(square(x)), -1 / math.log(2)))
-log10 = _unary("log10", "the logarithm to base 10", np.log10, lambda x, dy: dy / (x * math.log(10)),
+log10: Unary = _unary("log10", "the logarithm to base 10", np.log10, lambda x, dy: dy / (x * math.log(10)),
                lambda x: scalar_mul(reciprocal(square(x)), -1 / math.log(10)))
-log1p = _unary("log1p", "log(1 + x), exact near 0", np.log1p, lambda x, dy: dy / (1 + x),
+log1p: Unary = _unary("log1p", "log(1 + x), exact near 0", np.log1p, lambda x, dy: dy / (1 + x),
                lambda x: neg(reciprocal(square(scalar_add(x, 1.0)))))
-sqrt = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 * np.sqrt(x)),
+sqrt: Unary = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 * np.sqrt(x)),
               lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y")
-rsqrt = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
+rsqrt: Unary = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
                lambda x: scalar_mul(div(rsqrt(x), square(x)), 0.75))
-square = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: scalar_add(scalar_mul(x, 0.0), 2.0))
-reciprocal = _unary("reciprocal", "1 / x", np.reciprocal, lambda x, dy: -dy / (x * x),
+square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: scalar_add(scalar_mul(x, 0.0), 2.0))
+reciprocal: Unary = _unary("reciprocal", "1 / x", np.reciprocal, lambda x, dy: -dy / (x * x),
                     lambda x: scalar_mul(reciprocal(mul(square(x), x)), 2.0))
-reciprocal_no_nan = _unary("reciprocal_no_nan", "1 / x, and 0 where x is 0", _reciprocal_no_nan_of,
+reciprocal_no_nan: Unary = _unary("reciprocal_no_nan", "1 / x, and 0 where x is 0", _reciprocal_no_nan_of,
                            lambda x, dy: -dy * np.square(_reciprocal_no_nan_of(x)),
                            lambda x: scalar_mul(mul(square(reciprocal_no_nan(x)), reciprocal_no_nan(x)), 2.0))
 
 # ---- trigonometric and hyperbolic ------------------------------------------------------------------------------------
-sin = _unary("sin", "the sine", np.sin, lambda x, dy: dy * np.cos(x), lambda x: neg(sin(x)))
-cos = _unary("cos", "the cosine", np.cos, lambda x, dy: -dy * np.sin(x), lambda x: neg(cos(x)))
-tan = _unary("tan", "the tangent", np.tan, lambda x, dy: dy * (1 + np.square(np.tan(x))),
+sin: Unary = _unary("sin", "the sine", np.sin, lambda x, dy: dy * np.cos(x), lambda x: neg(sin(x)))
+cos: Unary = _unary("cos", "the cosine", np.cos, lambda x, dy: -dy * np.sin(x), lambda x: neg(cos(x)))
+tan: Unary = _unary("tan", "the tangent", np.tan, lambda x, dy: dy * (1 + np.square(np.tan(x))),
              lambda x: scalar_mul(mul(tan(x), scalar_add(square(tan(x)), 1.0)), 2.0))
-asin = _unary("asin", "the arc sine", np.arcsin, lambda x, dy: dy / np.sqrt(1 - x * x),
+asin: Unary = _unary("asin", "the arc sine", np.arcsin, lambda x, dy: dy / np.sqrt(1 - x * x),
               lambda x: mul(x, _power32(scalar_add(neg(square(x)), 1.0))))
-acos = _unary("acos", "the arc cosine", np.arccos, lambda x, dy: -dy / np.sqrt(1 - x * x),
+acos: Unary = _unary("acos", "the arc cosine", np.arccos, lambda x, dy: -dy / np.sqrt(1 - x * x),
               lambda x: neg(mul(x, _power32(scalar_add(neg(square(x)), 1.0)))))
-atan = _unary("atan", "the arc tangent", np.arctan, lambda x, dy: dy / (1 + x * x),
+atan: Unary = _unary("atan", "the arc tangent", np.arctan, lambda x, dy: dy / (1 + x * x),
               lambda x: scalar_mul(div(x, square(scalar_add(square(x), 1.0))), -2.0))
-sinh = _unary("sinh", "the hyperbolic sine", np.sinh, lambda x, dy: dy * np.cosh(x), lambda x: sinh(x))
-cosh = _unary("cosh", "the hyperbolic cosine", np.cosh, lambda x, dy: dy * np.sinh(x), lambda x: cosh(x))
-tanh = _unary("tanh", "the hyperbolic tangent", np.tanh, lambda x, dy: _tanh_slope(np.tanh(x), dy),
+sinh: Unary = _unary("sinh", "the hyperbolic sine", np.sinh, lambda x, dy: dy * np.cosh(x), lambda x: sinh(x))
+cosh: Unary = _unary("cosh", "the hyperbolic cosine", np.cosh, lambda x, dy: dy * np.sinh(x), lambda x: cosh(x))
+tanh: Unary = _unary("tanh", "the hyperbolic tangent", np.tanh, lambda x, dy: _tanh_slope(np.tanh(x), dy),
               lambda x: scalar_mul(mul(tanh(x), scalar_add(neg(square(tanh(x))), 1.0)), -2.0), rule=tanh_from_y, reads="y")
-asinh = _unary("asinh", "the inverse hyperbolic sine", np.arcsinh, lambda x, dy: dy / np.sqrt(1 + x * x),
+asinh: Unary = _unary("asinh", "the inverse hyperbolic sine", np.arcsinh, lambda x, dy: dy / np.sqrt(1 + x * x),
                lambda x: neg(mul(x, _power32(scalar_add(square(x), 1.0)))))
-acosh = _unary("acosh", "the inverse hyperbolic cosine", np.arccosh, lambda x, dy: dy / np.sqrt(x * x - 1),
+acosh: Unary = _unary("acosh", "the inverse hyperbolic cosine", np.arccosh, lambda x, dy: dy / np.sqrt(x * x - 1),
                lambda x: neg(mul(x, _power32(scalar_add(square(x), -1.0)))))
-atanh = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lambda x, dy: dy / (1 - x * x),
+atanh: Unary = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lambda x, dy: dy / (1 - x * x),
                lambda x: scalar_mul(div(x, square(scalar_add(neg(square(x)), 1.0))), 2.0))
 
 # ---- sigmoids and special functions ----------------------------------------------------------------------------------
-sigmoid_v2 = _unary("sigmoid_v2", "the logistic function", sigmoid_of, lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy),
+sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of, lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy),
                     lambda x: _sigmoid_second(x), rule=sigmoid_from_y, reads="y")
-softplus = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
+softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
                   lambda x: mul(sigmoid(x), sigmoid(neg(x))))
-log_sigmoid = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
+log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
                      lambda x: neg(mul(sigmoid(x), sigmoid(neg(x)))))
-erf = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * (2 / math.sqrt(math.pi)),
+erf: Unary = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * (2 / math.sqrt(math.pi)),
              lambda x: scalar_mul(mul(x, exp(neg(square(x)))), -4 / math.sqrt(math.pi)))
-erfc = _unary("erfc", "1 - erf(x)", erfc_of, lambda x, dy: dy * np.exp(-x * x) * (-2 / math.sqrt(math.pi)),
+erfc: Unary = _unary("erfc", "1 - erf(x)", erfc_of, lambda x, dy: dy * np.exp(-x * x) * (-2 / math.sqrt(math.pi)),
               lambda x: scalar_mul(mul(x, exp(neg(square(x)))), 4 / math.sqrt(math.pi)))
-lgamma = _unary("lgamma", "the logarithm of the absolute gamma function", lgamma_of,
+lgamma: Unary = _unary("lgamma", "the logarithm of the absolute gamma function", lgamma_of,
                 lambda x, dy: dy * digamma_of(x), lambda x: polygamma(x, 1))
-digamma = _unary("digamma", "the derivative of lgamma", digamma_of,
+digamma: Unary = _unary("digamma", "the derivative of lgamma", digamma_of,
                  lambda x, dy: dy * polygamma_of(x, 1), lambda x: polygamma(x, 2))
 
 # ---- piecewise constant or linear ------------------------------------------------------------------------------------
-abs = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x))
-sign = _unary("sign", "-1, 0 or 1", np.sign)
-floor = _unary("floor", "the largest integer not above x", np.floor)
-ceil = _unary("ceil", "the smallest integer not below x", np.ceil)
-trunc = _unary("trunc", "x without its fraction", np.trunc)
-rint = _unary("rint", "the nearest integer, halves to even", np.rint)
-round_half_even = _unary("round", "the nearest integer, halves to even (OneFlow's round)", np.rint)
-round = _unary("round_half_away", "the nearest integer, halves away from 0 (Paddle's round)", _round_away)
+abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x))
+sign: Unary = _unary("sign", "-1, 0 or 1", np.sign)
+floor: Unary = _unary("floor", "the largest integer not above x", np.floor)
+ceil: Unary = _unary("ceil", "the smallest integer not below x", np.ceil)
+trunc: Unary = _unary("trunc", "x without its fraction", np.trunc)
+rint: Unary = _unary("rint", "the nearest integer, halves to even", np.rint)
+round_half_even: Unary = _unary("round", "the nearest integer, halves to even (OneFlow's round)", np.rint)
+round: Unary = _unary("round_half_away", "the nearest integer, halves away from 0 (Paddle's round)", _round_away)
 # fmt: on
 
 

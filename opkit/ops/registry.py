@@ -54,9 +54,7 @@ class Registry:
         found = self.find(name)
         if found is None:
             near = nearest(name, self)
-            raise UsageError(
-                f"no op type {name!r} is registered", help=f"nearest: {', '.join(near)}" if near else ""
-            )
+            raise UsageError(f"no op type {name!r} is registered", help=f"nearest: {', '.join(near)}" if near else "")
         return found
 
     def __contains__(self, name: object) -> bool:

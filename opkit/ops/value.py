@@ -127,4 +127,6 @@ def _integer(axis: Any, op: str) -> int:
 
 def raise_axis(op: str, axis: Any, ndim: int) -> None:
     """Refuse an axis that the operand has not."""
-    raise ShapeError(f"op {op!r}: axis {axis} does not fit a tensor of {ndim} axes (use {-ndim} to {ndim - 1}, each once)")
+    raise ShapeError(
+        f"op {op!r}: axis {axis} does not fit a tensor of {ndim} axes (use {-ndim} to {ndim - 1}, each once)"
+    )
