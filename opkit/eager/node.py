@@ -15,6 +15,7 @@ import numpy as np
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
+from opkit.ops.inference import explain
 from opkit.ops.mode import install_default, local
 from opkit.ops.opdef import OpDef
 
@@ -33,6 +34,12 @@ class Shaped:
     """What remains of a value whose data no gradient rule reads: shape and dtype."""
 
     __slots__ = ("dtype", "shape")
+
+    # As the input of a like-op it takes no gradient and has no history.
+    _sg = True
+    _node = None
+    _index = 0
+    _version = None
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
@@ -196,12 +203,16 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         arrays = (inputs[0]._data, inputs[1]._data)
     else:
         arrays = [None if tensor is None else tensor._data for tensor in inputs]
-    if mode.observer is not None:
-        result = _observed(mode.observer, opdef, arrays, attrs)
-    elif attrs:
-        result = opdef.kernel(*arrays, **attrs)
-    else:
-        result = opdef.kernel(*arrays)
+    try:
+        if mode.observer is not None:
+            result = _observed(mode.observer, opdef, arrays, attrs)
+        elif attrs:
+            result = opdef.kernel(*arrays, **attrs)
+        else:
+            result = opdef.kernel(*arrays)
+    except Exception:
+        explain(opdef, inputs, attrs)
+        raise
     if mode.is_grad_enabled and opdef.grad is not None:
         for tensor in inputs:
             if tensor is not None and not tensor._sg:
