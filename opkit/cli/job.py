@@ -37,6 +37,7 @@ def run_job(
     """
     if not Path(path).is_file():
         raise UsageError(f"cannot run {path!r}: no such file")
+    sys.excepthook = sys.__excepthook__  # typer has put its own there, which is none of the script's business
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu))
         if profile:

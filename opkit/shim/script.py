@@ -57,7 +57,7 @@ def exec_script(path: str | os.PathLike[str], argv: Sequence[str] = (), *, repla
         the script's global names.
     """
     shown = os.fspath(path)
-    full = os.path.abspath(shown)
+    full = os.path.join(os.getcwd(), shown)
     code = _compile(shown, full)
     module = ModuleType("__main__")
     module.__dict__.update(

@@ -1,0 +1,158 @@
+"""``opkit run`` behaves as ``python job.py`` does: compared with the interpreter itself, run on the same script."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = {
+    "identity": """
+        import sys
+        print(__name__, __file__, __package__, __spec__, __doc__, sys.argv, sys.path[0])
+        print(sys.modules["__main__"].__dict__ is globals())
+        """,
+    "docstring": '''
+        """The script's own."""
+        print(__doc__)
+        ''',
+    "sibling import": """
+        import neighbour
+        print(neighbour.WORD)
+        """,
+    "exit number": "import sys; sys.exit(7)",
+    "exit text": "import sys; sys.exit('told so')",
+    "exit nothing": "import sys; sys.exit()",
+    "exit true": "raise SystemExit(True)",
+    "stdin": "print(input().upper())",
+    "future annotations stay out": """
+        def f(x: 1 + 1): pass
+        print(f.__annotations__)
+        """,
+    "dataclass and pickle": """
+        import pickle
+        from dataclasses import dataclass
+        @dataclass
+        class Point:
+            x: "int"
+        print(pickle.loads(pickle.dumps(Point(3))))
+        """,
+    "excepthook": """
+        import sys
+        sys.excepthook = lambda kind, value, trace: print("hooked", kind.__name__, value, trace.tb_lineno)
+        raise ValueError("no")
+        """,
+    "atexit": """
+        import atexit
+        atexit.register(lambda: print("bye"))
+        print("hello")
+        """,
+    "thread": """
+        import threading, time
+        def late():
+            time.sleep(0.1)
+            import colorsys
+            print(colorsys.__name__)
+        threading.Thread(target=late).start()
+        """,
+    "warnings": "import warnings; warnings.warn('careful')",
+}
+FAILURES = {
+    "uncaught": "def f():\n    raise ValueError('no')\nf()\n",
+    "chained": "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise KeyError('k') from error\n",
+    "in context": "try:\n    1 / 0\nexcept ZeroDivisionError:\n    {}['k']\n",
+    "syntax": "x = 1\ny = = 2\n",
+    "missing module": "import no_such_module_at_all\n",
+    "in a library": "import json\njson.loads('{')\n",
+    "recursion": "def f(): return f()\nimport sys\nsys.setrecursionlimit(60)\nf()\n",
+}
+
+
+def script(folder: Path, text: str) -> str:
+    """Write a script, indented as it stands above, and a module beside it."""
+    lines = text.strip("\n").splitlines()
+    indent = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+    (folder / "job.py").write_text("\n".join(line[indent:] for line in lines) + "\n")
+    (folder / "neighbour.py").write_text("WORD = 'beside'\n")
+    return "job.py"
+
+
+def both(folder: Path, *argv: str, **options: object) -> tuple[subprocess.CompletedProcess, ...]:
+    """Run a command line under the interpreter and under opkit."""
+    commands = ([sys.executable, *argv], [sys.executable, "-m", "opkit", "run", *argv])
+    return tuple(
+        subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60, **options)
+        for command in commands
+    )
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_same_as_python(name: str, tmp_path: Path) -> None:
+    """Output, errors and exit status are the interpreter's."""
+    python, opkit = both(tmp_path, script(tmp_path, SCRIPTS[name]), "a", "--help", "-x", "b c", input="typed\n")
+    assert opkit.stdout == python.stdout
+    assert opkit.stderr == python.stderr
+    assert opkit.returncode == python.returncode
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_same_traceback(name: str, tmp_path: Path) -> None:
+    """A traceback names the script's frames, and none of opkit's; the exit status is 1."""
+    (tmp_path / "job.py").write_text(FAILURES[name])
+    python, opkit = both(tmp_path, "job.py")
+    # How deep a recursion gets under one limit depends on the frames below the script.
+    assert re.sub(r"repeated \d+", "repeated", opkit.stderr) == re.sub(r"repeated \d+", "repeated", python.stderr)
+    assert opkit.returncode == python.returncode == 1
+
+
+def test_path_as_given(tmp_path: Path) -> None:
+    """``sys.argv[0]`` is the path as given, ``sys.path[0]`` the folder that a symbolic link leads to."""
+    (tmp_path / "deep").mkdir()
+    script(tmp_path / "deep", SCRIPTS["identity"])
+    (tmp_path / "link.py").symlink_to(tmp_path / "deep" / "job.py")
+    for path in ("deep/job.py", "./deep/../link.py"):
+        python, opkit = both(tmp_path, path)
+        assert (opkit.stdout, opkit.returncode) == (python.stdout, python.returncode)
+
+
+def test_missing_script(tmp_path: Path) -> None:
+    """A missing script is exit status 2, as under the interpreter, and one line that names it."""
+    python, opkit = both(tmp_path, "nowhere.py")
+    assert opkit.returncode == python.returncode == 2
+    assert opkit.stderr == "error: cannot run 'nowhere.py': no such file\n"
+
+
+def test_options_before_the_script_are_opkits(tmp_path: Path) -> None:
+    """What stands after the script belongs to the script, even where opkit has such an option."""
+    job = script(tmp_path, "import sys; print(sys.argv[1:])")
+    ran = subprocess.run(
+        [sys.executable, "-m", "opkit", "run", "--gpu-as-cpu", job, "--profile"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "['--profile']\n"
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """An interrupted script ends with status 130 and its traceback."""
+    (tmp_path / "job.py").write_text("raise KeyboardInterrupt\n")
+    _, opkit = both(tmp_path, "job.py")
+    assert opkit.returncode == 130
+    assert opkit.stderr.endswith("KeyboardInterrupt\n")
+
+
+def test_all_frames_on_request(tmp_path: Path) -> None:
+    """OPKIT_TRACEBACK=full shows opkit's own frames too."""
+    (tmp_path / "job.py").write_text("1 / 0\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "opkit", "run", "job.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"OPKIT_TRACEBACK": "full", "PATH": ""},
+    )
+    assert "exec_script" in ran.stderr
