@@ -23,6 +23,9 @@ from opkit.checker.checkable import (
     Value,
 )
 from opkit.checker.codes import CODES, CheckCode, code_of
+from opkit.checker.constants import constants_of
+from opkit.checker.engine import check
+from opkit.checker.numeric import check_functions, checkable_of
 from opkit.checker.options import Options
 from opkit.checker.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
 
@@ -51,5 +54,9 @@ __all__ = [
     "Slopes",
     "Status",
     "Value",
+    "check",
+    "check_functions",
+    "checkable_of",
     "code_of",
+    "constants_of",
 ]

@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """Inputs and attributes of one check.
 

@@ -84,6 +84,7 @@ def settle(
     down: np.ndarray,
     eps: np.ndarray,
     scale: np.ndarray,
+    floor: np.ndarray | float = 0.0,
 ) -> Estimate:
     """Estimate derivatives from the values on a ladder.
 
@@ -93,9 +94,10 @@ def settle(
         up, down: (M, K) the steps as they really were, largest first.
         eps: (J,) resolution of each value's dtype.
         scale: (M,) magnitude of the points.
+        floor: (J,) absolute noise that each value has at least.
     """
     base = np.broadcast_to(base, (plus.shape[0], plus.shape[2]))
-    grid = _Grid(plus, minus, base, up, down, eps, scale)
+    grid = _Grid(plus, minus, base, up, down, eps, scale, floor)
     central = grid.central()
     right, left = grid.one_sided(grid.plus_slope), grid.one_sided(grid.minus_slope)
     value, bound, noise, step = central
@@ -130,6 +132,7 @@ class _Grid:
         down: np.ndarray,
         eps: np.ndarray,
         scale: np.ndarray,
+        floor: np.ndarray | float,
     ) -> None:
         self.plus, self.minus, self.base = plus, minus, base
         self.up, self.down = up[:, :, None], down[:, :, None]
@@ -141,7 +144,8 @@ class _Grid:
             self.plus_slope = self.plus_change / self.up
             self.minus_slope = self.minus_change / self.down
             self.slope = (plus - minus) / (self.up + self.down)
-            self.level = eps * np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
+            size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
+            self.level = np.maximum(eps * size, floor)
 
     def central(self) -> _Picked:
         """Value, bound, noise and step from central differences."""
@@ -157,9 +161,7 @@ class _Grid:
             second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / 15.0
         return self._select(second, slope, self.step, 4.0)
 
-    def _select(
-        self, table: np.ndarray, slope: np.ndarray, step: np.ndarray, amplification: float
-    ) -> _Picked:
+    def _select(self, table: np.ndarray, slope: np.ndarray, step: np.ndarray, amplification: float) -> _Picked:
         """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""
         lines, rungs, width = table.shape
         if rungs < 3:

@@ -52,7 +52,7 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
     """One-sided difference quotients at a kink, for a plot.
 
@@ -70,7 +70,7 @@ class Slopes:
     element: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """What a failure rests on, enough to show and to repeat it.
 

@@ -1,0 +1,78 @@
+"""Attributes: alternative values around an op's defaults.
+
+Values only; whether the op takes them is found out in search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from opkit.checker.checkable import Attr
+
+__all__ = ["alternatives"]
+
+_AXIS_WORDS = ("axis", "axes", "dim", "dims")
+
+
+def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
+    """Return values to try beside an attribute's default, the most telling first.
+
+    Args:
+        attr: the declared attribute.
+        constants: strings and numbers that occur in the kernels.
+    """
+    kind, default = attr.type, attr.default
+    if kind == "bool" or isinstance(default, bool):
+        found: list[Any] = [not default]
+    elif kind in ("int32", "int64") or isinstance(default, int):
+        found = _integers(attr.name, int(default), constants)
+    elif kind in ("float", "double") or isinstance(default, float):
+        found = _floats(float(default))
+    elif kind == "string" or isinstance(default, str):
+        found = [value for value in constants if isinstance(value, str)][:8]
+    elif kind in ("list_int32", "list_int64"):
+        found = _integer_lists(attr.name, list(default or ()))
+    elif kind in ("list_float", "list_double"):
+        found = [[item * factor for item in default] for factor in (0.5, 2.0)]
+    else:
+        found = []
+    return [value for value in _unique(found) if value != default or type(value) is not type(default)]
+
+
+def _unique(values: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if not any(value == other and type(value) is type(other) for other in found):
+            found.append(value)
+    return found
+
+
+def _is_axis(name: str) -> bool:
+    words = name.lower().split("_")
+    return any(word in _AXIS_WORDS for word in words) or name.lower() in _AXIS_WORDS
+
+
+def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
+    if _is_axis(name):
+        return [0, 1, -1, 2, -2]
+    known = [value for value in constants if isinstance(value, int) and abs(value) <= 16]
+    if default < 0:
+        return [0, 1, default - 1]
+    if default == 0:
+        return [1, 2, *[value for value in known if value > 0][:3]]
+    return [default + 1, *([default - 1] if default > 1 else []), 2 * default, *[v for v in known if v > 0][:3]]
+
+
+def _floats(default: float) -> list[float]:
+    if default == 0.0:
+        return [0.5, 1.0]
+    return [default * 0.5, default * 2.0, default * 1.3]
+
+
+def _integer_lists(name: str, default: list[int]) -> list[list[int]]:
+    if _is_axis(name) or not default:
+        return [[0], [1], [-1], [0, 1], [-1, 0], [1, 2], [2, 0, 1], [1, 0]]
+    size = len(default)
+    bumped = [[*default[:axis], default[axis] + 1, *default[axis + 1 :]] for axis in range(size)]
+    return [[item + 1 for item in default], *bumped, [1] * size, [2] * size, [3] * size, [0] * size]

@@ -1,0 +1,236 @@
+"""Contract: shapes, dtypes and number of results, gradients that are there and bound (GC140-GC148, GC160, GC161).
+
+Compares descriptions only; no value is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.case import Case
+from opkit.checker.evaluate import Evaluator, is_float, leaves_of
+from opkit.checker.report import CheckResult
+from opkit.checker.session import Session, cast_case, is_empty, is_scalar
+from opkit.checker.trial import describe_inputs
+from opkit.errors import OpkitError
+from opkit.ir import TensorDesc
+
+__all__ = ["forward_contract", "gradient_contract", "registration"]
+
+_FORWARD = ("GC140", "GC141", "GC144")
+_GRADIENT = ("GC142", "GC143", "GC145", "GC148", "GC181")
+
+
+@dataclass(slots=True)
+class _Found:
+    """The first failure per code."""
+
+    session: Session
+    results: dict[str, CheckResult]
+
+    def add(self, code: str, message: str, ev: Evaluator, **fields: Any) -> None:
+        code = edge_code(code, ev.case)
+        if code not in self.results:
+            self.results[code] = self.session.failed(code, message, ev, **fields)
+
+
+def edge_code(code: str, case: Case) -> str:
+    """Return the code that a finding on an empty or 0-d case goes by."""
+    if is_empty(case):
+        return "GC160"
+    if is_scalar(case) and all(array.ndim == 0 for _, array in leaves_of(case.inputs)):
+        return "GC161"
+    return code
+
+
+def forward_contract(session: Session) -> Iterator[CheckResult]:
+    """GC140, GC141, GC144: what forward returns against what infer promises, in float64 and in float32."""
+    found = _Found(session, {})
+    evaluators = session.evaluators + session.memo["float32"]
+    for ev in evaluators:
+        _check_outputs(ev, found)
+    yield from found.results.values()
+    for code in _FORWARD:
+        if code not in found.results:
+            yield session.passed(code, len(evaluators))
+
+
+def _check_outputs(ev: Evaluator, found: _Found) -> None:
+    session = found.session
+    raw = ev.forward(ev.inputs)
+    for item in raw:
+        if not isinstance(item, (np.ndarray, np.generic)):
+            found.add(
+                "GC144", f"forward returned {type(item).__name__} where an array is due", ev, actual=str(type(item))
+            )
+            return
+    try:
+        promised = session.trial.promise(ev.case.inputs, ev.case.attrs)
+    except OpkitError:
+        return
+    if promised is None:
+        _check_kept_dtype(ev, found)
+        return
+    if len(promised) != len(raw):
+        message = f"forward returned {len(raw)} results for {len(promised)} declared outputs"
+        found.add("GC144", message, ev, expected=len(promised), actual=len(raw))
+        return
+    for index, (desc, item) in enumerate(zip(promised, raw)):
+        name = session.output_name(index)
+        if -1 not in desc.shape and tuple(np.shape(item)) != desc.shape:
+            message = f"forward returned {name} of shape {np.shape(item)}; infer promises {desc.shape}"
+            found.add("GC140", message, ev, output=name, expected=list(desc.shape), actual=list(np.shape(item)))
+        if item.dtype.name != desc.dtype and not _is_declared_narrow(ev, desc, item):
+            message = f"forward returned {name} as {item.dtype.name}; infer promises {desc.dtype}"
+            found.add("GC141", message, ev, output=name, expected=desc.dtype, actual=item.dtype.name)
+
+
+def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
+    return desc.dtype in ("invalid", "tensor_buffer", "of_record", "char")
+
+
+def _check_kept_dtype(ev: Evaluator, found: _Found) -> None:
+    """Without an infer function a float result has the float inputs' common dtype."""
+    dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
+    if len(dtypes) != 1:
+        return
+    (expected,) = dtypes
+    for index, item in enumerate(ev.outputs):
+        if is_float(item) and item.dtype.name != expected:
+            name = found.session.output_name(index)
+            message = f"forward returned {name} as {item.dtype.name} for {expected} inputs"
+            found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
+
+
+def gradient_contract(session: Session) -> Iterator[CheckResult]:
+    """GC142, GC143, GC145, GC148, GC181: that every gradient is there, with its input's shape and dtype."""
+    found = _Found(session, {})
+    evaluators = [ev for ev in session.evaluators + session.memo["float32"] if ev.leaves and ev.slots]
+    for number, ev in enumerate(evaluators):
+        _check_gradients(ev, found, session.rng(number))
+    yield from found.results.values()
+    for code in _GRADIENT:
+        if code not in found.results:
+            yield session.passed(code, len(evaluators))
+    for code, test in (("GC160", is_empty), ("GC161", is_scalar)):
+        if code not in found.results:
+            count = sum(1 for ev in evaluators if test(ev.case))
+            yield session.passed(code, count) if count else session.skipped(code, "the op takes none")
+
+
+def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> None:
+    session = found.session
+    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    try:
+        gradients = _run_backward(ev, douts, found)
+    except Exception as error:  # user code
+        message = f"backward raised {type(error).__name__}: {error}"
+        code = "GC123" if is_write(error) else "GC181"
+        found.add(code, message, ev, where=session.checkable.backward_where)
+        return
+    for leaf, gradient in gradients.items():
+        array = ev.array(leaf)
+        if gradient is None:
+            found.add("GC145", f"input {leaf} gets no gradient", ev, input=str(leaf))
+        elif not isinstance(gradient, (np.ndarray, np.generic)):
+            found.add("GC144", f"the gradient of {leaf} is a {type(gradient).__name__}, no array", ev, input=str(leaf))
+        else:
+            if gradient.shape != array.shape:
+                message = f"the gradient of {leaf} has shape {gradient.shape}; the input has {array.shape}"
+                expected, actual = list(array.shape), list(gradient.shape)
+                found.add("GC142", message, ev, input=str(leaf), expected=expected, actual=actual)
+            if gradient.dtype != array.dtype:
+                message = f"the gradient of {leaf} is {gradient.dtype.name}; the input is {array.dtype.name}"
+                expected_, actual_ = array.dtype.name, gradient.dtype.name
+                found.add("GC143", message, ev, input=str(leaf), expected=expected_, actual=actual_)
+
+
+def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _Found) -> dict[Any, Any]:
+    trace = ev.checkable.trace
+    if trace is None:
+        return ev.gradients(douts)
+    outputs, _ = ev.run()
+    needs = frozenset(leaf.name for leaf in ev.leaves)
+    with np.errstate(all="ignore"):
+        gradients, calls = trace(ev.inputs, outputs, douts, ev.attrs, needs)
+    for call in calls:
+        _check_call(call, ev, found)
+    return ev.by_leaf(gradients)
+
+
+def _check_call(call: Any, ev: Evaluator, found: _Found) -> None:
+    """GC148: one backward kernel against its own infer function."""
+    if call.promised is None:
+        return
+    where = call.kernel.where
+    if len(call.promised) != len(call.outputs):
+        message = f"{call.kernel.name} returned {len(call.outputs)} results for {len(call.promised)} declared outputs"
+        found.add("GC148", message, ev, expected=len(call.promised), actual=len(call.outputs), where=where)
+        return
+    for name, desc, item in zip(call.kernel.outputs, call.promised, call.outputs):
+        if not isinstance(item, (np.ndarray, np.generic)):
+            found.add("GC144", f"{call.kernel.name} returned a {type(item).__name__} for {name}", ev, where=where)
+            continue
+        if -1 not in desc.shape and tuple(item.shape) != desc.shape:
+            message = f"{call.kernel.name} returned {name} of shape {item.shape}; its infer promises {desc.shape}"
+            expected, actual = list(desc.shape), list(item.shape)
+            found.add("GC148", message, ev, output=name, expected=expected, actual=actual, where=where)
+        elif item.dtype.name != desc.dtype and desc.dtype not in ("invalid",):
+            message = f"{call.kernel.name} returned {name} as {item.dtype.name}; its infer promises {desc.dtype}"
+            found.add("GC148", message, ev, output=name, expected=desc.dtype, actual=item.dtype.name, where=where)
+
+
+def is_write(error: BaseException | None) -> bool:
+    """Say whether an exception comes of writing to a read-only array."""
+    while error is not None:
+        text = str(error).lower()
+        if "read-only" in text or "read only" in text or "not writeable" in text:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def registration(session: Session) -> Iterator[CheckResult]:
+    """GC146, GC147: what the gradient computes is bound, and it reads the gradient of every float output."""
+    ask = session.checkable.registration
+    if ask is None:
+        for code in ("GC146", "GC147"):
+            yield session.skipped(code, "no gradient registration")
+        return
+    unused: dict[str, CheckResult] = {}
+    unread: dict[str, CheckResult] = {}
+    evaluators = [ev for ev in session.evaluators if ev.leaves]
+    for ev in evaluators[:40]:
+        try:
+            facts = ask(describe_inputs(ev.case.inputs), ev.attrs)
+        except OpkitError:
+            continue
+        for name in facts.unused:
+            message = f"the backward output {name} is computed, but no input is bound to it"
+            unused.setdefault(name, session.failed("GC146", message, ev, output=name))
+        for index in ev.slots:
+            name = session.output_name(index)
+            if index < len(session.checkable.outputs) and session.checkable.outputs[index].name not in facts.reads:
+                message = f"no gradient rule reads the gradient of the float output {name}"
+                unread.setdefault(name, session.failed("GC147", message, ev, output=name))
+    yield from unused.values() or [session.passed("GC146", len(evaluators))]
+    yield from unread.values() or [session.passed("GC147", len(evaluators))]
+
+
+def single_cases(session: Session) -> list[Evaluator]:
+    """Return evaluators of ordinary float64 cases cast to float32, where infer and forward take them."""
+    found = []
+    for ev in session.diverse(14, 0, session.evaluators):
+        if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
+            continue
+        if session.checkable.infer is None and session.checkable.recorded:
+            continue  # nothing promises that other dtypes than the recorded ones are taken
+        case = replace(cast_case(ev.case, "float32"), label=ev.case.label)
+        outcome = session.trial._attempt(case)
+        if outcome.is_accepted:
+            found.append(Evaluator(session.checkable, case).prepare())
+    return found

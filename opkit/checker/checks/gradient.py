@@ -1,0 +1,262 @@
+"""Gradient: what backward claims against numeric differences (GC101-GC106, GC152).
+
+Decides and explains; the numbers come from jacobian and directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.checks.contract import edge_code
+from opkit.checker.directions import bisect, probe_leaf
+from opkit.checker.evaluate import Evaluator, Leaf
+from opkit.checker.jacobian import Comparison, EntryFailure, Tally, compare
+from opkit.checker.ladder import Kind
+from opkit.checker.pattern import guess_pattern
+from opkit.checker.report import CheckResult, Evidence, Status
+from opkit.checker.session import Session
+
+__all__ = ["gradients"]
+
+_CODES = ("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC152")
+
+
+@dataclass(slots=True)
+class _Pair:
+    """What was seen of one input and one output over all cases."""
+
+    detectable: list[float] = field(default_factory=list)
+    entries: int = 0
+    agreed: int = 0
+    corners: int = 0
+    undecided: int = 0
+    cases: int = 0
+
+    def add(self, tally: Tally) -> None:
+        self.entries += tally.entries
+        self.agreed += tally.agreed
+        self.corners += tally.corners
+        self.undecided += tally.undecided
+        self.cases += 1
+        if np.isfinite(tally.detectable):
+            self.detectable.append(tally.detectable)
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """Everything that the comparisons brought up."""
+
+    session: Session
+    failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
+    counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], _Pair] = field(default_factory=dict)
+    probes: list[float] = field(default_factory=list)
+    vague: int = 0
+    large: int = 0
+    left_out: int = 0
+
+    def fail(self, code: str, leaf: Leaf, output: str, result: CheckResult) -> None:
+        key = (code, leaf.name, output)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        self.failures.setdefault(key, result)
+
+
+def gradients(session: Session) -> Iterator[CheckResult]:
+    """GC101-GC106 and GC152 on every case: the whole Jacobian, or random directions where it is large."""
+    ledger = _Ledger(session)
+    evaluators = [ev for ev in session.evaluators if ev.leaves and sum(ev.sizes)]
+    if session.is_impure:
+        yield session.skipped("GC101", "forward or backward is not a function of its arguments")
+        return
+    budget = 1.2 * session.options.effort
+    start = session.elapsed()
+    for number, ev in enumerate(_ordered(evaluators)):
+        spent = session.elapsed() - start
+        if (spent > budget and number >= 12) or session.elapsed() > session.options.seconds:
+            ledger.left_out += 1
+            continue
+        try:
+            _examine(ev, number, ledger)
+        except Exception as error:  # user code; why it raises is the contract check's finding
+            session.notes.append(f"case {number} was not compared: {type(error).__name__}: {error}")
+    if ledger.left_out:
+        session.notes.append(f"{ledger.left_out} cases were left out to keep within the time set")
+    yield from _results(ledger, len(evaluators))
+
+
+def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
+    """Small and ordinary cases first, so that what is left out for lack of time is the costliest."""
+    return sorted(evaluators, key=lambda ev: sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > 260)
+
+
+def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
+    session = ledger.session
+    size = sum(ev.array(leaf).size for leaf in ev.leaves)
+    entries = sum(ev.sizes)
+    if not size:
+        return
+    if size * entries > session.options.full_limit:
+        ledger.large += 1
+        _probe(ev, number, ledger)
+        return
+    outcome = compare(ev, session.rng(2000 + number), dict(session.checkable.tolerance))
+    for (leaf, slot), tally in outcome.tallies.items():
+        ledger.pairs.setdefault((leaf.name, session.output_name(slot)), _Pair()).add(tally)
+    for failure in sorted(outcome.failures, key=lambda item: -item.excess):
+        index, element = ev.locate(failure.entry)
+        output = session.output_name(index)
+        code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
+        key = (code, failure.leaf.name, output)
+        if key in ledger.failures:
+            ledger.counts[key] += 1
+            continue
+        ledger.fail(code, failure.leaf, output, _describe(session, ev, failure, outcome, output, element, code))
+
+
+def _describe(
+    session: Session,
+    ev: Evaluator,
+    failure: EntryFailure,
+    outcome: Comparison,
+    output: str,
+    element: tuple[int, ...],
+    code: str,
+) -> CheckResult:
+    array = ev.array(failure.leaf)
+    place = tuple(int(i) for i in np.unravel_index(failure.element, array.shape)) if array.ndim else ()
+    claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
+    pattern = guess_pattern(claimed, numeric, array.shape)
+    what = f"d {output}{_index(element)} / d {failure.leaf}{_index(place)}"
+    expected: Any = failure.expected
+    if failure.kind >= Kind.KINK and failure.low < failure.high:
+        expected = [failure.low, failure.high]
+        text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] would do"
+    elif failure.code == "GC106":
+        text = (
+            f"along directions that keep the ties, {output} changes by {failure.expected:.9g}, not {failure.actual:.9g}"
+        )
+    else:
+        text = f"{what} is {failure.actual:.12g}, numerically {failure.expected:.12g} +- {failure.bound:.1e}"
+    if pattern:
+        text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
+    with np.errstate(all="ignore"):
+        errors = np.abs(claimed - numeric).T
+    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= 1_000_000 else None, None, pattern)
+    return session.failed(
+        code,
+        text,
+        ev,
+        input=str(failure.leaf),
+        output=output,
+        expected=expected,
+        actual=failure.actual,
+        bound=failure.bound,
+        evidence=evidence,
+        where=session.checkable.backward_where,
+    )
+
+
+def _index(place: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, place))}]" if place else ""
+
+
+def _probe(ev: Evaluator, number: int, ledger: _Ledger) -> None:
+    session = ledger.session
+    for leaf in ev.leaves:
+        if not ev.array(leaf).size:
+            continue
+        declared = float(session.checkable.tolerance.get(leaf.name, 0.0))
+        for count in range(session.options.probes):
+            rng = np.random.default_rng([session.options.seed, 3000, number, count])
+            probe = probe_leaf(ev, leaf, rng, None, declared)
+            if np.isfinite(probe.detectable):
+                ledger.probes.append(probe.detectable)
+            else:
+                ledger.vague += 1
+            if (
+                probe.is_wrong
+                and probe_leaf(ev, leaf, np.random.default_rng([number, count, 1]), None, declared).is_wrong
+            ):
+                ledger.fail("GC102", leaf, "", _describe_probe(session, ev, leaf, probe, declared))
+                break
+
+
+def _describe_probe(session: Session, ev: Evaluator, leaf: Leaf, probe: Any, declared: float) -> CheckResult:
+    text = f"the derivative along a random direction of {leaf} is {probe.expected:.12g}, backward gives {probe.actual:.12g}"
+    found = bisect(ev, leaf, session.options.seed) if not declared else None
+    element = None
+    if found is not None:
+        element, single = found
+        text += f"; the first wrong element is {leaf}{_index(element)}: {single.actual:.9g} for {single.expected:.9g}"
+    return session.failed(
+        "GC102",
+        text,
+        ev,
+        input=str(leaf),
+        expected=probe.expected,
+        actual=probe.actual,
+        bound=probe.bound,
+        evidence=Evidence(ev.case, element=element),
+        where=session.checkable.backward_where,
+    )
+
+
+def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
+    session = ledger.session
+    for (code, _, _), result in sorted(ledger.failures.items()):
+        yield result
+    failed = {(code, name) for code, name, _ in ledger.failures}
+    for (name, output), pair in ledger.pairs.items():
+        if not any(code in _CODES or code in ("GC160", "GC161") for code, other in failed if other == name):
+            yield _pair_result(session, name, output, pair)
+    if not ledger.pairs and not ledger.failures and not ledger.large:
+        yield session.skipped("GC101", "nothing to differentiate")
+    if ledger.large and not any(code == "GC102" for code, _ in failed):
+        yield _probe_result(session, ledger)
+    codes = {code for code, _ in failed}
+    corners = sum(pair.corners for pair in ledger.pairs.values())
+    for code in ("GC103", "GC104", "GC106"):
+        if code not in codes:
+            yield session.passed(code, cases) if corners else session.skipped(code, "no kink, jump or tie was met")
+    for code in ("GC105", "GC152"):
+        if code not in codes:
+            yield session.passed(code, cases)
+
+
+def _pair_result(session: Session, name: str, output: str, pair: _Pair) -> CheckResult:
+    detectable = float(np.median(pair.detectable)) if pair.detectable else None
+    best = min(pair.detectable) if pair.detectable else None
+    promise = max(session.options.promise, float(session.checkable.tolerance.get(name, 0.0)))
+    if session.memo.get("dtype") != "float64":
+        promise = max(promise, 1e-2)
+    fields: dict[str, Any] = {
+        "input": name,
+        "output": output,
+        "detectable": best,
+        "cases": pair.cases,
+        "where": session.checkable.backward_where,
+    }
+    text = f"{pair.agreed} of {pair.entries} entries agree in {pair.cases} cases"
+    if pair.corners:
+        text += f", {pair.corners} lie at kinks, jumps or ties"
+    if pair.undecided:
+        text += f", {pair.undecided} could not be decided"
+    is_vague = detectable is not None and detectable > promise and (best or 0.0) > promise
+    if is_vague or pair.agreed + pair.corners == 0:
+        text += f"; the smallest error that would have been seen is {detectable or float('inf'):.1e}, not {promise:.0e}"
+        return session.result("GC101", Status.UNDECIDED, text, **fields)
+    return session.result("GC101", Status.PASS, text, **fields)
+
+
+def _probe_result(session: Session, ledger: _Ledger) -> CheckResult:
+    detectable = float(np.median(ledger.probes)) if ledger.probes else None
+    text = f"{len(ledger.probes)} random directions in {ledger.large} large cases agree"
+    if detectable is not None:
+        text += f"; an error of {detectable:.1e} of one typical element would have been seen"
+    limit = 1e-2 if session.memo.get("dtype") == "float64" else 0.5
+    status = Status.PASS if detectable is not None and detectable < limit else Status.UNDECIDED
+    return session.result("GC102", status, text, detectable=detectable, cases=ledger.large)

@@ -1,0 +1,169 @@
+"""Layout: results must not depend on how arguments lie in memory (GC130, GC131).
+
+Rearranges memory without changing values; right or wrong values are the business of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.checks.purity import same
+from opkit.checker.evaluate import Evaluator, frozen, leaves_of
+from opkit.checker.report import CheckResult
+from opkit.checker.session import Session
+
+__all__ = ["LAYOUTS", "layouts"]
+
+_ULPS = 4000.0
+
+
+def _fortran(array: np.ndarray) -> np.ndarray:
+    return np.asfortranarray(array)
+
+
+def _strided(array: np.ndarray) -> np.ndarray:
+    if array.ndim == 0:
+        return array
+    wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), _filler(array), dtype=array.dtype)
+    view = wide[..., 1 : 2 * array.shape[-1] + 1 : 2]
+    view[...] = array
+    return view
+
+
+def _outer_strided(array: np.ndarray) -> np.ndarray:
+    if array.ndim == 0:
+        return array
+    tall = np.full((2 * array.shape[0] + 1, *array.shape[1:]), _filler(array), dtype=array.dtype)
+    view = tall[1 : 2 * array.shape[0] + 1 : 2]
+    view[...] = array
+    return view
+
+
+def _reversed(array: np.ndarray) -> np.ndarray:
+    index = (slice(None, None, -1),) * array.ndim
+    return np.ascontiguousarray(array[index])[index] if array.ndim else array
+
+
+def _permuted(array: np.ndarray) -> np.ndarray:
+    if array.ndim < 2:
+        return _reversed(array)
+    return np.ascontiguousarray(np.moveaxis(array, 0, -1)).transpose(-1, *range(array.ndim - 1))
+
+
+def _filler(array: np.ndarray) -> Any:
+    return np.nan if array.dtype.kind == "f" else 0
+
+
+#: name -> the same values, otherwise laid out.
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "Fortran order": _fortran,
+    "strides over the last axis": _strided,
+    "strides over the first axis": _outer_strided,
+    "negative strides": _reversed,
+    "permuted axes": _permuted,
+}
+
+
+def _broadcast(array: np.ndarray, axis: int) -> np.ndarray:
+    """Return zero strides along an axis (values repeat the first along it)."""
+    if array.ndim == 0 or not array.size:
+        return array
+    return np.broadcast_to(array.take([0], axis=axis), array.shape)
+
+
+def layouts(session: Session) -> Iterator[CheckResult]:
+    """GC130 and GC131: forward and backward on rearranged arguments."""
+    evaluators = session.diverse(7, 2)
+    found: dict[str, CheckResult] = {}
+    for number, ev in enumerate(evaluators):
+        for code, message in _faults(ev, session.rng(700 + number)):
+            where = session.checkable.backward_where if code == "GC131" else session.checkable.forward_where
+            found.setdefault(code, session.failed(code, message, ev, where=where))
+    yield from found.values()
+    for code in ("GC130", "GC131"):
+        if code not in found:
+            yield session.passed(code, len(evaluators))
+
+
+def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
+    expected = ev.outputs
+    gradients = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
+    for name, change in LAYOUTS.items():
+        message = _try(ev, ev.map_inputs(lambda array, change=change: frozen(change(array))), expected)  # type: ignore[misc]
+        if message:
+            yield "GC130", f"{message} for arguments with {name}"
+        if not gradients:
+            continue
+        moved = ev.map_inputs(lambda array, change=change: frozen(change(array)))  # type: ignore[misc]
+        for inputs, incoming, whose in (
+            (ev.inputs, [change(item) for item in douts], "an incoming gradient"),
+            (moved, douts, "forward's inputs"),
+        ):
+            message = _try_backward(ev, inputs, incoming, gradients, change if whose != "forward's inputs" else None)
+            if message:
+                yield "GC131", f"{message} for {whose} with {name}"
+    yield from _zero_strides(ev, douts)
+
+
+def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray]) -> str:
+    try:
+        outputs = ev.forward(inputs)
+    except Exception as error:  # user code
+        return f"forward raised {type(error).__name__}: {error}"
+    return "" if same(expected, list(outputs), _ULPS) else "forward gave another result"
+
+
+def _try_backward(
+    ev: Evaluator,
+    inputs: dict[str, Any],
+    douts: list[np.ndarray],
+    expected: list[np.ndarray | None],
+    change_outputs: Callable[[np.ndarray], np.ndarray] | None,
+) -> str:
+    """Run backward on rearranged arrays, with forward's results rearranged as well where they are handed over."""
+    backward = ev.checkable.backward
+    try:
+        if change_outputs is None or backward is None or ev.checkable.vjp is not None:
+            found = ev.gradients(douts, inputs=inputs)
+        else:
+            outputs = [frozen(change_outputs(item)) for item in ev.outputs]
+            needs = frozenset(leaf.name for leaf in ev.leaves)
+            with np.errstate(all="ignore"):
+                found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
+    except Exception as error:  # user code
+        return f"backward raised {type(error).__name__}: {error}"
+    return "" if same(expected, list(found.values()), _ULPS) else "backward gave another result"
+
+
+def _zero_strides(ev: Evaluator, douts: list[np.ndarray]) -> Iterator[tuple[str, str]]:
+    """Zero strides change values, so both sides of the comparison are made of the same repeated values."""
+    for axis in (0, -1):
+        spread = [_broadcast(item, axis) for item in douts]
+        if ev.leaves and ev.slots and sum(ev.sizes):
+            try:
+                dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
+            except Exception:  # then it is no matter of layout
+                return
+            message = _try_backward(ev, ev.inputs, spread, dense, None)
+            if message:
+                yield "GC131", f"{message} for an incoming gradient with zero strides"
+                return
+        repeated = ev.map_inputs(lambda array, axis=axis: frozen(_broadcast(array, axis)))  # type: ignore[misc]
+        plain = ev.map_inputs(lambda array, axis=axis: frozen(_broadcast(array, axis).copy()))  # type: ignore[misc]
+        try:
+            expected = list(ev.forward(plain))
+        except Exception:  # the repeated values lie outside the domain
+            continue
+        message = _try(ev, repeated, expected)
+        if message:
+            yield "GC130", f"{message} for arguments with zero strides"
+            return
+
+
+def count_arrays(ev: Evaluator) -> int:
+    """Return the number of arrays among the inputs."""
+    return sum(1 for _ in leaves_of(ev.inputs))

@@ -1,0 +1,108 @@
+"""Linearity: backward is a linear function of the incoming gradient (GC110-GC113).
+
+Compares backward with itself; numeric differences are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from opkit.checker.evaluate import Evaluator, Leaf
+from opkit.checker.report import CheckResult
+from opkit.checker.session import EXTREME, Session
+
+__all__ = ["linearity"]
+
+_FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
+_Found = dict[Leaf, np.ndarray]
+
+
+def linearity(session: Session) -> Iterator[CheckResult]:
+    """GC110, GC111, GC112, GC113."""
+    found: dict[str, CheckResult] = {}
+    pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME]
+    evaluators = [ev for ev in session.diverse(16, 1, pool) if ev.leaves and sum(ev.sizes)]
+    for number, ev in enumerate(evaluators):
+        try:
+            faults = list(_faults(ev, session.rng(900 + number)))
+        except Exception:  # reported by the contract check
+            continue
+        for code, message, leaf in faults:
+            where = session.checkable.backward_where
+            found.setdefault(code, session.failed(code, message, ev, input=str(leaf), where=where))
+    yield from found.values()
+    codes = ["GC110", "GC111", "GC112"]
+    if any(len(ev.slots) > 1 for ev in evaluators):
+        codes.append("GC113")
+    for code in codes:
+        if code not in found:
+            yield session.passed(code, len(evaluators))
+
+
+def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, Leaf]]:
+    entries = sum(ev.sizes)
+    eps = float(max(np.finfo(ev.outputs[index].dtype).eps for index in ev.slots))
+    tolerance = max(1e-9, 300.0 * eps) if eps < 1e-10 else 2000.0 * eps
+    first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
+    one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)
+    for leaf in one:
+        off = _distance(both[leaf], one[leaf] + two[leaf], one[leaf], two[leaf])
+        if off > tolerance:
+            yield "GC110", f"backward(d1 + d2) differs from backward(d1) + backward(d2) by {off:.1e} of its size", leaf
+    for factor in _FACTORS:
+        scaled = _run(ev, factor * first)
+        for leaf in one:
+            off = _distance(scaled[leaf] / factor, one[leaf])
+            if off > tolerance:
+                message = (
+                    f"backward({factor:.3g} * dy) differs from {factor:.3g} * backward(dy) by {off:.1e} of its size"
+                )
+                yield "GC111", message, leaf
+                break
+    nothing = _run(ev, np.zeros(entries))
+    for leaf, gradient in nothing.items():
+        if np.isfinite(one[leaf]).all() and gradient.size and not (gradient == 0).all():
+            worst = float(np.nanmax(np.abs(gradient))) if not np.isnan(gradient).all() else float("nan")
+            yield "GC112", f"backward of a zero dy is {worst:.3g}, not 0", leaf
+    if len(ev.slots) > 1:
+        yield from _partial(ev, first, one, tolerance)
+
+
+def _partial(ev: Evaluator, vector: np.ndarray, whole: _Found, tolerance: float) -> Iterator[tuple[str, str, Leaf]]:
+    """Sum over outputs of backward with zeros for all the others."""
+    total: _Found = {leaf: np.zeros_like(value) for leaf, value in whole.items()}
+    start = 0
+    for size in ev.sizes:
+        part = np.zeros_like(vector)
+        part[start : start + size] = vector[start : start + size]
+        start += size
+        for leaf, value in _run(ev, part).items():
+            total[leaf] = total[leaf] + value
+    for leaf, value in whole.items():
+        if _distance(total[leaf], value) > tolerance:
+            yield "GC113", "a zero gradient for one output changes what comes from another output", leaf
+
+
+def _run(ev: Evaluator, vector: np.ndarray) -> _Found:
+    gradients = ev.gradients(ev.douts_from(vector))
+    return {
+        leaf: np.asarray(value, dtype=np.float64)
+        for leaf, value in gradients.items()
+        if value is not None and np.shape(value) == ev.array(leaf).shape
+    }
+
+
+def _distance(found: np.ndarray, expected: np.ndarray, *scales: np.ndarray) -> float:
+    """The largest difference as a share of the largest magnitude; 0 where nothing is finite."""
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(expected)
+        if not finite.any():
+            return 0.0
+        difference = np.where(finite, np.abs(found - expected), 0.0)
+        if not np.isfinite(difference).all():
+            return float("inf")
+        size = max(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales))
+        worst = float(difference.max(initial=0.0))
+    return 0.0 if worst == 0.0 else worst / size if size else float("inf")

@@ -1,0 +1,66 @@
+"""Modes: other ways to run the op give the same; the gradient as an op of its own (GC170, GC171).
+
+Runs what the Checkable offers; it knows no mode by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from opkit.checker.checkable import Checkable
+from opkit.checker.checks.purity import same
+from opkit.checker.evaluate import Evaluator
+from opkit.checker.options import Options
+from opkit.checker.report import CheckResult, OpReport, Status
+from opkit.checker.session import Session
+
+__all__ = ["parity", "second_order"]
+
+
+def parity(session: Session) -> Iterator[CheckResult]:
+    """GC170: every other runner gives the same results and gradients."""
+    runners = session.checkable.runners
+    if not runners:
+        yield session.skipped("GC170", "there is one way to run it")
+        return
+    evaluators = session.diverse(6)
+    for name, run in runners.items():
+        for number, ev in enumerate(evaluators):
+            message = _differs(ev, name, run, session.rng(6000 + number))
+            if message:
+                yield session.failed("GC170", message, ev)
+                return
+    yield session.passed("GC170", len(evaluators))
+
+
+def _differs(ev: Evaluator, name: str, run: Callable[..., object], rng: np.random.Generator) -> str:
+    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    expected = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
+    try:
+        outputs, gradients = run(ev.inputs, ev.attrs, douts)  # type: ignore[misc]
+    except Exception as error:  # the other runner's own trouble is the finding
+        return f"{name} mode raised {type(error).__name__}: {error}"
+    if not same(ev.outputs, list(outputs), 64.0):
+        return f"{name} mode gives other results"
+    if expected and not same(expected, list(ev.by_leaf(gradients).values()), 4000.0):
+        return f"{name} mode gives other gradients"
+    return ""
+
+
+def second_order(session: Session, check: Callable[[Checkable, Options], OpReport]) -> Iterator[CheckResult]:
+    """GC171: the gradient, taken as an op, has a right gradient."""
+    second = session.checkable.second
+    if second is None or not session.options.second_order:
+        yield session.skipped("GC171", "no gradient of the gradient is offered")
+        return
+    codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
+    report = check(second, replace(session.options, select=codes, power=False))
+    bad = [item for item in report.checks if item.status in (Status.FAIL, Status.ERROR)]
+    for item in bad:
+        yield replace(item, check="second_order", code="GC171", message=f"second order: {item.message}")
+    if not bad:
+        undecided = any(item.status is Status.UNDECIDED for item in report.checks)
+        yield session.result("GC171", Status.UNDECIDED if undecided else Status.PASS)

@@ -1,0 +1,194 @@
+"""Precision: float32 against float64, lower precisions inside, digits lost to cancellation (GC150-GC152).
+
+Asks how exact results are, never whether the formula is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from opkit.checker.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.jacobian import scales_of
+from opkit.checker.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.report import CheckResult, Status
+from opkit.checker.session import EXTREME, Session, cast_case
+
+__all__ = ["low_precision", "single_precision"]
+
+_EPS32 = float(np.finfo(np.float32).eps)
+_EPS64 = float(np.finfo(np.float64).eps)
+#: Roundings that a float32 result may have gone through.
+_ROUNDINGS = 400.0
+
+
+def single_precision(session: Session) -> Iterator[CheckResult]:
+    """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
+    pool = [
+        ev for ev in session.evaluators if ev.case.regime.split()[0] not in ("tiny", "offset", "1e6", "huge", "wide")
+    ]
+    chosen = session.diverse(10, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:3]
+    tried = 0
+    for number, ev in enumerate(chosen):
+        if not all(array.dtype == np.float64 for _, array in leaves_of(ev.inputs) if is_float(array)):
+            continue
+        message = _compare_single(session, ev, session.rng(4000 + number))
+        if message is None:
+            continue
+        tried += 1
+        if message:
+            yield session.failed("GC150", message, ev)
+            return
+    if tried:
+        yield session.passed("GC150", tried)
+    else:
+        yield session.skipped("GC150", "the op does not take both float32 and float64")
+
+
+def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -> str | None:
+    """Return "" where float32 agrees, a message where it does not, None where it cannot be asked."""
+    low_case = cast_case(ev.case, "float32")
+    low_outcome = session.trial._attempt(low_case)
+    high_case = cast_case(low_case, "float64")
+    high_outcome = session.trial._attempt(high_case)
+    if not low_outcome.is_accepted or not high_outcome.is_accepted:
+        return None
+    low, high = Evaluator(ev.checkable, low_case).prepare(), Evaluator(ev.checkable, high_case).prepare()
+    if low.sizes != high.sizes or low.leaves != high.leaves:
+        return None
+    if any(low.outputs[index].dtype != np.float32 for index in low.slots):
+        return None
+    weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
+    try:
+        wobbled = [_results(high, weights, _nudged(high, np.random.default_rng([7, k]))) for k in range(3)]
+        exact, single = _results(high, weights, None), _results(low, weights, None)
+    except Exception:  # reported by the contract check, or a nudge left the domain
+        return None
+    for name, value in exact.items():
+        others = [item[name] for item in wobbled if name in item]
+        if name not in single or len(others) != len(wobbled):
+            continue
+        message = _explain(name, value, single[name], others)
+        if message:
+            return message
+    return ""
+
+
+def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.ndarray]) -> str:
+    if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
+        return ""
+    with np.errstate(all="ignore"):
+        spread = np.max([np.abs(item - exact) for item in wobbled], axis=0)
+        size = np.abs(exact).max()
+        if size > 1e30 or not np.isfinite(spread).all():
+            return ""
+        allowed = 100.0 * spread + _ROUNDINGS * _EPS32 * (size + spread.max())
+        off = np.abs(single - exact)
+    bad = ~(off <= allowed)
+    if not bad.any():
+        return ""
+    where = np.unravel_index(int(np.argmax(np.nan_to_num(off - allowed, nan=np.inf))), exact.shape)
+    place = tuple(int(i) for i in where)
+    text = f"{name}{list(place) if place else ''} is {single[where]:.9g} in float32 and {exact[where]:.9g} in float64"
+    return f"{text}; rounding explains a difference of {allowed[where]:.1e} at most"
+
+
+def _nudged(ev: Evaluator, rng: np.random.Generator) -> dict[str, object]:
+    """Inputs moved by a float32 ulp."""
+
+    def nudge(array: np.ndarray) -> np.ndarray:
+        if not is_float(array):
+            return array
+        return frozen(array * (1 + _EPS32 * rng.choice([-1.0, 1.0], array.shape)))
+
+    return ev.map_inputs(nudge)
+
+
+def _results(ev: Evaluator, weights: np.ndarray, inputs: dict[str, object] | None) -> dict[str, np.ndarray]:
+    """Outputs and gradients by name, as float64."""
+    outputs, pullback = ev.run(inputs)
+    found = {f"output {index}": np.asarray(outputs[index], dtype=np.float64) for index in ev.slots}
+    if ev.leaves and ev.slots and ev.checkable.has_gradient:
+        for leaf, value in ev.gradients(ev.douts_from(weights), pullback).items():
+            if value is not None:
+                found[f"the gradient of {leaf}"] = np.asarray(value, dtype=np.float64)
+    return found
+
+
+def low_precision(session: Session) -> Iterator[CheckResult]:
+    """GC151: the noise of a float64 forward is float64's."""
+    if session.memo.get("dtype") != "float64" or session.is_impure:
+        yield session.skipped("GC151", "no float64 results are claimed")
+        return
+    evaluators = [
+        ev
+        for ev in session.diverse(8, 2)
+        if ev.case.regime.split()[0] not in EXTREME and ev.leaves and ev.slots and ev.case.regime != "zeros"
+    ][:6]
+    suspects = []
+    for number, ev in enumerate(evaluators):
+        noise = _noise(ev, session.rng(5000 + number))
+        if noise is not None and 2e-9 < noise < 3e-2:
+            suspects.append((noise, ev))
+    if evaluators and len(suspects) * 2 > len(evaluators):
+        noise, ev = max(suspects, key=lambda item: item[0])
+        kind = "float32" if noise < 2e-5 else "float16"
+        message = f"forward's float64 result carries noise of {noise:.1e} of its size: something inside is {kind}"
+        if session.memo.get("claims_float64", True):
+            yield session.failed("GC151", message, ev, expected=_EPS64, actual=noise)
+        else:
+            yield session.result("GC151", Status.UNDECIDED, message + "; the cases file gives float32 only")
+        return
+    yield session.passed("GC151", len(evaluators)) if evaluators else session.skipped("GC151", "no case it applies to")
+
+
+def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
+    """Return forward's noise relative to its size along a random direction, None where values say nothing."""
+    arrays = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if is_float(array)]
+    moves = [
+        scales_of(array).reshape(array.shape)
+        * rng.choice([-1.0, 1.0], array.shape)
+        * rng.uniform(0.5, 1.5, array.shape)
+        for _, array in arrays
+    ]
+    steps = steps_for(np.ones(1), STEPS)
+    values: list[list[np.ndarray]] = [[], []]
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        for step in steps[0]:
+            inputs: dict[str, object] = dict(ev.inputs)
+            for (leaf, array), move in zip(arrays, moves):
+                inputs = ev.replaced(leaf, frozen(array + sign * step * move), inputs)
+            try:
+                values[side].append(ev.vector(ev.forward(inputs)))
+            except Exception:  # out of the domain
+                return None
+    if any(item.size != sum(ev.sizes) for item in values[0] + values[1]):
+        return None
+    plus, minus = np.stack(values[0])[None], np.stack(values[1])[None]
+    base = ev.vector(ev.outputs)
+    found = settle(plus, minus, base, steps, steps, ev.eps(), np.ones(1))
+    size = float(np.abs(base).max(initial=0.0))
+    telling = (found.value[0] != 0) & (found.kind[0] <= Kind.ONE_SIDED) & np.isfinite(found.bound[0])
+    stairs = found.kind[0] == Kind.STAIRCASE
+    if size == 0 or not (telling | stairs).any():
+        return None
+    if stairs.mean() > 0.5:
+        return _half_noise(ev, size)
+    return float(np.median(found.noise[0][telling])) / size if telling.any() else None
+
+
+def _half_noise(ev: Evaluator, size: float) -> float | None:
+    """Tell float16 inside from steps that are meant: float16's results repeat for arguments rounded to float16."""
+    rounded = ev.map_inputs(
+        lambda array: frozen(array.astype(np.float16).astype(np.float64)) if is_float(array) else array
+    )
+    try:
+        again = ev.vector(ev.forward(rounded))
+    except Exception:  # out of the domain
+        return None
+    values = ev.vector(ev.outputs)
+    half = values.astype(np.float16).astype(np.float64)
+    is_output_half = bool((half == values).all()) and bool((np.abs(values) % 2.0**-6 != 0).any())
+    is_input_half = bool((again == values).mean() > 0.9) if again.shape == values.shape else False
+    return 1e-3 if is_input_half or is_output_half else None

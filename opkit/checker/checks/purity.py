@@ -1,0 +1,203 @@
+"""Purity: same arguments, same results; nothing written, nothing kept (GC120-GC125).
+
+Runs the op in different orders and compares bits; it never asks whether a result is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.checks.contract import is_write
+from opkit.checker.evaluate import Evaluator, Leaf, frozen, leaves_of, snapshot
+from opkit.checker.report import CheckResult
+from opkit.checker.session import Session
+
+__all__ = ["backward_purity", "forward_purity", "same"]
+
+_REPEATS = 6
+
+
+def same(first: Sequence[Any], second: Sequence[Any], ulps: float = 8.0) -> bool:
+    """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None)."""
+    if len(first) != len(second):
+        return False
+    for one, other in zip(first, second):
+        if one is None or other is None:
+            if one is not other:
+                return False
+            continue
+        one, other = np.asarray(one), np.asarray(other)
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return False
+        if one.dtype.kind != "f":
+            if not np.array_equal(one, other):
+                return False
+            continue
+        with np.errstate(all="ignore"):
+            finite = np.where(np.isfinite(one), np.abs(one), 0.0)
+            slack = ulps * np.finfo(one.dtype).eps * finite.max(initial=0.0)
+            equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
+        if not equal.all():
+            return False
+    return True
+
+
+def _writable_inputs(ev: Evaluator) -> tuple[dict[str, Any], list[tuple[Leaf, np.ndarray, np.ndarray]]]:
+    """Return read-only views of fresh arrays, and (leaf, base, copy of base) to look for changes in."""
+    watched: list[tuple[Leaf, np.ndarray, np.ndarray]] = []
+    bases = ev.map_inputs(lambda array: array.copy())
+    for leaf, base in leaves_of(bases):
+        watched.append((leaf, base, base.copy()))
+    views = {
+        name: [frozen(item) for item in value]
+        if isinstance(value, list)
+        else frozen(value)
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in bases.items()
+    }
+    return views, watched
+
+
+def _changed(watched: list[tuple[Leaf, np.ndarray, np.ndarray]]) -> Leaf | None:
+    for leaf, base, kept in watched:
+        if base.tobytes() != kept.tobytes():
+            return leaf
+    return None
+
+
+def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
+    """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
+
+    def shapes(item: Evaluator) -> list[tuple[int, ...]]:
+        return [array.shape for _, array in leaves_of(item.inputs)]
+
+    alike = [item for item in session.evaluators if item is not ev and shapes(item) == shapes(ev)]
+    differing = [item for item in session.evaluators if shapes(item) != shapes(ev)]
+    return alike[:2] + differing[:2] + session.memo["float32"][:1]
+
+
+def forward_purity(session: Session) -> Iterator[CheckResult]:
+    """GC120, GC122, GC124, GC125 for forward."""
+    found: dict[str, CheckResult] = {}
+    evaluators = session.diverse(5)
+    for ev in evaluators:
+        for code, message in _forward_faults(session, ev):
+            found.setdefault(code, session.failed(code, message, ev))
+    yield from found.values()
+    for code in ("GC120", "GC122"):
+        if code not in found:
+            yield session.passed(code, len(evaluators))
+    session.is_impure |= bool(found)
+
+
+def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]]:
+    views, watched = _writable_inputs(ev)
+    first = ev.forward(views)
+    kept = snapshot(first)
+    leaf = _changed(watched)
+    if leaf is not None:
+        yield "GC122", f"forward wrote to its argument {leaf}"
+        return
+    if not all(same(kept, snapshot(ev.forward(views))) for _ in range(_REPEATS)):
+        yield "GC120", "forward gave another result for the same arguments"
+        return
+    if not same(kept, snapshot(first), 0.0):
+        yield "GC124", "a later call of forward changed an array that an earlier call had returned"
+        return
+    for other in _others(session, ev):
+        other.forward(other.inputs)
+        if not same(kept, snapshot(first), 0.0):
+            yield "GC124", "a later call of forward changed an array that an earlier call had returned"
+            return
+        if not same(kept, snapshot(ev.forward(views))):
+            yield "GC125", "forward gave another result after a call with other arguments"
+            return
+
+
+def backward_purity(session: Session) -> Iterator[CheckResult]:
+    """GC121, GC123, GC124, GC125 for backward."""
+    found: dict[str, CheckResult] = {}
+    evaluators = [ev for ev in session.diverse(6) if ev.leaves and ev.slots]
+    for number, ev in enumerate(evaluators):
+        rng = session.rng(500 + number)
+        try:
+            faults = list(_backward_faults(session, ev, rng))
+        except Exception as error:  # user code; only one order of calls may make it raise
+            if is_write(error):
+                faults = [("GC123", f"backward wrote to a read-only argument: {error}")]
+            elif _runs_alone(ev, rng):
+                faults = [("GC125", f"backward raised after another call: {type(error).__name__}: {error}")]
+            else:
+                faults = []
+        for code, message in faults:
+            found.setdefault(code, session.failed(code, message, ev, where=session.checkable.backward_where))
+    yield from found.values()
+    for code in ("GC121", "GC123", "GC124", "GC125"):
+        if code not in found:
+            yield session.passed(code, len(evaluators))
+    session.is_impure |= bool(found)
+
+
+def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
+    try:
+        ev.gradients(ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes))))
+    except Exception:  # then it is no matter of order
+        return False
+    return True
+
+
+def _backward_faults(session: Session, ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+    entries = sum(ev.sizes)
+    douts = ev.douts_from(rng.uniform(-2, 2, entries))
+    others = ev.douts_from(rng.uniform(-2, 2, entries))
+    views, watched = _writable_inputs(ev)
+    kept_douts = snapshot(douts)
+    outputs, pullback = ev.run(views)
+    kept_outputs = snapshot(outputs)
+    raw = list(ev.gradients(douts, pullback).values())
+    kept = [None if item is None else np.array(item, copy=True) for item in raw]
+    leaf = _changed(watched)
+    if leaf is not None:
+        yield "GC123", f"backward wrote to forward's input {leaf}"
+        return
+    if not same(kept_outputs, snapshot(outputs), 0.0):
+        yield "GC123", "backward wrote to forward's result"
+        return
+    if not same(kept_douts, douts, 0.0):
+        yield "GC123", "backward wrote to the incoming gradient"
+        return
+    for _ in range(_REPEATS):
+        if not same(kept, _fresh(ev, views, douts)):
+            yield "GC121", "backward gave another result for the same arguments"
+            return
+    _fresh(ev, views, others)
+    if not same(kept, raw, 0.0):
+        yield "GC124", "a later call of backward changed a gradient that an earlier call had returned"
+        return
+    yield from _interleaved(session, ev, views, douts, kept)
+
+
+def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> list[np.ndarray | None]:
+    return list(ev.gradients(douts, inputs=views).values())
+
+
+def _interleaved(
+    session: Session, ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray], kept: list[np.ndarray | None]
+) -> Iterator[tuple[str, str]]:
+    """Another forward, and another backward, between a forward and its backward."""
+    for other in _others(session, ev):
+        _, pullback = ev.run(views)
+        _, other_pullback = other.run()
+        if not same(kept, list(ev.gradients(douts, pullback).values())):
+            yield "GC125", "backward gave another result after forward had been called with other arguments in between"
+            return
+        if other.leaves and other.slots:
+            other_douts = other.douts_from(np.ones(sum(other.sizes)))
+            other.gradients(other_douts, other_pullback)
+        if not same(kept, _fresh(ev, views, douts)):
+            yield "GC125", "backward gave another result after calls with other arguments"
+            return

@@ -1,0 +1,184 @@
+"""Collect: the cases of an op, from its cases file, a recorded run, or the search.
+
+Validates what users give; the search itself is in search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.case import Case
+from opkit.checker.checkable import Checkable
+from opkit.checker.checks.contract import is_write
+from opkit.checker.codes import CODES
+from opkit.checker.evaluate import is_float, leaves_of
+from opkit.checker.options import Options
+from opkit.checker.report import CheckResult, Evidence, Status
+from opkit.checker.search import Search
+from opkit.checker.session import cast_case
+from opkit.checker.trial import Trial, Verdict
+from opkit.errors import nearest
+
+__all__ = ["Collected", "collect"]
+
+
+@dataclass(slots=True)
+class Collected:
+    """Cases of one op, and what went wrong in finding them.
+
+    Args:
+        cases: accepted by forward.
+        findings: results to report at once (forward raises, the cases file is wrong).
+        notes: for the report.
+        dtype: what most is checked in.
+        claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
+    """
+
+    cases: list[Case] = field(default_factory=list)
+    findings: list[CheckResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    dtype: str = "float64"
+    claims_float64: bool = True
+
+
+def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
+    """Return the cases to check an op on."""
+    if checkable.recorded:
+        return _given(checkable, trial, list(checkable.recorded))
+    if checkable.cases is not None:
+        found = Collected()
+        given = list(_from_user(checkable, options, found))
+        if any(item.status is Status.ERROR for item in found.findings):
+            return found
+        if not given:
+            found.findings.append(_result("GC183", Status.ERROR, "the cases file yields no case", checkable))
+            return found
+        return _given(checkable, trial, given)
+    return _searched(checkable, options, trial)
+
+
+def _result(code: str, status: Status, message: str, checkable: Checkable, **fields: Any) -> CheckResult:
+    where = checkable.cases_where if code == "GC183" else checkable.forward_where
+    return CheckResult(CODES[code].name, status, code, message, where=where, **fields)
+
+
+# --- the user's cases
+def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iterator[Case]:
+    assert checkable.cases is not None
+    rng = np.random.default_rng(options.seed)
+    try:
+        for number, given in enumerate(islice(checkable.cases(rng), options.max_cases)):
+            case = _user_case(checkable, given, number, found, options.seed)
+            if case is not None:
+                yield case
+    except Exception as error:  # user code
+        message = f"the cases function raised {type(error).__name__}: {error}"
+        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+
+
+def _user_case(checkable: Checkable, given: Mapping[str, Any], number: int, found: Collected, seed: int) -> Case | None:
+    inputs: dict[str, Any] = {arg.name: None for arg in checkable.inputs}
+    attrs = checkable.default_attrs
+    if not isinstance(given, Mapping):
+        message = f"case {number} is a {type(given).__name__}; a case is a dict of inputs and attributes"
+        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+        return None
+    for name, value in given.items():
+        if name in inputs:
+            inputs[name] = [np.asarray(item) for item in value] if isinstance(value, (list, tuple)) else value
+            if not isinstance(value, (list, tuple)) and value is not None:
+                inputs[name] = np.asarray(value)
+        elif name in attrs:
+            attrs[name] = value.item() if isinstance(value, np.generic) else value
+        elif name != "op":
+            near = nearest(str(name), [*inputs, *attrs])
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = f"case {number} names {name!r}, which is neither an input nor an attribute{hint}"
+            found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+            return None
+    missing = [arg.name for arg in checkable.inputs if inputs[arg.name] is None and not arg.is_optional]
+    if missing:
+        message = f"case {number} has no value for the input {missing[0]!r}"
+        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+        return None
+    return Case(inputs, attrs, "user", seed, "user", f"case {number} of the cases file")
+
+
+def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
+    """Keep the given cases that forward takes, and add each in the other float dtype."""
+    found = Collected()
+    dtypes = {array.dtype.name for case in cases for _, array in leaves_of(case.inputs) if is_float(array)}
+    found.claims_float64 = "float64" in dtypes or not dtypes
+    for case in cases:
+        outcome = trial.attempt(case)
+        if outcome.verdict is Verdict.NONFINITE:
+            found.notes.append(f"{case.label or 'a recorded case'} was left out: forward gives NaN or infinity")
+            continue
+        if not outcome.is_accepted:
+            found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
+            continue
+        found.cases.append(_preferred(trial, case))
+    floats = {array.dtype.name for case in found.cases for _, array in leaves_of(case.inputs) if is_float(array)}
+    found.dtype = "float64" if "float64" in floats or not floats else "float32"
+    if not found.cases and not found.findings:
+        found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
+    return found
+
+
+def _preferred(trial: Trial, case: Case) -> Case:
+    """Return the case in float64 where infer and forward take it, as it is otherwise."""
+    if not any(is_float(array) and array.dtype != np.float64 for _, array in leaves_of(case.inputs)):
+        return case
+    wide = cast_case(case, "float64")
+    outcome = trial.attempt(wide)
+    if not outcome.is_accepted:
+        return case
+    for index, item in enumerate(outcome.outputs):
+        promised = outcome.promised[index].dtype if outcome.promised and index < len(outcome.promised) else "float64"
+        if is_float(item) and (item.dtype.name != promised or promised != "float64"):
+            return case
+    return wide
+
+
+def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Exception | None) -> CheckResult:
+    what = case.label or "a recorded case"
+    code = "GC122" if is_write(error) else "GC180"
+    if verdict is Verdict.REFUSED:
+        message = f"the infer function refuses {what}"
+        return _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
+    message = f"forward raised on {what}: {type(error).__name__}: {error}"
+    return _result(code, Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
+
+
+# --- found by search
+def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
+    search = Search(checkable, options, trial)
+    cases = search.run()
+    found = Collected(cases, [], list(search.notes), search.dtype)
+    dropped = trial.counts[Verdict.NONFINITE]
+    if dropped:
+        found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
+    if cases:
+        return found
+    errors = [(case, error) for case, error in trial.errors if error is not None]
+    if errors:
+        case, error = errors[0]
+        writes = [item for item in errors if is_write(item[1])]
+        if writes:
+            message = f"forward wrote to a read-only argument: {writes[0][1]}"
+            found.findings.append(_result("GC122", Status.FAIL, message, checkable, case=writes[0][0].to_json()))
+            return found
+        message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
+        evidence = Evidence(case=case)
+        found.findings.append(
+            _result("GC180", Status.ERROR, message, checkable, case=case.to_json(), evidence=evidence)
+        )
+        return found
+    message = "no inputs were found that the infer function takes; a cases file would give some"
+    found.findings.append(_result("GC182", Status.ERROR, message, checkable))
+    return found

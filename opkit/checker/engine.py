@@ -1,0 +1,151 @@
+"""Engine: runs all checks of one op and makes its report.
+
+The order of the checks and what a declared exception does to them; each check is elsewhere.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from time import perf_counter
+
+from opkit.checker.checkable import Checkable
+from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
+from opkit.checker.checks.gradient import gradients
+from opkit.checker.checks.layout import layouts
+from opkit.checker.checks.linearity import linearity
+from opkit.checker.checks.modes import parity, second_order
+from opkit.checker.checks.precision import low_precision, single_precision
+from opkit.checker.checks.purity import backward_purity, forward_purity
+from opkit.checker.collect import Collected, collect
+from opkit.checker.evaluate import is_float, leaves_of
+from opkit.checker.options import Options
+from opkit.checker.report import CheckResult, OpReport, Status
+from opkit.checker.session import Session
+from opkit.checker.trial import Trial, Verdict
+
+__all__ = ["check"]
+
+_Check = Callable[[Session], Iterable[CheckResult]]
+_FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
+_BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity)
+_LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity)
+#: Failures after which comparing values says nothing more.
+_FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
+
+
+def check(checkable: Checkable, options: Options | None = None) -> OpReport:
+    """Check one op.
+
+    Args:
+        checkable: the op.
+        options: settings; the defaults aim at under a second for a typical op.
+
+    Returns:
+        One result per check (several where inputs and outputs differ), in the order of their codes.
+    """
+    options = options or Options()
+    start = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trial = Trial(checkable)
+        collected = collect(checkable, options, trial)
+        session = Session(checkable, options, trial, collected.cases, list(collected.notes))
+        results = list(collected.findings)
+        if collected.cases:
+            results.extend(_run(session, collected))
+    results = [_allowed(checkable, item) for item in results if options.wants(item.code)]
+    results.sort(key=lambda item: item.code)
+    return OpReport(
+        checkable.name,
+        tuple(_merged(results)),
+        checkable.directory,
+        perf_counter() - start,
+        tuple(_tried(session)),
+        tuple(_notes(checkable, session)),
+    )
+
+
+def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
+    session.memo["dtype"] = collected.dtype
+    session.memo["claims_float64"] = collected.claims_float64
+    session.prepare()
+    session.memo["float32"] = single_cases(session)
+    yield session.passed("GC180", len(session.cases))
+    yield session.passed("GC182", len(session.cases))
+    failed: set[str] = set()
+    stages: list[_Check] = list(_FORWARD)
+    if session.checkable.has_gradient:
+        stages += _BACKWARD
+    for stage in stages:
+        for item in stage(session):
+            if item.status is Status.FAIL:
+                failed.add(item.code)
+            yield item
+    later = [layouts] if not session.checkable.has_gradient else list(_LATER)
+    for stage in later:
+        if failed & _FATAL and stage is not layouts and stage is not gradients:
+            continue
+        yield from _guarded(session, stage)
+    if session.checkable.has_gradient:
+        yield from second_order(session, check)
+
+
+def _guarded(session: Session, stage: _Check) -> Iterator[CheckResult]:
+    """Run a check after others failed already: what raises then has been reported."""
+    try:
+        yield from stage(session)
+    except Exception as error:  # user code that raises on a later call than the checks before saw
+        yield session.failed("GC181", f"raised while being checked: {type(error).__name__}: {error}")
+
+
+def _merged(results: list[CheckResult]) -> Iterator[CheckResult]:
+    """Drop a code's pass or skip where the same code also fails, and repeated passes."""
+    bad = {item.code for item in results if item.status in (Status.FAIL, Status.ERROR)}
+    seen: set[tuple[str, str | None, str | None]] = set()
+    for item in results:
+        key = (item.code, item.input, item.output)
+        is_good = item.status in (Status.PASS, Status.SKIP)
+        if is_good and (key in seen or (item.code in bad and item.input is None)):
+            continue
+        if is_good:
+            seen.add(key)
+        yield item
+
+
+def _allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
+    """Turn a failure that the user allows into a pass that says so."""
+    why = checkable.allow.get(item.code)
+    if why is None or item.status is not Status.FAIL:
+        return item
+    return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")
+
+
+def _tried(session: Session) -> Iterator[str]:
+    shapes = {tuple(array.shape for _, array in leaves_of(case.inputs)) for case in session.cases}
+    regimes = sorted({case.regime for case in session.cases})
+    settings = {tuple(sorted((name, str(value)) for name, value in case.attrs.items())) for case in session.cases}
+    yield f"{len(session.cases)} cases: {len(shapes)} combinations of shapes, {len(settings)} of attributes"
+    if regimes:
+        yield f"values: {', '.join(regimes)}"
+    counts = {verdict.value: session.trial.counts[verdict] for verdict in Verdict if session.trial.counts[verdict]}
+    yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _notes(checkable: Checkable, session: Session) -> Iterator[str]:
+    yield from session.notes
+    if checkable.gradients is not None and session.cases:
+        for leaf, array in leaves_of(session.cases[0].inputs):
+            if is_float(array) and leaf.name not in checkable.gradients:
+                yield f"input {leaf} has no bound gradient and counts as a constant"
+    for name in sorted(checkable.nondifferentiable_outputs):
+        yield f"output {name} is declared not differentiable"
+    if checkable.surrogate is not None:
+        yield "SURROGATE: backward is compared with the derivative of the declared function, not of forward"
+    for name, value in checkable.tolerance.items():
+        yield f"TOLERANCE: {name} may be off by {value:g} of its largest derivative"
+    for code, why in checkable.allow.items():
+        yield f"ALLOW: {code} ({why})"
+    if not checkable.has_gradient:
+        yield "no gradient is registered; forward alone was checked"

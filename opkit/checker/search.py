@@ -1,0 +1,475 @@
+"""Search: cases for an op that has no cases file, found by asking its infer function and its forward.
+
+Shapes first, then attributes, then regimes of values; everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice, product
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.attributes import alternatives
+from opkit.checker.case import Case
+from opkit.checker.checkable import Arg, Checkable
+from opkit.checker.options import Options
+from opkit.checker.shapes import Assignment, Shape, assignments, signature
+from opkit.checker.trial import Trial, Verdict
+from opkit.checker.values import DOMAINS, REGIMES, fill, near_constants
+
+__all__ = ["Search"]
+
+_INT_DTYPES = ("int64", "int32", "bool", "uint8")
+#: Regimes beyond "normal", for the shapes that carry the sweep.
+_SWEEP = tuple(name for name in REGIMES if name != "normal")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What an input is filled with: floats of a domain, or integers below a limit."""
+
+    domain: str = "real"
+    dtype: str = ""
+    limit: int = 0
+    least: int = 0
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the input holds integers or booleans."""
+        return bool(self.dtype)
+
+
+@dataclass(slots=True)
+class Search:
+    """Finds cases for one op.
+
+    Args:
+        checkable: the op.
+        options: seed and effort.
+        trial: counts what is tried.
+    """
+
+    checkable: Checkable
+    options: Options
+    trial: Trial
+    dtype: str = "float64"
+    notes: list[str] = field(default_factory=list)
+    mismatches: list[Case] = field(default_factory=list)
+    _roles: tuple[Role, ...] | None = None
+
+    @property
+    def args(self) -> tuple[Arg, ...]:
+        """The declared inputs."""
+        return self.checkable.inputs
+
+    def run(self) -> list[Case]:
+        """Return the cases found, the most natural first; none where forward never ran."""
+        for dtype in ("float64", "float32"):
+            self.dtype = dtype
+            shapes = self._shape_cases()
+            if shapes:
+                break
+        if not shapes:
+            return []
+        cases = shapes + self._attribute_cases(shapes) + self._regime_cases(shapes)
+        return self._without_foreign_ranks(cases)
+
+    # --- filling
+    def _rng(self, *key: int) -> np.random.Generator:
+        return np.random.default_rng([self.options.seed, *key])
+
+    def _fill(self, assignment: Assignment, roles: Sequence[Role], regimes: Sequence[str], seed: int) -> dict[str, Any]:
+        rng = self._rng(seed)
+        inputs: dict[str, Any] = {}
+        for arg, shape, role, regime in zip(self.args, assignment, roles, regimes):
+            if shape is None:
+                inputs[arg.name] = None
+            elif arg.is_variadic:
+                inputs[arg.name] = [self._array(one, role, regime, rng) for one in shape]  # type: ignore[arg-type]
+            else:
+                inputs[arg.name] = self._array(shape, role, regime, rng)  # type: ignore[arg-type]
+        return inputs
+
+    def _array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator) -> np.ndarray:
+        if not role.is_integer:
+            return fill(shape, regime, role.domain, rng, self.dtype)
+        if role.dtype == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
+        if values.size > 1 and regime == "ties":
+            values[...] = values.flat[0]
+        return values.astype(role.dtype)
+
+    def _case(
+        self,
+        assignment: Assignment,
+        attrs: Mapping[str, Any],
+        roles: Sequence[Role],
+        regimes: Sequence[str] | None = None,
+        label: str = "normal",
+        seed: int = 0,
+    ) -> Case:
+        regimes = regimes or ["normal"] * len(self.args)
+        return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed)
+
+    # --- shapes
+    def _shape_cases(self) -> list[Case]:
+        attrs = {**self.checkable.default_attrs, **self.options.attrs}
+        limit = int(round((26 if len(self.args) == 1 else 22) * max(self.options.effort, 0.2)))
+        return self._accepted(attrs, limit, 0)
+
+    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, seconds: float = 0.25) -> list[Case]:
+        found: list[Case] = []
+        seen: set[tuple[object, ...]] = set()
+        relations: dict[int, Any] = {}
+        sizes = [value for value in self.checkable.constants if isinstance(value, int) and 4 <= value <= 64][:6]
+        start = perf_counter()
+        alike = 0
+        for number, assignment in enumerate(self._assignments(sizes)):
+            if len(self.args) > 1 and alike >= 11 and self._is_alike(assignment) and 0 not in (assignment[0] or ()):
+                continue
+            if len(found) >= limit or (found and perf_counter() - start > seconds) or perf_counter() - start > 2.0:
+                break
+            kind = signature(assignment)
+            if kind in seen and number > 30:
+                continue
+            case = self._try(assignment, attrs, seed * 1000 + number, relations)
+            if case is not None and (kind not in seen or len(self.args) == 1):
+                seen.add(kind)
+                found.append(case)
+                alike += self._is_alike(assignment)
+        return found
+
+    def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
+        if self.options.shapes:
+            yield tuple(self.options.shapes.get(arg.name, ()) for arg in self.args)
+            return
+        yield from assignments(self.args, sizes)
+
+    def _try(
+        self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
+    ) -> Case | None:
+        """Return a case of these shapes that lies in the domain, or None."""
+        for roles in self._role_candidates(assignment, attrs):
+            case = self._case(assignment, attrs, roles, seed=seed)
+            outcome = self.trial.attempt(case)
+            if outcome.verdict is Verdict.REFUSED:
+                continue
+            if not outcome.is_accepted:
+                continue
+            is_plain = self._is_alike(assignment) and not any(role.is_integer for role in roles)
+            if is_plain or outcome.keeps_promise():
+                if not self._is_spoken_for(assignment, case, relations):
+                    return None
+                if self._roles is None or self._has_wider_limit(roles):
+                    self._roles = roles
+                return case
+            return None
+        return None
+
+    def _has_wider_limit(self, roles: Sequence[Role]) -> bool:
+        return any(role.is_integer for role in roles)
+
+    @staticmethod
+    def _is_alike(assignment: Assignment) -> bool:
+        return len({shape for shape in assignment if shape is not None}) <= 1
+
+    def _is_spoken_for(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
+        """Say whether infer constrains each further input's shape, or else whether the relation is the first of its rank.
+
+        An infer function that never looks at an input says nothing of its shape, so only the most natural shape
+        that forward takes counts as part of the domain.
+        """
+        if self.checkable.infer is None or len(self.args) < 2:
+            return True
+        first = assignment[0]
+        promised = self.trial.promise(case.inputs, case.attrs)
+        for index in range(1, len(self.args)):
+            value = case.inputs[self.args[index].name]
+            if not isinstance(value, np.ndarray):
+                continue
+            odd = dict(case.inputs)
+            odd[self.args[index].name] = np.zeros((*(11,) * (value.ndim + 1), 13), dtype=value.dtype)[..., :1, 0]
+            if value.ndim == 0:
+                odd[self.args[index].name] = np.zeros((11, 13), dtype=value.dtype)
+            try:
+                is_unread = self.trial.promise(odd, case.attrs) == promised
+            except Exception:  # infer refused: it does look at this input
+                is_unread = False
+            if is_unread:
+                relation = self._relation(first, assignment[index])
+                if relations.setdefault(index, relation) != relation:
+                    return False
+        return True
+
+    @staticmethod
+    def _relation(first: Any, other: Any) -> object:
+        """Name how a shape relates to the first input's, so that the same relation is known again."""
+        if first is None or other is None:
+            return other
+        if other == first:
+            return "same"
+        places = tuple(first.index(size) if size in first else -size for size in other)
+        return (len(other), places)
+
+    # --- roles of the inputs
+    def _role_candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
+        """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
+        count = len(self.args)
+        if self._roles is not None:
+            if not any(role.is_integer for role in self._roles):
+                yield self._roles
+                return
+            yield from self._with_limits(self._roles, assignment, attrs)
+            return
+        real = (Role(),) * count
+        if self._accepts_dtypes(assignment, attrs, real):
+            yield real
+            names = list(DOMAINS)
+            for name in names[1:]:
+                yield (Role(name),) * count
+            if 2 <= count <= 3:
+                yield from (
+                    tuple(Role(name) for name in chosen)
+                    for chosen in product(names[:5], repeat=count)
+                    if len(set(chosen)) > 1
+                )
+        yield from self._integer_candidates(assignment, attrs)
+
+    def _accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
+        case = self._case(assignment, attrs, roles)
+        return self.trial.accepts(case.inputs, attrs)
+
+    def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
+        bound = self.checkable.gradients
+        return [index for index, arg in enumerate(self.args) if bound is not None and arg.name not in bound]
+
+    def _integer_candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
+        unbound = self._unbound(assignment, attrs)
+        for count in range(1, len(unbound) + 1):
+            for chosen in _subsets(unbound, count):
+                for dtype in _INT_DTYPES:
+                    base = tuple(
+                        Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.args))
+                    )
+                    if not self._accepts_dtypes(assignment, attrs, base):
+                        continue
+                    for domain in ("real", "positive", "unit"):
+                        mapped = tuple(role if role.is_integer else Role(domain) for role in base)
+                        yield from self._with_limits(mapped, assignment, attrs)
+
+    def _with_limits(
+        self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield the roles with the largest limit that forward takes for the integers of these shapes."""
+        sizes = {size for index, shape in enumerate(assignment) if shape for size in _flat_sizes(shape)}
+        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= 64}
+        sizes |= {value for value in self.checkable.constants if type(value) is int and 1 < value <= 64}
+        for limit in [*sorted(sizes, reverse=True), 2]:
+            for least in (0, 1):
+                if limit <= least:
+                    continue
+                tried = tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
+                if self._takes_extremes(tried, assignment, attrs):
+                    yield tried
+                    return
+
+    def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
+        for extreme in ("least", "greatest", "mixed"):
+            case = self._case(assignment, attrs, roles)
+            inputs = dict(case.inputs)
+            for arg, role in zip(self.args, roles):
+                value = inputs[arg.name]
+                if role.is_integer and isinstance(value, np.ndarray) and role.dtype != "bool" and extreme != "mixed":
+                    inputs[arg.name] = np.full_like(value, role.least if extreme == "least" else role.limit - 1)
+            if not self.trial.attempt(replace(case, inputs=inputs)).is_accepted:
+                return False
+        return True
+
+    # --- attributes
+    def _attribute_cases(self, shapes: Sequence[Case]) -> list[Case]:
+        found: list[Case] = []
+        base = {**self.checkable.default_attrs, **self.options.attrs}
+        choices: dict[str, list[Any]] = {}
+        for attr in self.checkable.attrs:
+            if attr.name in self.options.attrs or attr.name == "device_sub_tag":
+                continue
+            for number, value in enumerate(alternatives(attr, self.checkable.constants)):
+                cases = self._cases_with({**base, attr.name: value}, shapes, 4, 100 + number)
+                if cases:
+                    choices.setdefault(attr.name, []).append(value)
+                    found.extend(cases)
+        if len(choices) > 1:
+            rng = self._rng(77)
+            for number in range(6):
+                mixed = dict(base)
+                for name, values in choices.items():
+                    if rng.random() < 0.6:
+                        mixed[name] = values[int(rng.integers(len(values)))]
+                found.extend(self._cases_with(mixed, shapes, 2, 300 + number))
+        return found
+
+    def _cases_with(self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int) -> list[Case]:
+        """Return up to ``limit`` of the known cases with other attributes, searching anew where none works."""
+        found: list[Case] = []
+        for case in _diverse(shapes):
+            if len(found) >= limit:
+                break
+            changed = replace(case, attrs=dict(attrs), seed=seed)
+            outcome = self.trial.attempt(changed)
+            if outcome.is_accepted and outcome.keeps_promise():
+                found.append(changed)
+        return found or self._accepted(attrs, min(limit, 2), seed, 0.05)
+
+    # --- regimes
+    def _regime_cases(self, shapes: Sequence[Case]) -> list[Case]:
+        found: list[Case] = []
+        carriers = self._carriers(shapes)
+        for number, carrier in enumerate(carriers):
+            for index, regime in enumerate(_SWEEP):
+                found.extend(self._regime(carrier, regime, None, 1000 + 100 * number + index))
+        floats = [arg.name for arg in self.args if _is_float_input(carriers[0].inputs[arg.name])] if carriers else []
+        if len(floats) > 1:
+            for number, name in enumerate(floats[:4]):
+                for index, regime in enumerate(
+                    ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
+                ):
+                    found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
+        constants = sorted({abs(float(c)) for c in self.checkable.constants if _is_anchor(c)})[:12]
+        if constants:
+            for number, carrier in enumerate(carriers):
+                for exact in (False, True):
+                    found.extend(self._anchored(carrier, constants, exact, 3000 + 10 * number + exact))
+        return found
+
+    def _carriers(self, shapes: Sequence[Case]) -> list[Case]:
+        """Pick the cases that carry the sweep: the most natural one, a long one and one of another rank."""
+        full = [case for case in shapes if all(size for size in _sizes(case))]
+        if not full:
+            return []
+        chosen = [full[0]]
+        longer = [case for case in full if 12 < max(_sizes(case), default=0) <= 48]
+        other = [case for case in full if _ranks(case) != _ranks(full[0]) and max(_sizes(case), default=0) > 2]
+        for pool in (longer, other):
+            if pool and pool[0] not in chosen:
+                chosen.append(pool[0])
+        return chosen
+
+    def _regime(self, carrier: Case, regime: str, only: str | None, seed: int) -> Iterable[Case]:
+        roles = self._roles or (Role(),) * len(self.args)
+        rng = self._rng(seed)
+        inputs = dict(carrier.inputs)
+        for arg, role in zip(self.args, roles):
+            if only is not None and arg.name != only:
+                continue
+            inputs[arg.name] = self._refill(inputs[arg.name], role, regime, rng)
+        label = regime if only is None else f"{regime} {only}"
+        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
+        if self.trial.attempt(case).is_accepted:
+            yield case
+
+    def _anchored(self, carrier: Case, constants: Sequence[float], exact: bool, seed: int) -> Iterable[Case]:
+        roles = self._roles or (Role(),) * len(self.args)
+        rng = self._rng(seed)
+        inputs = dict(carrier.inputs)
+        for arg, role in zip(self.args, roles):
+            value = inputs[arg.name]
+            if _is_float_input(value) and isinstance(value, np.ndarray):
+                inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, self.dtype)
+        label = "at constants" if exact else "near constants"
+        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
+        if self.trial.attempt(case).is_accepted:
+            yield case
+
+    def _refill(self, value: Any, role: Role, regime: str, rng: np.random.Generator) -> Any:
+        if isinstance(value, list):
+            return [self._refill(item, role, regime, rng) for item in value]
+        if not isinstance(value, np.ndarray):
+            return value
+        if role.is_integer:
+            return self._array(value.shape, role, regime, rng) if regime == "ties" else value
+        return fill(value.shape, regime, role.domain, rng, self.dtype)
+
+    # --- ranks that the spec's author did not think of
+    def _without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
+        """Leave out ranks at which forward never has the promised shape while it has at others.
+
+        An infer function that reads fixed axes promises nonsense for other ranks; that is a gap in the spec's
+        checks. Where a result is promised to have its input's shape nothing is left out.
+        """
+        kept: dict[tuple[int, ...], list[bool]] = {}
+        outcomes = []
+        for case in cases:
+            outcome = self.trial._attempt(case)
+            first = next((value for value in case.inputs.values() if isinstance(value, np.ndarray)), None)
+            is_elementwise = bool(outcome.promised) and first is not None and outcome.promised[0].shape == first.shape  # type: ignore[index]
+            good = outcome.keeps_promise() or is_elementwise
+            outcomes.append((case, _ranks(case), good))
+            kept.setdefault(_ranks(case), []).append(good)
+        if not any(any(values) for values in kept.values()):
+            return cases
+        foreign = {ranks for ranks, values in kept.items() if not any(values)}
+        if foreign:
+            listed = ", ".join(str(list(ranks)) for ranks in sorted(foreign))
+            self.notes.append(
+                f"inputs of rank {listed} were left out: the infer function takes them and promises shapes that "
+                "forward never has there; a CHECK in the spec would say so"
+            )
+        return [case for case, ranks, _ in outcomes if ranks not in foreign]
+
+
+def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:
+    for chosen in combinations(items, count):
+        yield frozenset(chosen)
+
+
+def _flat_sizes(shape: Any) -> Iterator[int]:
+    for item in shape:
+        if isinstance(item, tuple):
+            yield from item
+        else:
+            yield item
+
+
+def _is_float_input(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and value[0].dtype.kind == "f"
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _is_anchor(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-4 <= abs(value) <= 1e4
+
+
+def _arrays(case: Case) -> Iterator[np.ndarray]:
+    for value in case.inputs.values():
+        if isinstance(value, list):
+            yield from value
+        elif isinstance(value, np.ndarray):
+            yield value
+
+
+def _sizes(case: Case) -> list[int]:
+    return [array.size for array in _arrays(case)]
+
+
+def _ranks(case: Case) -> tuple[int, ...]:
+    return tuple(array.ndim for array in _arrays(case))
+
+
+def _diverse(cases: Sequence[Case]) -> Iterator[Case]:
+    """Yield small non-empty cases, one per combination of ranks first."""
+    small = [case for case in cases if 0 < max(_sizes(case), default=0) <= 130]
+    seen: set[tuple[int, ...]] = set()
+    later = []
+    for case in small:
+        if _ranks(case) in seen:
+            later.append(case)
+        else:
+            seen.add(_ranks(case))
+            yield case
+    yield from islice(later, 12)

@@ -1,0 +1,124 @@
+"""Trial: asks an op's infer function and its forward whether they take some inputs.
+
+The only place that decides what lies in an op's domain; it judges no results.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.case import Case
+from opkit.checker.checkable import Checkable
+from opkit.checker.evaluate import frozen, is_float, snapshot
+from opkit.ir import TensorDesc
+
+__all__ = ["Outcome", "Trial", "Verdict", "describe_inputs"]
+
+
+class Verdict(Enum):
+    """What became of a trial."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused by infer"
+    RAISED = "forward raised"
+    NONFINITE = "forward gave NaN or infinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One trial's verdict, what infer promised and what forward returned."""
+
+    verdict: Verdict
+    promised: tuple[TensorDesc, ...] | None = None
+    outputs: Sequence[Any] = ()
+    error: Exception | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the inputs lie in the domain."""
+        return self.verdict is Verdict.ACCEPTED
+
+    def keeps_promise(self) -> bool:
+        """Say whether the results have the promised shapes."""
+        if self.promised is None or len(self.promised) != len(self.outputs):
+            return self.promised is None
+        return all(
+            -1 in desc.shape or tuple(np.shape(item)) == desc.shape for desc, item in zip(self.promised, self.outputs)
+        )
+
+
+def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
+    """Return a list of descriptions per input, as infer functions want them."""
+    described: dict[str, list[TensorDesc]] = {}
+    for name, value in inputs.items():
+        items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        described[name] = [TensorDesc(np.shape(item), np.asarray(item).dtype.name) for item in items]
+    return described
+
+
+@dataclass(slots=True)
+class Trial:
+    """Tries inputs on one op and counts what happened.
+
+    Args:
+        checkable: the op.
+    """
+
+    checkable: Checkable
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    errors: list[tuple[Case, Exception]] = field(default_factory=list)
+
+    def promise(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[TensorDesc, ...] | None:
+        """Return what infer promises, None where nothing is promised.
+
+        Raises:
+            InferError: infer refuses the inputs.
+        """
+        if self.checkable.infer is None:
+            return None
+        return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
+
+    def accepts(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
+        """Say whether infer takes the inputs (forward is not run)."""
+        try:
+            self.promise(inputs, attrs)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return False
+        return True
+
+    def attempt(self, case: Case) -> Outcome:
+        """Try a case: infer, then forward, then whether all results are finite."""
+        outcome = self._attempt(case)
+        self.counts[outcome.verdict] += 1
+        if outcome.error is not None and len(self.errors) < 50:
+            self.errors.append((case, outcome.error))
+        return outcome
+
+    def _attempt(self, case: Case) -> Outcome:
+        try:
+            promised = self.promise(case.inputs, case.attrs)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return Outcome(Verdict.REFUSED)
+        inputs = {name: _freeze(value) for name, value in case.inputs.items()}
+        try:
+            with np.errstate(all="ignore"):
+                outputs = snapshot(self.checkable.forward(inputs, case.attrs))
+                if self.checkable.surrogate is not None:
+                    self.checkable.surrogate(inputs, case.attrs)
+        except Exception as error:  # user code: whatever it raises is noted with its case
+            return Outcome(Verdict.RAISED, promised, error=error)
+        if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
+            return Outcome(Verdict.NONFINITE, promised, outputs)
+        return Outcome(Verdict.ACCEPTED, promised, outputs)
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [frozen(item) for item in value]
+    return frozen(value) if isinstance(value, np.ndarray) else value

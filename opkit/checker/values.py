@@ -1,0 +1,106 @@
+"""Values: the regimes of numbers that cases are filled with.
+
+Arrays of one shape only; which regimes an op's domain allows is found out in domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+__all__ = ["DOMAINS", "REGIMES", "fill", "near_constants"]
+
+Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def _signs(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.choice([-1.0, 1.0], size)
+
+
+def _partly_zero(rng: np.random.Generator, size: int) -> np.ndarray:
+    values = rng.uniform(-2, 2, size)
+    values[:: 2 if size > 1 else 1] = 0.0
+    return values
+
+
+#: name -> values of one array. The first is what shapes and attributes are tried with.
+REGIMES: dict[str, Make] = {
+    "normal": lambda rng, n: rng.uniform(-2, 2, n),
+    "positive": lambda rng, n: rng.uniform(0.2, 2.5, n),
+    "negative": lambda rng, n: -rng.uniform(0.2, 2.5, n),
+    "wide": lambda rng, n: _signs(rng, n) * 10 ** rng.uniform(-3, 2.5, n),
+    "moderate": lambda rng, n: rng.uniform(-6, 6, n),
+    "large": lambda rng, n: _signs(rng, n) * rng.uniform(4, 15, n),
+    "saturated": lambda rng, n: _signs(rng, n) * rng.uniform(25, 60, n),
+    "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 2000, n),
+    "1e6": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e6, 2e6, n),
+    "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),
+    "tiny": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-6, 2e-6, n),
+    "offset": lambda rng, n: 1e3 + rng.uniform(-2, 2, n),
+    "ascending": lambda rng, n: np.sort(rng.uniform(-3, 3, n)),
+    "descending": lambda rng, n: np.sort(rng.uniform(-3, 3, n))[::-1].copy(),
+    "ties": lambda rng, n: rng.integers(-1, 3, n).astype(float),
+    "equal": lambda rng, n: np.full(n, float(rng.uniform(0.5, 0.9))),
+    "partly zero": _partly_zero,
+    "zeros": lambda _, n: np.zeros(n),
+}
+
+
+def _into_unit(values: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.clip(1.0 / (1.0 + np.exp(-values)), 1e-9, 1 - 1e-9)
+
+
+#: name -> how a regime's values are brought into a domain, tried in this order.
+DOMAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "real": lambda values: values,
+    "positive": lambda values: np.maximum(np.abs(values), 1e-12),
+    "unit": _into_unit,
+    "symmetric": lambda values: np.tanh(np.clip(values, -12, 12) * 0.7),
+    "above one": lambda values: 1.0 + np.maximum(np.abs(values), 1e-9),
+    "negative": lambda values: -np.maximum(np.abs(values), 1e-12),
+}
+
+#: name -> the open interval that a domain is.
+LIMITS: dict[str, tuple[float, float]] = {
+    "real": (-np.inf, np.inf),
+    "positive": (0.0, np.inf),
+    "unit": (0.0, 1.0),
+    "symmetric": (-1.0, 1.0),
+    "above one": (1.0, np.inf),
+    "negative": (-np.inf, 0.0),
+}
+
+
+def fill(shape: Sequence[int], regime: str, domain: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
+    """Return an array of a shape with a regime's values brought into a domain.
+
+    Args:
+        shape: sizes; () makes a 0-d array.
+        regime: a key of REGIMES.
+        domain: a key of DOMAINS.
+        rng: source of randomness.
+        dtype: a float dtype's name.
+    """
+    size = int(np.prod(shape, dtype=np.int64))
+    values = DOMAINS[domain](REGIMES[regime](rng, size))
+    return np.asarray(values, dtype=dtype).reshape(tuple(shape))
+
+
+def near_constants(
+    constants: Sequence[float], shape: Sequence[int], exact: bool, domain: str, rng: np.random.Generator, dtype: str
+) -> np.ndarray:
+    """Return values at (``exact``) or on both sides of numbers that occur in the kernels' source."""
+    size = int(np.prod(shape, dtype=np.int64))
+    anchors = np.array([sign * value for value in constants for sign in (1.0, -1.0)])
+    low, high = LIMITS[domain]
+    inside = anchors[(anchors > low) & (anchors < high)]
+    anchors = inside if inside.size else DOMAINS[domain](anchors)
+    rng.shuffle(anchors)
+    picked = np.resize(anchors, size)
+    if not exact:
+        room = np.minimum(np.minimum(picked - low, high - picked), np.maximum(np.abs(picked), 0.1))
+        picked = picked + _signs(rng, size) * room * rng.uniform(0.02, 0.3, size)
+    return np.asarray(picked, dtype=dtype).reshape(tuple(shape))
