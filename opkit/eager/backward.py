@@ -16,6 +16,7 @@ from opkit.eager.checks import checks
 from opkit.eager.grad_hooks import HookedRule, run_hooks
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError, UsageError
+from opkit.ops.arithmetic import add
 from opkit.ops.mode import local
 
 __all__ = ["accumulate", "grad", "run_backward"]
@@ -165,7 +166,7 @@ def _add(first: Tensor, second: Tensor) -> Tensor:
 
 
 def _add_recorded(first: Tensor, second: Tensor) -> Tensor:
-    total: Tensor = first + second  # type: ignore[operator]  # methods are attached to Tensor at import
+    total: Tensor = add(first, second)
     return total
 
 

@@ -218,17 +218,14 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             if tensor is not None and not tensor._sg:
                 return _record(opdef, inputs, attrs, result)
     if type(result) is tuple:
-        outputs = tuple(map(wrap, result))
-        if opdef.is_view:
-            _share_versions(inputs[0], outputs)
-        return outputs
+        return tuple(map(wrap, result))
     output = _new(Tensor)
     output._data = result if type(result) is np.ndarray else np.asarray(result)
     output._sg = True
     output._node = None
     output._index = 0
     if opdef.is_view:
-        _share_versions(inputs[0], (output,))
+        _share_version(inputs[0], output)
     return output
 
 
@@ -257,8 +254,8 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
         tensor._node = node
         tensor._index = index
         outputs.append(tensor)
-    if opdef.is_view:
-        _share_versions(inputs[0], outputs)
+    if opdef.is_view and type(result) is not tuple:
+        _share_version(inputs[0], outputs[0])
     _keep_outputs(node, opdef, outputs)
     return tuple(outputs) if type(result) is tuple else outputs[0]
 
@@ -310,15 +307,17 @@ def _keep_outputs(node: Node, opdef: OpDef, outputs: Sequence[Tensor]) -> None:
     node._out = kept
 
 
-def _share_versions(source: Tensor, views: Sequence[Tensor]) -> None:
-    """Let the outputs of a view op, where they do share memory, count in-place changes together with its input."""
-    for view in views:
-        if view._data is source._data or view._data.base is not None:
-            if view._node is None:
-                view._version = version_cell(source)
-            else:
-                cell = view._version = version_cell(source)
-                view._node.watch_output(view._index, cell)
+def _share_version(source: Tensor, view: Tensor) -> None:
+    """Let the output of a view op count in-place changes together with its input, where they share memory.
+
+    The pieces of a split and what is broadcast share memory too, but not in Paddle: an in-place change of one of
+    them gives it memory of its own (``opkit.eager.inplace``).
+    """
+    data = view._data
+    if (data is source._data or data.base is not None) and data.flags.writeable == source._data.flags.writeable:
+        cell = view._version = version_cell(source)
+        if view._node is not None:
+            view._node.watch_output(view._index, cell)
 
 
 def install() -> None:

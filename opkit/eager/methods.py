@@ -1,0 +1,177 @@
+"""What a Tensor can do: operators, conversions to Python values, gradients, in-place changes.
+
+The operators are the table that static Variables install too; methods that a framework calls by name are the
+facade's (``opkit.paddle``).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from opkit.eager.backward import run_backward
+from opkit.eager.grad_hooks import register_hook, retain_grads
+from opkit.eager.inplace import set_item, set_value
+from opkit.eager.interop import array_ufunc
+from opkit.eager.printing import text_of
+from opkit.eager.tensor import Tensor, version_cell, wrap
+from opkit.errors import ShapeError, UsageError
+from opkit.ops.creation import identity
+from opkit.ops.methods import install_operators
+
+__all__ = ["SeedError", "install_methods"]
+
+
+class SeedError(ShapeError, AssertionError):
+    """``backward`` got a gradient that is no Tensor of the right shape."""
+
+
+class ScalarError(UsageError, AssertionError, TypeError):
+    """A Tensor with several elements was to become one Python value."""
+
+
+def backward(self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
+    """Compute the gradients of all leaves that this Tensor depends on, and add them to their ``grad``.
+
+    Args:
+        grad_tensor: the gradient of this Tensor, of its shape; ones where left out.
+        retain_graph: keep the graph for another backward.
+
+    Raises:
+        SeedError: ``grad_tensor`` is no Tensor, or has another shape.
+        AutogradError: the graph was freed by an earlier backward.
+    """
+    if grad_tensor is not None:
+        if not isinstance(grad_tensor, Tensor):
+            raise SeedError(
+                f"backward of {self.name!r}: grad_tensor must be a Tensor, got {type(grad_tensor).__name__}"
+            )
+        if grad_tensor._data.shape != self._data.shape:
+            raise SeedError(
+                f"backward of {self.name!r}: grad_tensor has shape {list(grad_tensor._data.shape)}, "
+                f"the tensor has {list(self._data.shape)}"
+            )
+    run_backward([self], [grad_tensor], retain_graph=retain_graph)
+
+
+def detach(self: Tensor) -> Tensor:
+    """Return a Tensor on the same memory that takes no gradient."""
+    alias = wrap(self._data)
+    alias._version = version_cell(self)
+    return alias
+
+
+def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
+    """Fill ``grad``, where there is one, with zeros."""
+    held = self._grad
+    if held is None:
+        return
+    if held._data.flags.writeable:
+        held._data.fill(0)
+    else:
+        held._data = np.zeros_like(held._data)
+
+
+def gradient(self: Tensor) -> np.ndarray | None:
+    """Return a copy of ``grad`` as an array, or None."""
+    return None if self._grad is None else self._grad._data.copy()
+
+
+def item(self: Tensor, *args: int) -> Any:
+    """Return one element as a Python number.
+
+    Args:
+        args: nothing for a Tensor of one element; a position in the flattened data, or one index per axis.
+    """
+    try:
+        return self._data.item(*args)
+    except (ValueError, IndexError, TypeError) as error:
+        raise ScalarError(f"item{args!r} of a tensor of shape {list(self._data.shape)}: {error}") from None
+
+
+def _one(self: Tensor, what: str) -> Any:
+    if self._data.size != 1:
+        raise ScalarError(f"{what} needs a tensor of one element, this one has shape {list(self._data.shape)}")
+    return self._data.reshape(-1)[0].item()
+
+
+def _index(self: Tensor) -> int:
+    if self._data.dtype.kind not in "biu":
+        raise ScalarError(f"an index needs an integer tensor, this one is {self._data.dtype}")
+    return int(_one(self, "an index"))
+
+
+def _length(self: Tensor) -> int:
+    if self._data.ndim == 0:
+        raise ScalarError("len() of a tensor without axes")
+    return len(self._data)
+
+
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if self._data.ndim == 0:
+        raise ScalarError("iteration over a tensor without axes")
+    return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # installed below
+
+
+def _text(self: Tensor) -> str:
+    text = text_of(self._data, self._data.dtype.name, self._sg)
+    return f"Parameter containing:\n{text}" if self.is_parameter else text
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise UsageError(
+            f"deepcopy of tensor {self.name!r}: only leaves can be copied", help="detach() or clone() it instead"
+        )
+    twin = wrap(self._data.copy(), self._sg)
+    twin.__dict__.update(
+        {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_version", "_hooks", "_grad", "_retains")
+        }
+    )
+    if self._name is not None:
+        twin._name = None
+    if self._grad is not None:
+        twin._grad = copy.deepcopy(self._grad, memo)
+    memo[id(self)] = twin
+    return twin
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "backward": backward,
+    "detach": detach,
+    "clone": identity,
+    "clear_gradient": clear_gradient,
+    "clear_grad": clear_gradient,
+    "gradient": gradient,
+    "item": item,
+    "tolist": lambda self: self._data.tolist(),
+    "register_hook": register_hook,
+    "retain_grads": retain_grads,
+    "set_value": set_value,
+    "__setitem__": set_item,
+    "__array_ufunc__": array_ufunc,
+    "__bool__": lambda self: bool(_one(self, "the truth of a tensor") > 0),
+    "__float__": lambda self: float(_one(self, "float()")),
+    "__int__": lambda self: int(_one(self, "int()")),
+    "__complex__": lambda self: complex(_one(self, "complex()")),
+    "__index__": _index,
+    "__len__": _length,
+    "__iter__": _iterate,
+    "__repr__": _text,
+    "__str__": _text,
+    "__deepcopy__": _deepcopy,
+}
+
+
+def install_methods() -> None:
+    """Attach the operators and methods to Tensor."""
+    install_operators(Tensor)
+    for name, function in METHODS.items():
+        setattr(Tensor, name, function)
+
