@@ -1,12 +1,21 @@
-"""gradcheck: targets are resolved, loaded and checked in isolated workers, and what comes of it is a Report."""
+"""gradcheck: targets are resolved, loaded and checked in isolated workers, and what comes of it is a Report.
 
-from opkit.verify.api import gradcheck, outcome_of
-from opkit.verify.failures import FailureStore
-from opkit.verify.options import RunOptions
-from opkit.verify.outcome import Outcome
-from opkit.verify.repro import write_repro
-from opkit.verify.run import Progress, run_targets
-from opkit.verify.target import resolve
+What is listed here is loaded on first use: the process that only starts workers needs little of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opkit.verify.api import gradcheck, outcome_of
+    from opkit.verify.failures import FailureStore
+    from opkit.verify.options import RunOptions
+    from opkit.verify.outcome import Outcome
+    from opkit.verify.repro import write_repro
+    from opkit.verify.run import Progress, run_targets
+    from opkit.verify.target import resolve
 
 __all__ = [
     "FailureStore",
@@ -19,3 +28,24 @@ __all__ = [
     "run_targets",
     "write_repro",
 ]
+
+_HOMES = {
+    "FailureStore": "failures",
+    "Outcome": "outcome",
+    "Progress": "run",
+    "RunOptions": "options",
+    "gradcheck": "api",
+    "outcome_of": "api",
+    "resolve": "target",
+    "run_targets": "run",
+    "write_repro": "repro",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'opkit.verify' has no attribute {name!r}")
+    value = getattr(import_module(f"opkit.verify.{home}"), name)
+    globals()[name] = value
+    return value

@@ -18,7 +18,7 @@ from opkit.errors import Location, OpkitError, ProjectError, UsageError
 from opkit.ir import TensorDesc
 from opkit.project.directory import op_directory_of
 from opkit.project.kernel import positional_count
-from opkit.project.load import LoadedOps, assemble
+from opkit.project.loading import LoadedOps, assemble
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.blame import blame_error, shown_path
@@ -180,7 +180,7 @@ def _of_op(
 
     def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in cases(rng):
-            if isinstance(case, Mapping) and "op" in case:
+            if "op" in case:
                 if case["op"] not in known:
                     raise UsageError(f"a case names the op {case['op']!r}; there are {', '.join(known)}")
                 if case["op"] == op:

@@ -28,7 +28,7 @@ def describe(value: Any) -> list[TensorDesc]:
     if value is None:
         return []
     items = value if isinstance(value, (list, tuple)) else [value]
-    return [TensorDesc(item.shape, item.dtype) for item in items]
+    return [TensorDesc(item.shape, item.dtype.name) for item in items]
 
 
 class RawKernel:
@@ -44,7 +44,7 @@ class RawKernel:
         self.inputs = tuple(arg.name for arg in compiled.inputs)
         self.outputs = tuple(arg.name for arg in compiled.outputs)
 
-    def call(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    def call(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
         """Run the kernel; the result has one array per output value.
 
         Raises:
@@ -55,7 +55,7 @@ class RawKernel:
         if kernel is None:
             raise KernelError(f"op {self.op.name!r} has no Python kernel: {self.op.trouble}", where=self.op.where)
         shown = {name: value for name, value in attrs.items() if name != _TAG}
-        return self.results(kernel.call(tuple(inputs.get(name) for name in self.inputs), shown))
+        return self.results(kernel.call(tuple(arrays.get(name) for name in self.inputs), shown))
 
     def results(self, result: Any) -> list[np.ndarray]:
         """Return what a kernel returned as a list of arrays."""
@@ -163,7 +163,7 @@ class RawGradient:
         names = self._output_names(len(outputs))
         described: dict[str, list[TensorDesc]] = {}
         for (name, _), item in zip(names, outputs):
-            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype))
+            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype.name))
         plan = self._plan(descs, described, attrs, needs)
         values: dict[str, Any] = {}
         for name, value in arrays.items():

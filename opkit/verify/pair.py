@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Checkable
+from opkit.checker import Arg, Arrays, Attrs, Checkable
 from opkit.errors import Location, UsageError
 from opkit.verify.blame import shown_path
 
-__all__ = ["location_of", "pair"]
+__all__ = ["cases_of", "location_of", "pair"]
 
 #: First parameters of a backward that takes the incoming gradients before the inputs.
 _DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
@@ -48,8 +48,10 @@ def pair(
         forward: ``forward(*inputs)`` -> an array, or a tuple or list of arrays.
         backward: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)``, by the number of its
             parameters; with the incoming gradients first where its first parameter says so by its name (``dy``,
-            ``g``, ``grad`` ...). Returns one gradient per input, None for an input without one.
+            ``g``, ``grad`` ...). Returns one gradient per input (None for an input without one), or one per float
+            input.
         inputs: what to check on: arrays by position or by parameter name. Only float arrays are differentiated.
+            A list of tuples or of dicts is a list of cases.
         cases: in place of ``inputs``: ``cases(rng)`` yields as many of them as it likes.
         name: what the report calls the op; the function's name by default.
 
@@ -58,7 +60,7 @@ def pair(
     """
     if (inputs is None) == (cases is None):
         raise UsageError("gradcheck of a function pair takes inputs=[...], or cases=function of a generator")
-    draw = cases if cases is not None else (lambda _: [inputs])
+    draw = cases if cases is not None else (lambda _: cases_of(inputs))
     probe = next(iter(draw(np.random.default_rng(0))), None)
     if probe is None:
         raise UsageError("the cases function yields no case")
@@ -66,17 +68,20 @@ def pair(
     count = len(_listed(forward(*_values(probe, names))))
     call = _backward_call(backward, len(names), count)
 
-    def run(arrays: Mapping[str, Any], _: Mapping[str, Any]) -> Sequence[np.ndarray]:
+    def run(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:  # noqa: ARG001 (the checker's form)
         return _listed(forward(*(arrays[name] for name in names)))
 
     def run_back(
-        arrays: Mapping[str, Any],
+        arrays: Arrays,
         outputs: Sequence[np.ndarray],
         douts: Sequence[np.ndarray],
-        _: Mapping[str, Any],
+        attrs: Attrs,  # noqa: ARG001 (the checker's form)
         needs: frozenset[str],
     ) -> Mapping[str, Any]:
         found = _listed(call([arrays[name] for name in names], list(outputs), list(douts)))
+        floats = [name for name in names if np.asarray(arrays[name]).dtype.kind == "f"]
+        if len(found) == len(floats):
+            return {name: gradient for name, gradient in zip(floats, found) if name in needs}
         if len(found) != len(names):
             raise UsageError(f"backward returned {len(found)} gradients for {len(names)} inputs ({', '.join(names)})")
         return {name: gradient for name, gradient in zip(names, found) if name in needs}
@@ -95,6 +100,14 @@ def pair(
         forward_where=location_of(forward),
         backward_where=location_of(backward),
     )
+
+
+def cases_of(inputs: Any) -> Sequence[Any]:
+    """Return inputs as a list of cases: what holds tuples or dicts is one already."""
+    is_several = (
+        isinstance(inputs, (list, tuple)) and bool(inputs) and all(isinstance(i, (tuple, dict)) for i in inputs)
+    )
+    return inputs if is_several else [inputs]
 
 
 def _names(forward: Callable[..., Any], probe: Sequence[Any] | Mapping[str, Any]) -> list[str]:

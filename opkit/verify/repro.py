@@ -6,7 +6,7 @@ The script runs the user's own kernels where they can be run without opkit; else
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ def write_repro(
     lines = [*_head(failure), *(_recorded(arrays) if recipe is None else _live(failure, recipe))]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
     data.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(data, **arrays)
+    save: Callable[..., None] = np.savez
+    save(data, **arrays)
     script.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return data, script
 

@@ -64,92 +64,81 @@ class Watch:
 
     Args:
         flight: the recorder that the supervisor reads.
-
-    Attributes:
-        last: the latest call; its arrays are those that the function got.
     """
 
     def __init__(self, flight: Flight) -> None:
         self._flight = flight
-        self.last = Call()
+        self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
-    def call(self, phase: Phase, function: Callable[[], Any], *seen: Any) -> Any:
-        """Run a user's function under the recorder.
-
-        Args:
-            phase: what it is.
-            function: what to run.
-            seen: inputs, attributes and incoming gradients of the call, as in ``Call``.
-
-        Raises:
-            Left: the function raised something that is meant to end the interpreter.
-        """
-        if seen:
-            self.last = Call(phase, *seen)
-        self._flight.call(phase)
-        try:
-            return function()
-        except (Stop, Left):
-            raise
-        except Exception:
-            raise
-        except BaseException as error:
-            raise Left(error) from error
-        finally:
-            self._flight.enter(Phase.CHECKING)
+    @property
+    def last(self) -> Call:
+        """The latest call; its arrays are those that the function got."""
+        return Call(*self._seen)
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions watched."""
-        changes: dict[str, Any] = {"forward": self._forward(checkable.forward)}
+        changes: dict[str, Any] = {"forward": self._watched(checkable.forward, Phase.FORWARD, 0, 1)}
         if checkable.backward is not None:
-            changes["backward"] = self._backward(checkable.backward)
+            changes["backward"] = self._watched(checkable.backward, Phase.BACKWARD, 0, 3, 2)
         if checkable.vjp is not None:
             changes["vjp"] = self._vjp(checkable.vjp)
         if checkable.trace is not None:
-            changes["trace"] = self._backward(checkable.trace)
+            changes["trace"] = self._watched(checkable.trace, Phase.BACKWARD, 0, 3, 2)
         if checkable.cases is not None:
             changes["cases"] = self._cases(checkable.cases)
         if checkable.runners:
-            changes["runners"] = {name: self._runner(run) for name, run in checkable.runners.items()}
+            changes["runners"] = {
+                name: self._watched(run, Phase.BACKWARD, 0, 1, 2) for name, run in checkable.runners.items()
+            }
         if checkable.second is not None:
             changes["second"] = self.over(checkable.second)
         return replace(checkable, **changes)
 
-    def _forward(self, forward: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(arrays: Any, attrs: Any) -> Any:
-            return self.call(Phase.FORWARD, lambda: forward(arrays, attrs), arrays, attrs)
+    def _watched(
+        self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
+    ) -> Callable[..., Any]:
+        """Return a function that is announced; the numbers are the positions of what a failure will show."""
+        begin, end = self._flight.call, self._flight.enter
 
-        return watched
-
-    def _backward(self, backward: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
-            run = lambda: backward(arrays, outputs, douts, attrs, needs)  # noqa: E731
-            return self.call(Phase.BACKWARD, run, arrays, attrs, douts)
+        def watched(*args: Any) -> Any:
+            self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
+            begin(phase)
+            try:
+                return function(*args)
+            except (Exception, Stop, Left):
+                raise
+            except BaseException as error:
+                raise Left(error) from error
+            finally:
+                end(Phase.CHECKING)
 
         return watched
 
     def _vjp(self, vjp: Callable[..., Any]) -> Callable[..., Any]:
+        run = self._watched(vjp, Phase.FORWARD, 0, 1)
+
         def watched(arrays: Any, attrs: Any) -> Any:
-            outputs, pullback = self.call(Phase.FORWARD, lambda: vjp(arrays, attrs), arrays, attrs)
-
-            def watched_pullback(douts: Any, needs: Any) -> Any:
-                return self.call(Phase.BACKWARD, lambda: pullback(douts, needs), arrays, attrs, douts)
-
-            return outputs, watched_pullback
-
-        return watched
-
-    def _runner(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(arrays: Any, attrs: Any, douts: Any) -> Any:
-            return self.call(Phase.BACKWARD, lambda: run(arrays, attrs, douts), arrays, attrs, douts)
+            outputs, pullback = run(arrays, attrs)
+            back = self._watched(lambda _arrays, _attrs, douts, needs: pullback(douts, needs), Phase.BACKWARD, 0, 1, 2)
+            return outputs, lambda douts, needs: back(arrays, attrs, douts, needs)
 
         return watched
 
     def _cases(self, cases: Callable[..., Any]) -> Callable[..., Any]:
+        def begin(_arrays: Any, _attrs: Any, rng: np.random.Generator) -> Any:
+            return iter(cases(rng))
+
+        def further(_arrays: Any, _attrs: Any, drawn: Any) -> Any:
+            return next(drawn, _NOTHING)
+
+        start, more = (self._watched(item, Phase.CASES, 0, 1) for item in (begin, further))
+
         def watched(rng: np.random.Generator) -> Any:
-            drawn = self.call(Phase.CASES, lambda: iter(cases(rng)))
-            nothing = object()
-            while (item := self.call(Phase.CASES, lambda: next(drawn, nothing))) is not nothing:
+            drawn = start({}, {}, rng)
+            while (item := more({}, {}, drawn)) is not _NOTHING:
                 yield item
 
         return watched
+
+
+_NOTHING = object()

@@ -24,7 +24,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor
 from opkit.verify.watch import Call, Left, Watch
 
-__all__ = ["Loader", "check_alone", "check_in_child", "check_target"]
+__all__ = ["Loader", "check_alone", "check_former", "check_in_child", "check_target", "joined"]
 
 #: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
 Loader = Callable[[Flight], Loaded]
@@ -115,7 +115,7 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
     watched = watch.over(checkable)
     started = time.perf_counter()
     try:
-        again = _check_former(watched, options)
+        again = check_former(watched, options)
         report = check(watched, options.check)
     except Stop:
         last = watch.last
@@ -123,14 +123,14 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
     except Left as left:
         finding = blame_left(left, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
-    return _joined(report, again, time.perf_counter() - started)
+    return joined(report, again, time.perf_counter() - started)
 
 
 def _as_array(value: object) -> object:
     return value.copy() if hasattr(value, "copy") else value
 
 
-def _check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult, ...]:
+def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult, ...]:
     """Check the inputs that failed in earlier runs; return the failures that are still there."""
     if not options.replay:
         return ()
@@ -142,7 +142,7 @@ def _check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResul
     return tuple(found)
 
 
-def _joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
+def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
     """Put former failures that the run itself did not meet before its own findings."""
     known = {former(item) for item in report.findings}
     missed = tuple(item for item in again if former(item) not in known)

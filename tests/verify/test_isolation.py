@@ -1,0 +1,173 @@
+"""A bad op is a finding with its inputs saved; the other ops go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opkit.checker import Options
+from opkit.verify import FailureStore, RunOptions, run_targets
+from opkit.verify.supervisor import can_fork
+from tests.verify.opdirs import SQUARE, make_op
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
+
+QUICK = RunOptions(Options(effort=0.2), timeout=20, memory=1500)
+
+BAD = {
+    "crashes": ("import ctypes", "ctypes.string_at(0)", "GC191"),
+    "exits": ("import sys", "sys.exit(0)", "GC193"),
+    "leaves": ("import os", "os._exit(0)", "GC193"),
+    "aborts": ("import os", "os.abort()", "GC191"),
+}
+
+
+def bad_kernel(extra: str, line: str) -> str:
+    """Return kernels whose backward runs a line."""
+    return SQUARE.replace("import numpy as np", f"import numpy as np\n{extra}").replace(
+        "    return 2 * x * dy", f"    {line}\n    return 2 * x * dy"
+    )
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory):
+    """One run over four bad ops and two good ones."""
+    folder = tmp_path_factory.mktemp("ops")
+    make_op(folder, "a_good")
+    make_op(folder, "z_good")
+    for name, (extra, line, _) in BAD.items():
+        make_op(folder, name, bad_kernel(extra, line))
+    cache = tmp_path_factory.mktemp("cache")
+    return run_targets([folder], RunOptions(QUICK.check, timeout=20, cache=str(cache)))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_deadly_op_is_a_finding(outcome, name) -> None:
+    """The code says how it died, the place is the user's line, and the fatal inputs are there."""
+    (op,) = [op for op in outcome.report.ops if op.op == f"{name}_forward"]
+    assert op.status.value == "error"
+    (finding,) = op.findings
+    assert finding.code == BAD[name][2]
+    assert finding.case is not None
+    assert isinstance(finding.evidence.case.inputs["x"], np.ndarray)
+    if name != "leaves":  # nothing can be said of the line of a process that left without a trace
+        assert finding.where.file.endswith(f"{name}_py_kernel.py")
+        assert finding.where.line == 12
+
+
+def test_other_ops_go_on(outcome) -> None:
+    """The good ops pass, in the order of their paths."""
+    names = [op.op for op in outcome.report.ops]
+    assert names == sorted(names)
+    good = [op for op in outcome.report.ops if op.op.endswith("_good_forward")]
+    assert [op.status.value for op in good] == ["pass", "pass"]
+    assert outcome.exit_status() == 1
+
+
+def test_inputs_of_the_fatal_call_are_saved(outcome) -> None:
+    """Each deadly op has an id for --repro."""
+    assert len(outcome.saved) == len(BAD)
+
+
+def test_a_hang_is_ended_and_told(here: Path) -> None:
+    """A backward that never returns is an error with the line it stands on and the inputs it got."""
+    make_op(here, "hangs", bad_kernel("", "while True: pass"))
+    started = time.monotonic()
+    outcome = run_targets(["hangs"], RunOptions(QUICK.check, timeout=2))
+    assert time.monotonic() - started < 15
+    (finding,) = outcome.report.ops[0].findings
+    assert (finding.code, finding.status.value) == ("GC192", "error")
+    assert finding.where.line == 11
+    assert finding.case is not None
+
+
+def test_a_slow_op_is_undecided_not_wrong(here: Path) -> None:
+    """Calls that all return, but are too many for the limit, accuse nobody."""
+    make_op(here, "slow", bad_kernel("import time", "time.sleep(0.3)"))
+    outcome = run_targets(["slow"], RunOptions(QUICK.check, timeout=2))
+    assert outcome.report.ops[0].status.value in ("undecided", "pass")
+
+
+def test_running_out_of_memory_is_a_finding(here: Path) -> None:
+    """An op that takes more than the limit does not take the machine with it."""
+    make_op(here, "hungry", bad_kernel("KEPT = []", "KEPT.append(np.ones(50_000_000))"))
+    outcome = run_targets(["hungry"], RunOptions(QUICK.check, timeout=20, memory=1000))
+    op = outcome.report.ops[0]
+    assert op.status.value in ("error", "fail")
+    assert "emory" in " ".join(finding.message for finding in op.findings)
+
+
+def test_a_file_that_hangs_while_loading_is_told(here: Path) -> None:
+    """An import that does not end is ended at the limit; the next op is checked."""
+    make_op(here, "a_hangs", "while True:\n    pass\n")
+    make_op(here, "b_good")
+    outcome = run_targets(["a_hangs", "b_good"], RunOptions(QUICK.check, timeout=3, jobs=1))
+    first, second = outcome.report.ops
+    assert (first.op, first.findings[0].code) == ("a_hangs", "GC192")
+    assert second.status.value == "pass"
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(here: Path) -> None:
+    """One job and three jobs print the same, times aside."""
+    for name in ("one", "two", "three"):
+        make_op(here, name, SQUARE.replace("2 * x", "2.001 * x") if name == "two" else SQUARE)
+    found = []
+    for jobs in (1, 3):
+        data = run_targets(["."], RunOptions(QUICK.check, jobs=jobs, replay=False)).report.to_json()
+        for op in data["ops"]:
+            op["seconds"] = 0
+        found.append(data)
+    assert found[0] == found[1]
+
+
+def test_a_users_folder_is_left_as_it_was(here: Path) -> None:
+    """Nothing is written beside the user's files, not even bytecode."""
+    make_op(here, "one", SQUARE.replace("2 * x", "3 * x"))
+    before = sorted(path for path in here.rglob("*"))
+    run_targets(["one"], QUICK)
+    assert sorted(path for path in here.rglob("*")) == before
+
+
+def test_an_interrupted_run_keeps_what_was_done(here: Path) -> None:
+    """Ctrl-C gives the finished ops and status 130, and no worker is left behind."""
+    make_op(here, "a_good")
+    make_op(here, "b_hangs", bad_kernel("", "while True: pass"))
+    script = (
+        "import sys\n"
+        "from opkit.verify import RunOptions, run_targets\n"
+        "outcome = run_targets(['.'], RunOptions(timeout=60, jobs=2))\n"
+        "print([op.op for op in outcome.report.ops], outcome.exit_status(), flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert out.strip() == "['a_good_forward'] 130"
+
+
+def test_a_former_failure_is_tried_first_and_forgotten_when_gone(here: Path) -> None:
+    """A failure is remembered, and gone once the op is right again."""
+    wrong = SQUARE.replace("2 * x", "np.where(x > 0, 2.5, 2) * x")
+    make_op(here, "one", wrong)
+    first = run_targets(["one"], QUICK)
+    assert first.saved
+    (folder,) = FailureStore().folder.iterdir()
+    assert list(folder.glob("*.npz"))
+    again = run_targets(["one"], QUICK)
+    assert again.saved == first.saved
+    (here / "one" / "one_py_kernel.py").write_text(SQUARE)
+    assert run_targets(["one"], QUICK).report.status.value == "pass"
+    assert not list(folder.glob("*.npz"))

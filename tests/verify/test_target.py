@@ -1,0 +1,47 @@
+"""What a user names is resolved to what can be loaded, in a stable order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opkit.errors import UsageError
+from opkit.verify.target import Kind, resolve
+from tests.verify.opdirs import make_op
+
+
+def test_a_folder_gives_its_op_directories_sorted(here: Path) -> None:
+    """Op directories at any depth, by path; dot folders and site-packages are skipped."""
+    for name in ("b/two", "a/one", ".hidden/three", "site-packages/four"):
+        make_op(here / Path(name).parent, Path(name).name)
+    assert [target.label for target in resolve([])] == ["a/one", "b/two"]
+
+
+def test_a_file_of_an_op_directory_means_the_directory(here: Path) -> None:
+    """The kernel file of an op directory is no script."""
+    make_op(here, "one")
+    (target,) = resolve(["one/one_py_kernel.py"])
+    assert (target.kind, target.label) == (Kind.DIRECTORY, "one")
+
+
+def test_files_are_scripts_or_hold_named_layers(here: Path) -> None:
+    """FILE.py is a script, FILE.py::Name a PyLayer in it."""
+    (here / "job.py").write_text("")
+    script, named = resolve(["job.py", "job.py::Layer"])
+    assert (script.kind, named.kind, named.name) == (Kind.SCRIPT, Kind.NAMED, "Layer")
+    assert named.label == "job.py::Layer"
+
+
+def test_nothing_is_checked_twice(here: Path) -> None:
+    """The same directory by two ways is one target."""
+    make_op(here, "one")
+    assert len(resolve(["one", "./one", "."])) == 1
+
+
+@pytest.mark.parametrize("word", ["missing", "missing.py", "notes.txt"])
+def test_what_cannot_hold_an_op_is_a_usage_error(here: Path, word: str) -> None:
+    """A path that is not there, or no Python file, is refused by name."""
+    (here / "notes.txt").write_text("")
+    with pytest.raises(UsageError, match=word):
+        resolve([word])
