@@ -19,6 +19,7 @@ from opkit.ops.arithmetic import (
     scalar_mul,
     sub,
 )
+from opkit.ops.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
 from opkit.ops.broadcasting import broadcast_like, broadcast_to, reduce_mean, reduce_sum, reduce_sum_like, sum_to
 from opkit.ops.compare import (
     clip,
@@ -95,11 +96,13 @@ from opkit.ops.elementwise import (
     tanh,
     trunc,
 )
+from opkit.ops.indexing import getitem, setitem
 from opkit.ops.inference import explain
 from opkit.ops.linalg import batch_matmul, dot, matmul
 from opkit.ops.loss import sparse_softmax_cross_entropy
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
+from opkit.ops.power import atan2, pow, xdivy, xlogy
 from opkit.ops.registry import BUILTIN, Registry
 from opkit.ops.shape import (
     concat,
@@ -115,20 +118,25 @@ from opkit.ops.shape import (
     unstack,
 )
 from opkit.ops.softmax import log_softmax, logsumexp, softmax
+from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 from opkit.ops.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
 
 __all__ = [
+    "ADAM_UPDATE",
     "Abstract",
     "Applied",
     "ArgDef",
     "AttrDef",
     "BUILTIN",
     "BoundOp",
+    "MOMENTUM_UPDATE",
     "Mode",
     "Observer",
     "OpDef",
     "OpType",
+    "RMSPROP_UPDATE",
     "Registry",
+    "SGD_UPDATE",
     "Value",
     "abs",
     "acos",
@@ -140,8 +148,14 @@ __all__ = [
     "asin",
     "asinh",
     "atan",
+    "atan2",
     "atanh",
     "batch_matmul",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "blocks_of",
     "broadcast_like",
     "broadcast_to",
     "cast",
@@ -170,6 +184,7 @@ __all__ = [
     "floor_div",
     "floor_mod",
     "full_like",
+    "getitem",
     "greater",
     "greater_equal",
     "identity",
@@ -178,6 +193,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "left_shift",
     "less",
     "less_equal",
     "lgamma",
@@ -205,6 +221,7 @@ __all__ = [
     "not_equal",
     "ones_like",
     "polygamma",
+    "pow",
     "promoted_dtype",
     "range",
     "reciprocal",
@@ -215,6 +232,7 @@ __all__ = [
     "relu",
     "reshape",
     "reshape_like",
+    "right_shift",
     "rint",
     "round",
     "round_half_even",
@@ -222,6 +240,7 @@ __all__ = [
     "scalar_add",
     "scalar_div",
     "scalar_mul",
+    "setitem",
     "shape_of",
     "sigmoid",
     "sigmoid_v2",
@@ -245,5 +264,7 @@ __all__ = [
     "trunc",
     "unstack",
     "where",
+    "xdivy",
+    "xlogy",
     "zeros_like",
 ]

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _FLOAT32 = np.dtype(np.float32)
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
 # ---- dtype promotion -------------------------------------------------------------------------------------------------
@@ -63,7 +64,8 @@ def promoted(x: Value, y: Value) -> tuple[Value, Value]:
 
 def is_number(item: object) -> bool:
     """Say whether this is a Python or numpy number, which takes the dtype of the tensor that it meets."""
-    return isinstance(item, (int, float, np.integer, np.floating, np.bool_))
+    kind = type(item)
+    return kind is float or kind is int or isinstance(item, _NUMBERS)
 
 
 def _pair(x: Any, y: Any) -> tuple[Value, Value]:
@@ -125,12 +127,12 @@ BROADCAST_DIV = _binary("broadcast_div", _div, _div_grad, "y z", floating=True)
 
 def add(x: Any, y: Any) -> Value:
     """Return ``x + y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_add(x, y)
     try:
         if x._data.dtype is y._data.dtype:
             return local.mode.apply(BROADCAST_ADD, (x, y), NO_ATTRS)
     except AttributeError:
-        if is_number(y):
-            return scalar_add(x, y)
         if is_number(x):
             return scalar_add(y, x)
     return local.mode.apply(BROADCAST_ADD, _pair(x, y), NO_ATTRS)
@@ -138,12 +140,12 @@ def add(x: Any, y: Any) -> Value:
 
 def sub(x: Any, y: Any) -> Value:
     """Return ``x - y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_add(x, -y)
     try:
         if x._data.dtype is y._data.dtype:
             return local.mode.apply(BROADCAST_SUB, (x, y), NO_ATTRS)
     except AttributeError:
-        if is_number(y):
-            return scalar_add(x, -y)
         if is_number(x):
             return scalar_add(neg(y), x)
     return local.mode.apply(BROADCAST_SUB, _pair(x, y), NO_ATTRS)
@@ -151,12 +153,12 @@ def sub(x: Any, y: Any) -> Value:
 
 def mul(x: Any, y: Any) -> Value:
     """Return ``x * y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_mul(x, y)
     try:
         if x._data.dtype is y._data.dtype:
             return local.mode.apply(BROADCAST_MUL, (x, y), NO_ATTRS)
     except AttributeError:
-        if is_number(y):
-            return scalar_mul(x, y)
         if is_number(x):
             return scalar_mul(y, x)
     return local.mode.apply(BROADCAST_MUL, _pair(x, y), NO_ATTRS)
@@ -164,12 +166,13 @@ def mul(x: Any, y: Any) -> Value:
 
 def div(x: Any, y: Any) -> Value:
     """Return ``x / y``; as ``mul``, and of two integers the quotient is float32 (Paddle 2.6)."""
+    if is_number(y):
+        return scalar_div(x, y)
     try:
         if x._data.dtype is y._data.dtype and x._data.dtype.kind == "f":
             return local.mode.apply(BROADCAST_DIV, (x, y), NO_ATTRS)
     except AttributeError:
-        if is_number(y):
-            return scalar_div(x, y)
+        pass
     left, right = _pair(x, y)
     if dtype_of(left).kind in "biu":
         left, right = cast(left, _FLOAT32), cast(right, _FLOAT32)
@@ -246,14 +249,12 @@ def _scalar_kernel(ufunc: Callable[..., Any]) -> Callable[..., Any]:
         float_operand: float,
         out: np.ndarray | None = None,
     ) -> Any:
-        return ufunc(x, int_operand if has_int_operand else _weak(float_operand, x), out=out)
+        operand: float = int_operand if has_int_operand else float_operand
+        if x.dtype.kind not in "fc":  # an integer tensor stays one: OneFlow converts the operand to its dtype
+            operand = int(operand)
+        return ufunc(x, operand, out=out)
 
     return kernel
-
-
-def _weak(operand: float, x: np.ndarray) -> Any:
-    # An integer tensor stays one: OneFlow converts the operand to the tensor's dtype.
-    return operand if x.dtype.kind in "fc" else int(operand)
 
 
 def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
@@ -283,32 +284,40 @@ _SCALAR_OPS = {
 SCALAR_ADD, SCALAR_MUL, SCALAR_DIV = _SCALAR_OPS.values()
 
 
-def _scalar_attrs(operand: Any) -> Mapping[str, Any]:
-    if isinstance(operand, (float, np.floating)):
-        return {"has_int_operand": False, "has_float_operand": True, "int_operand": 0, "float_operand": float(operand)}
-    return {"has_int_operand": True, "has_float_operand": False, "int_operand": int(operand), "float_operand": 0.0}
-
-
-def _apply_scalar(opdef: OpDef, x: Value, operand: Any) -> Value:
-    kind = as_value(x)._data.dtype.kind
-    if kind in "biu" and (kind == "b" or isinstance(operand, (float, np.floating))):
-        x = cast(x, _FLOAT32 if isinstance(operand, (float, np.floating)) else np.dtype(np.int64))
-    return local.mode.apply(opdef, (x,), _scalar_attrs(operand))
+def _apply_scalar(opdef: OpDef, x: Any, operand: Any) -> Value:
+    is_floating = isinstance(operand, (float, np.floating))
+    try:
+        kind = x._data.dtype.kind
+    except AttributeError:
+        x = as_value(x)
+        kind = x._data.dtype.kind
+    if kind not in "fc" and (is_floating or kind == "b"):
+        x = cast(x, _FLOAT32 if is_floating else np.dtype(np.int64))
+    if is_floating:
+        attrs = {
+            "has_int_operand": False,
+            "has_float_operand": True,
+            "int_operand": 0,
+            "float_operand": float(operand),
+        }
+    else:
+        attrs = {"has_int_operand": True, "has_float_operand": False, "int_operand": int(operand), "float_operand": 0.0}
+    return local.mode.apply(opdef, (x,), attrs)
 
 
 def scalar_add(x: Value, operand: float) -> Value:
     """Return ``x + operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
-    return _apply_scalar(SCALAR_ADD, as_value(x), operand)
+    return _apply_scalar(SCALAR_ADD, x, operand)
 
 
 def scalar_mul(x: Value, operand: float) -> Value:
     """Return ``x * operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
-    return _apply_scalar(SCALAR_MUL, as_value(x), operand)
+    return _apply_scalar(SCALAR_MUL, x, operand)
 
 
 def scalar_div(x: Value, operand: float) -> Value:
     """Return ``x / operand`` in the dtype of ``x`` (an integer tensor gives float32)."""
-    return _apply_scalar(SCALAR_DIV, as_value(x), float(operand))
+    return _apply_scalar(SCALAR_DIV, x, float(operand))
 
 
 # ---- a tensor of one element and a tensor (OneFlow's scalar_*_by_tensor) ---------------------------------------------

@@ -244,7 +244,7 @@ def literal(array: Any) -> Value:
     return local.mode.apply(LITERAL, (), {"value": value})
 
 
-def as_value(item: Any, like: Value | None = None) -> Value:
+def as_value(item: Any, like: Any = None) -> Value:
     """Return a value for a value, number, list or array; a Python number takes the dtype of ``like``.
 
     Raises:
@@ -252,7 +252,7 @@ def as_value(item: Any, like: Value | None = None) -> Value:
     """
     if is_value(item):
         return item
-    if like is not None and type(item) in (bool, int, float):
+    if is_value(like) and type(item) in (bool, int, float):
         dtype = dtype_of(like)
         if type(item) is float and dtype.kind not in "fc":
             return constant(item, (), "float32")
