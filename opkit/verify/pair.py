@@ -68,14 +68,14 @@ def pair(
     count = len(_listed(forward(*_values(probe, names))))
     call = _backward_call(backward, len(names), count)
 
-    def run(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:  # noqa: ARG001 (the checker's form)
+    def run(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
         return _listed(forward(*(arrays[name] for name in names)))
 
     def run_back(
         arrays: Arrays,
         outputs: Sequence[np.ndarray],
         douts: Sequence[np.ndarray],
-        attrs: Attrs,  # noqa: ARG001 (the checker's form)
+        attrs: Attrs,
         needs: frozenset[str],
     ) -> Mapping[str, Any]:
         found = _listed(call([arrays[name] for name in names], list(outputs), list(douts)))

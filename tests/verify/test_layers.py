@@ -1,0 +1,178 @@
+"""``FILE.py::Name``: PyLayers are found, given their cases, and checked in dynamic mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opkit.checker import Options
+from opkit.verify import RunOptions, run_targets
+
+QUICK = RunOptions(Options(effort=0.2), timeout=30)
+
+HEAD = """
+import numpy as np
+from opkit.eager import PyLayer, Tensor
+"""
+
+TANH = """
+class Tanh(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        y = Tensor(np.tanh(x.numpy()))
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        (y,) = ctx.saved_tensor()
+        return Tensor(dy.numpy() * (1 - y.numpy() ** 2))
+"""
+
+SCALE = """
+class Scale(PyLayer):
+    @staticmethod
+    def forward(ctx, x, index, factor=2.0, *, shift):
+        ctx.factor, ctx.index, ctx.shape = factor, index.numpy(), x.numpy().shape
+        return Tensor(x.numpy()[ctx.index] * factor + shift), "extra"
+
+    @staticmethod
+    def backward(ctx, dy):
+        dx = np.zeros(ctx.shape, dy.numpy().dtype)
+        np.add.at(dx, ctx.index, dy.numpy() * ctx.factor)
+        return Tensor(dx), None
+
+
+def cases_Scale(rng):
+    yield {"x": rng.normal(size=5), "index": np.array([0, 2, 2]), "shift": 1.5}
+    yield {"x": rng.normal(size=(3, 2)), "index": np.array([1, 1]), "factor": -0.5, "shift": 0.0}
+"""
+
+JOIN = """
+class Join(PyLayer):
+    @staticmethod
+    def forward(ctx, parts, weight):
+        ctx.sizes = [part.numpy().shape[0] for part in parts]
+        ctx.save_for_backward(weight, *parts)
+        whole = np.concatenate([part.numpy() for part in parts])
+        return Tensor(whole * weight.numpy()), Tensor(whole.sum(keepdims=True))
+
+    @staticmethod
+    def backward(ctx, dwhole, dsum):
+        weight, *parts = ctx.saved_tensor()
+        g = dwhole.numpy() * weight.numpy() + dsum.numpy()
+        cuts = np.cumsum(ctx.sizes)[:-1]
+        whole = np.concatenate([part.numpy() for part in parts])
+        return [Tensor(np.array(p)) for p in np.split(g, cuts)], Tensor(dwhole.numpy() * whole)
+
+
+def cases(rng):
+    yield {"parts": [rng.normal(size=2), rng.normal(size=3)], "weight": rng.normal(size=5)}
+"""
+
+
+def run(here: Path, text: str, name: str, **options):
+    """Write a file with layers and check one of them."""
+    (here / "layers.py").write_text(HEAD + text)
+    return run_targets([f"layers.py::{name}"], RunOptions(Options(effort=0.2, **options), timeout=30))
+
+
+@pytest.mark.parametrize(("text", "name"), [(TANH, "Tanh"), (SCALE, "Scale"), (JOIN, "Join")])
+def test_right_layers_pass(here: Path, text: str, name: str) -> None:
+    """One array made up, cases by name with other values, lists and several outputs."""
+    outcome = run(here, text, name)
+    (op,) = outcome.report.ops
+    assert (op.op, op.dir, op.status.value) == (f"layers.py::{name}", None, "pass"), op.findings
+
+
+ADD = "np.add.at(dx, ctx.index, dy.numpy() * ctx.factor)"
+WRONG = {
+    "sign": (TANH, "Tanh", "1 - y", "1 + y", "GC101"),
+    "dtype": (
+        TANH,
+        "Tanh",
+        "dy.numpy() * (1 - y.numpy() ** 2)",
+        "(dy.numpy() * (1 - y.numpy() ** 2)).astype('float32')",
+        "GC143",
+    ),
+    "accumulation": (SCALE, "Scale", ADD, "dx[ctx.index] = dy.numpy() * ctx.factor", "GC101"),
+    "attribute": (SCALE, "Scale", "* ctx.factor)", "* 2)", "GC101"),
+    "output": (JOIN, "Join", " + dsum.numpy()", "", "GC101"),
+    "count": (JOIN, "Join", "return [Tensor", "return 2 * [Tensor", "GC181"),
+    "none": (TANH, "Tanh", "        return Tensor(dy", "        return None\n        return Tensor(dy", "GC181"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_wrong_layers_fail_at_their_backward(here: Path, kind: str) -> None:
+    """Each mistake has its code, and the place is backward's line."""
+    text, name, old, new, code = WRONG[kind]
+    assert old in text
+    (op,) = run(here, text.replace(old, new), name).report.ops
+    assert op.status.value == "fail"
+    found = [item for item in op.findings if item.code == code]
+    assert found, [(item.code, item.message) for item in op.findings]
+    assert found[0].where.file == "layers.py"
+
+
+def test_a_context_shared_between_calls_is_seen(here: Path) -> None:
+    """State kept on the class instead of ctx breaks when another forward comes between."""
+    wrong = TANH.replace("ctx.save_for_backward(y)", "Tanh.y = y").replace("(y,) = ctx.saved_tensor()", "y = Tanh.y")
+    (op,) = run(here, wrong, "Tanh").report.ops
+    assert op.status.value == "fail"
+    assert any(item.code == "GC125" for item in op.findings)
+
+
+def test_shapes_may_be_given_instead_of_cases(here: Path) -> None:
+    """--shape x=3,4 stands in for a cases function."""
+    text = SCALE[: SCALE.index("def cases")].replace("x, index, factor=2.0, *, shift", "x, w")
+    text = """
+class Mul(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return Tensor(x.numpy() * w.numpy())
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, w = ctx.saved_tensor()
+        return Tensor(dy.numpy() * w.numpy()), Tensor(dy.numpy() * x.numpy())
+"""
+    assert run(here, text, "Mul", shapes={"x": (3, 4), "w": (3, 4)}).report.status.value == "pass"
+    outcome = run(here, text, "Mul")
+    (finding,) = outcome.report.ops[0].findings
+    assert finding.code == "GC182"
+    assert "cases_Mul" in finding.message
+
+
+def test_a_missing_name_gives_the_nearest(here: Path) -> None:
+    """A mistyped layer is an error that names the one there is."""
+    (finding,) = run(here, TANH, "Tahn").report.ops[0].findings
+    assert finding.code == "GC195"
+    assert "'Tanh'" in finding.message
+
+
+def test_a_file_that_does_not_import_is_told_with_its_line(here: Path) -> None:
+    """An exception at the top level is a finding at that line."""
+    (finding,) = run(here, "\nraise RuntimeError('no')\n", "Tanh").report.ops[0].findings
+    assert (finding.code, finding.where.file, finding.where.line) == ("GC195", "layers.py", 5)
+
+
+def test_declared_exceptions_are_served(here: Path) -> None:
+    """SURROGATE_Name gives the function whose derivative backward is."""
+    text = """
+class Round(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return Tensor(np.round(x.numpy()))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy().copy())
+"""
+    assert run(here, text, "Round").report.status.value == "fail"
+    declared = text + "\nSURROGATE_Round = {'forward': lambda x: Tensor(x.numpy() * 1.0)}\n"
+    (op,) = run(here, declared, "Round").report.ops
+    assert op.status.value == "pass", [(item.code, item.message) for item in op.findings]
+    assert any("SURROGATE" in note for note in op.notes)
