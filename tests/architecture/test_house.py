@@ -1,0 +1,130 @@
+"""Facts about the code base as a whole: what is public, that every code is explained, that start-up stays light."""
+
+import ast
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opkit
+from opkit.diagnostics import codes, explain
+
+ROOT = Path(opkit.__file__).resolve().parent
+SURFACE = Path(__file__).with_name("public_surface.txt")
+MODULES = sorted(path for path in ROOT.rglob("*.py") if "templates" not in path.parts)
+
+
+def packages() -> list[str]:
+    """Return opkit and every package below it whose name has no underscore in front."""
+    found = ["opkit"]
+    for item in pkgutil.walk_packages([str(ROOT)], "opkit."):
+        if item.ispkg and not item.name.rpartition(".")[2].startswith("_"):
+            found.append(item.name)
+    return sorted(found)
+
+
+def surface() -> list[str]:
+    """Return "package.name" for every public name."""
+    return sorted(f"{name}.{item}" for name in packages() for item in importlib.import_module(name).__all__)
+
+
+def test_public_surface_is_the_checked_in_list() -> None:
+    """Public names appear and disappear on purpose: OPKIT_UPDATE_GOLDEN=1 writes the list anew."""
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        SURFACE.write_text("\n".join(surface()) + "\n")
+    assert surface() == SURFACE.read_text().splitlines()
+
+
+@pytest.mark.parametrize("package", packages())
+def test_public_names_exist_and_are_sorted_out(package: str) -> None:
+    """Every name in ``__all__`` can be had, and none is listed twice."""
+    module = importlib.import_module(package)
+    assert len(set(module.__all__)) == len(module.__all__)
+    missing = [name for name in module.__all__ if not hasattr(module, name)]
+    assert missing == []
+
+
+def every_code() -> set[str]:
+    """Return the codes of the compiler, the loader and the checker."""
+    found: set[str] = set()
+    for name in ("opkit.spec.findings", "opkit.project.findings", "opkit.checker.codes", "opkit.verify.codes"):
+        found |= set(importlib.import_module(name).CODES)
+    return found
+
+
+def test_every_code_has_a_page() -> None:
+    """Each code can be explained, and no page is left over from a code that is gone."""
+    assert set(codes()) == every_code()
+
+
+def test_pages_begin_with_their_code() -> None:
+    """A page's heading names its code, and more than a heading stands there."""
+    for code in codes():
+        heading, _, rest = explain(code).partition("\n")
+        assert heading.startswith(f"# {code}"), code
+        assert len(rest.strip()) > 40, code
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_module_says_what_it_owns(path: Path) -> None:
+    """Every module has a docstring and, unless it is run as a program or by pytest, lists what it offers."""
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree), "no docstring"
+    if not tree.body[1:]:
+        return
+    names = {
+        target.id
+        for node in tree.body
+        for target in (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if isinstance(target, ast.Name)
+    }
+    assert "__all__" in names, "no __all__"
+
+
+def loaded_by(*argv: str) -> set[str]:
+    """Return the top-level modules that a command line loads."""
+    code = f"import sys; sys.argv = ['opkit', *{list(argv)!r}]\nfrom opkit.__main__ import main\n"
+    code += "try:\n    main()\nexcept SystemExit:\n    pass\nprint('LOADED', *sorted(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ran.stdout.rpartition("LOADED ")[2].split())
+
+
+def test_help_stays_light() -> None:
+    """``opkit --help`` loads neither numpy nor the compiler nor the template engine."""
+    heavy = {"numpy", "jinja2", "tree_sitter", "tree_sitter_cpp", "pytest", "opkit.ops", "opkit.spec"}
+    assert not heavy & loaded_by("--help")
+
+
+def test_new_stays_light() -> None:
+    """Scaffolding needs no compiler and no numpy."""
+    assert not {"numpy", "tree_sitter", "opkit.spec"} & loaded_by("new", "not-a-name")
+
+
+def test_importing_opkit_is_light() -> None:
+    """``import opkit`` loads nothing but itself."""
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; before = set(sys.modules); import opkit; print(*set(sys.modules) - before)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {name for name in ran.stdout.split() if name.startswith("opkit")} == {"opkit"}
+    assert "numpy" not in ran.stdout
+
+
+def test_no_path_of_a_machine() -> None:
+    """No file of the package speaks of a folder that only one machine has."""
+    for path in MODULES:
+        text = path.read_text()
+        assert "/home/" not in text, path
+        assert "/tmp/" not in text, path
