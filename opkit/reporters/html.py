@@ -103,7 +103,7 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "smallest visible", value_text(result.detectable, 3)
     if result.case:
         yield "case", case_text(result.case)
-    if evidence is not None and evidence.pattern:
+    if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
         yield "looks like", evidence.pattern
 
 

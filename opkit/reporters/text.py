@@ -95,7 +95,8 @@ def _heading(op: OpReport) -> Table:
 
 
 def _word(status: Status) -> str:
-    return status.value.upper() if status in (Status.FAIL, Status.ERROR) else status.value
+    word = str(status.value)
+    return word.upper() if status in (Status.FAIL, Status.ERROR) else word
 
 
 def _rests_on(op: OpReport) -> str:
@@ -146,7 +147,7 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
     case = case_text(result.case)
     if case:
         yield "case", case
-    if evidence is not None and evidence.pattern:
+    if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
         yield "looks like", evidence.pattern
 
 

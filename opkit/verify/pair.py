@@ -6,7 +6,9 @@ No framework takes part.
 from __future__ import annotations
 
 import inspect
+import linecache
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,21 @@ def location_of(function: Any) -> Location | None:
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
     if code is not None:
-        return Location(shown_path(code.co_filename), code.co_firstlineno, function=function.__name__)
+        return Location(shown_path(code.co_filename), _def_line(code), function=function.__name__)
     try:
         _, line = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function)
     except (TypeError, OSError):
         return None
     return Location(shown_path(file), line, function=getattr(function, "__name__", "")) if file else None
+
+
+def _def_line(code: CodeType) -> int:
+    """Return the line of a function's ``def``, beneath its decorators."""
+    line = code.co_firstlineno
+    while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
+        line += 1
+    return line
 
 
 def pair(
