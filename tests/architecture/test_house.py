@@ -20,11 +20,8 @@ MODULES = sorted(path for path in ROOT.rglob("*.py") if "templates" not in path.
 
 def packages() -> list[str]:
     """Return opkit and every package below it whose name has no underscore in front."""
-    found = ["opkit"]
-    for item in pkgutil.walk_packages([str(ROOT)], "opkit."):
-        if item.ispkg and not item.name.rpartition(".")[2].startswith("_"):
-            found.append(item.name)
-    return sorted(found)
+    below = [item.name for item in pkgutil.walk_packages([str(ROOT)], "opkit.") if item.ispkg]
+    return sorted(["opkit", *(name for name in below if not name.rpartition(".")[2].startswith("_"))])
 
 
 def surface() -> list[str]:
