@@ -39,7 +39,7 @@ lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 	$(BIN)/lint-imports --no-cache
 
 bench: $(VENV)/.opkit-test  ## the benchmarks
-	$(BIN)/python -m benchmarks
+	for file in benchmarks/startup.py benchmarks/load_op.py; do $(BIN)/python $$file || exit 1; done
 
 clean:  ## remove build output and caches; the virtual environment stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
