@@ -1,0 +1,124 @@
+"""OneFlow v0.4's names over opkit's runtime: what ``import oneflow as flow`` gives under ``opkit run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit.errors import MissingNameError, nearest
+from opkit.oneflow import (
+    config,
+    data,
+    distribute,
+    env,
+    experimental,
+    initializers,
+    layers,
+    math,
+    nn,
+    optimizer,
+    scope,
+    typing,
+    unittest,
+    util,
+)
+from opkit.oneflow.array import (
+    assign,
+    broadcast_like,
+    cast,
+    concat,
+    constant,
+    constant_like,
+    constant_scalar,
+    elem_cnt,
+    expand_dims,
+    flatten,
+    gather,
+    gather_nd,
+    hierarchical_parallel_cast,
+    identity,
+    one_hot,
+    ones,
+    ones_like,
+    pad,
+    parallel_cast,
+    range,
+    reshape,
+    reshape_like,
+    reverse,
+    scatter_nd,
+    slice,
+    slice_v2,
+    split,
+    squeeze,
+    stack,
+    transpose,
+    where,
+    zeros,
+    zeros_like,
+)
+from opkit.oneflow.dtypes import (
+    DType,
+    bool,
+    char,
+    convert_oneflow_dtype_to_numpy_dtype,
+    double,
+    dtypes,
+    float,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    record,
+    tensor_buffer,
+    uint8,
+)
+from opkit.oneflow.function_config import FunctionConfig
+from opkit.oneflow.initializers import (
+    constant_initializer,
+    empty_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    kaiming_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    regularizers,
+    truncated_normal,
+    truncated_normal_initializer,
+    variance_scaling_initializer,
+    xavier_normal_initializer,
+    xavier_uniform_initializer,
+    zeros_initializer,
+)
+from opkit.oneflow.job import eager_execution_enabled, enable_eager_execution, global_function
+from opkit.oneflow.linalg import linalg, matmul
+from opkit.oneflow.session import clear_default_session
+from opkit.oneflow.user_op import user_op_builder
+from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
+from opkit.oneflow.watch import losses, watch, watch_diff
+
+int = int32  # noqa: A001 - the scripts write flow.int
+function_config = ExecutionConfig = FunctionConfig
+dtype = DType
+clip_by_value = clip = clip_by_scalar = math.clip_by_value
+sigmoid, tanh, gelu, relu = math.sigmoid, math.tanh, math.gelu, math.relu  # type: ignore[attr-defined]
+consistent_user_op_builder = user_op_builder
+
+__version__ = "0.4.0"
+
+__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in ("Any", "Callable", "annotations"))
+
+
+def current_scope() -> Any:
+    """Return the current scope: there is one device."""
+    return scope
+
+
+def __getattr__(name: str) -> Any:
+    near = nearest(name, __all__)
+    raise MissingNameError(
+        f"opkit has no OneFlow name {name!r}", help=f"nearest: flow.{near[0]}" if near else "see the OneFlow page of the docs"
+    )

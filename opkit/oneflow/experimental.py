@@ -1,0 +1,122 @@
+"""``flow.experimental``: loading an op directory (v0.4). No compiler, no copy, no file written."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any
+
+from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, nearest
+from opkit.oneflow.session import session
+from opkit.project import LoadedOps
+from opkit.shim import frameworks
+
+__all__ = ["CustomOpModule", "custom_op_module", "enable_typing_check"]
+
+
+class CustomOpModule:
+    """The op directory ``MODULE_PATH/OP_MODULE_NAME``.
+
+    ``py_api()``, ``cpp_def()`` and ``py_kernel()`` say, in any order, what to take from it; ``build_load()`` makes it
+    take effect, and ``api`` is its API file's module.
+
+    Args:
+        op_module_name: the folder's name, which is the op's.
+        module_path: the folder that holds it; the working folder where left out.
+
+    Raises:
+        UsageError: there is no such folder; folders of a similar name are offered.
+    """
+
+    def __init__(self, op_module_name: str, module_path: str | os.PathLike[str] = "") -> None:
+        self._name = op_module_name
+        base = os.fspath(module_path) or os.curdir
+        self._path = os.path.join(base, op_module_name)
+        self._wanted: list[str] = []
+        self._api: ModuleType | None = None
+        if not os.path.isdir(self._path):
+            beside = [item for item in os.listdir(base) if os.path.isdir(os.path.join(base, item))] if os.path.isdir(
+                base
+            ) else []
+            near = nearest(op_module_name, beside)
+            raise UsageError(
+                f"there is no op directory {self._path!r}",
+                help=f"nearest: {', '.join(near)}" if near else f"'opkit new {op_module_name}' makes one",
+            )
+
+    @property
+    def api(self) -> ModuleType:
+        """The API file's module.
+
+        Raises:
+            UsageError: ``py_api()`` was not called.
+        """
+        if self._api is None:
+            raise UsageError(
+                f"op module {self._name!r}: its API is not loaded",
+                help="call .py_api().cpp_def().py_kernel().build_load() first",
+            )
+        return self._api
+
+    def py_api(self) -> CustomOpModule:
+        """Take the API file."""
+        return self._want("py_api", f"{self._name}_py_api.py")
+
+    def cpp_def(self) -> CustomOpModule:
+        """Take the op definitions."""
+        return self._want("cpp_def", f"{self._name}_cpp_def.cpp")
+
+    def py_kernel(self) -> CustomOpModule:
+        """Take the Python kernels."""
+        return self._want("py_kernel", f"{self._name}_py_kernel.py")
+
+    def cpp_kernel(self) -> CustomOpModule:
+        """Refuse a C++ kernel: opkit runs the Python kernel."""
+        raise UnsupportedError(
+            f"op module {self._name!r}: opkit runs Python kernels and compiles no C++",
+            help=f"write {self._name}_py_kernel.py and call py_kernel()",
+        )
+
+    def gpu_kernel(self) -> CustomOpModule:
+        """Refuse a GPU kernel: opkit's runtime is CPU only."""
+        raise UnsupportedError(f"op module {self._name!r}: opkit's runtime is CPU only", help="call py_kernel()")
+
+    def build_load(self) -> None:
+        """Compile the definitions, bind the kernels and make the op types known to builders.
+
+        Raises:
+            ProjectError: the directory cannot be used; the message holds every finding with its place.
+        """
+        loaded = session().library.load(self._path)
+        if "py_api" in self._wanted:
+            self._load_api(loaded)
+
+    def _load_api(self, loaded: LoadedOps) -> None:
+        with frameworks():
+            self._api = loaded.api()
+
+    def _want(self, part: str, file: str) -> CustomOpModule:
+        if not os.path.isfile(os.path.join(self._path, file)):
+            near = nearest(file, os.listdir(self._path))
+            raise ProjectError(
+                f"op directory {self._path!r} has no file {file!r}",
+                help=f"nearest: {', '.join(near)}" if near else "",
+            )
+        self._wanted.append(part)
+        return self
+
+
+def custom_op_module(op_module_name: str, module_path: str | os.PathLike[str] = "") -> CustomOpModule:
+    """Return the op directory ``module_path/op_module_name``; see ``CustomOpModule``."""
+    return CustomOpModule(op_module_name, module_path)
+
+
+def enable_typing_check(val: bool = True) -> None:
+    """Accept the wish: annotations of jobs are always checked."""
+
+
+def __getattr__(name: str) -> Any:
+    near = nearest(name, __all__)
+    raise MissingNameError(
+        f"opkit's flow.experimental has no {name!r}", help=f"nearest: flow.experimental.{near[0]}" if near else ""
+    )

@@ -1,0 +1,225 @@
+"""``flow.layers``: ops with their variables (OneFlow v0.4 names)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opkit import ops
+from opkit.errors import MissingNameError, ShapeError, UsageError, nearest
+from opkit.oneflow import array, nn
+from opkit.oneflow.initializers import (
+    Regularizer,
+    constant_initializer,
+    xavier_uniform_initializer,
+)
+from opkit.oneflow.scope import namespace
+from opkit.oneflow.session import session
+from opkit.oneflow.user_op import as_value
+from opkit.oneflow.variable import get_variable
+from opkit.ops.initializer import Initializer
+from opkit.ops.value import dtype_of, shape_of
+
+__all__ = ["batch_normalization", "conv2d", "dense", "layer_norm"]
+
+Blob = Any
+Activation = Callable[..., Any] | None
+
+
+def dense(
+    inputs: Blob,
+    units: int,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer | None = None,
+    kernel_regularizer: Regularizer | None = None,
+    bias_regularizer: Regularizer | None = None,
+    trainable: bool = True,
+    name: str = "Dense",
+    model_distribute: Any = None,
+) -> Blob:
+    """Return ``activation(inputs @ weight.T + bias)``; variables NAME-weight (units, inputs) and NAME-bias (units,).
+
+    Args:
+        inputs: (..., features).
+        units: size of the result's last axis.
+        activation: a function of a blob that takes ``name=``.
+
+    Raises:
+        ShapeError: the input has fewer than two axes.
+    """
+    value = as_value(inputs)
+    sizes = shape_of(value)
+    if len(sizes) < 2:
+        raise ShapeError(f"flow.layers.dense takes a blob of two axes or more, got shape {sizes}")
+    flat = ops.reshape(value, (-1, sizes[-1])) if len(sizes) > 2 else value
+    dtype = dtype_of(value).name
+    with namespace(name):
+        weight = _variable("weight", (units, sizes[-1]), dtype, kernel_initializer, kernel_regularizer, trainable)
+        out = ops.matmul(flat, weight, False, True)
+        if use_bias:
+            bias = _variable("bias", (units,), dtype, bias_initializer, bias_regularizer, trainable)
+            out = nn.bias_add(out, bias)
+        if callable(activation):
+            out = activation(out, name="activation")
+    return array.reshape(out, [*sizes[:-1], units]) if len(sizes) > 2 else out
+
+
+def conv2d(
+    inputs: Blob,
+    filters: int,
+    kernel_size: int | Sequence[int] = 1,
+    strides: int | Sequence[int] = 1,
+    padding: Any = "VALID",
+    data_format: str = "NCHW",
+    dilation_rate: int | Sequence[int] | None = None,
+    groups: int = 1,
+    activation: Activation = None,
+    use_bias: bool = True,
+    kernel_initializer: Initializer | None = None,
+    bias_initializer: Initializer | None = None,
+    kernel_regularizer: Regularizer | None = None,
+    bias_regularizer: Regularizer | None = None,
+    trainable: bool = True,
+    name: str = "Conv2d",
+    weight_name: str | None = None,
+    bias_name: str | None = None,
+) -> Blob:
+    """Convolve images with a variable's filters; variables NAME-weight and NAME-bias.
+
+    Raises:
+        UsageError: ``groups`` divides neither the filters nor the channels.
+    """
+    value = as_value(inputs)
+    sizes = shape_of(value)
+    window = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+    first = data_format.upper() == "NCHW"
+    channels = sizes[1] if first else sizes[-1]
+    if groups <= 0 or filters % groups or channels % groups:
+        raise UsageError(f"flow.layers.conv2d: groups {groups} must divide {filters} filters and {channels} channels")
+    inner = channels // groups
+    shape = (filters, inner, *window) if first else (filters, *window, inner)
+    dtype = dtype_of(value).name
+    recipe = kernel_initializer or xavier_uniform_initializer(data_format=data_format)
+    weight = _named(name, weight_name, "weight", shape, dtype, recipe, kernel_regularizer, trainable)
+    out = nn.conv2d(value, weight, strides, padding, data_format, dilation_rate, groups, name)
+    if use_bias:
+        bias = _named(name, bias_name, "bias", (filters,), dtype, bias_initializer, bias_regularizer, trainable)
+        out = nn.bias_add(out, bias, data_format)
+    if callable(activation):
+        with namespace(name):
+            out = activation(out, name="activation")
+    return out
+
+
+def layer_norm(
+    inputs: Blob,
+    center: bool = True,
+    scale: bool = True,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    epsilon: float = 1e-5,
+    name: str = "LayerNorm",
+) -> Blob:
+    """Normalise each sample; variables NAME-gamma and NAME-beta."""
+    value = as_value(inputs)
+    shape, dtype = shape_of(value)[begin_params_axis:], dtype_of(value).name
+    with namespace(name):
+        beta = _variable("beta", shape, dtype, constant_initializer(0.0), None, trainable) if center else None
+        gamma = _variable("gamma", shape, dtype, constant_initializer(1.0), None, trainable) if scale else None
+    return nn.layer_norm(value, gamma, beta, begin_norm_axis, begin_params_axis, epsilon)
+
+
+def batch_normalization(
+    inputs: Blob,
+    axis: int = -1,
+    momentum: float = 0.99,
+    epsilon: float = 0.001,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Initializer | None = None,
+    gamma_initializer: Initializer | None = None,
+    beta_regularizer: Regularizer | None = None,
+    gamma_regularizer: Regularizer | None = None,
+    moving_mean_initializer: Initializer | None = None,
+    moving_variance_initializer: Initializer | None = None,
+    trainable: bool = True,
+    training: bool = True,
+    name: str = "BatchNorm",
+    gamma_name: str | None = None,
+    beta_name: str | None = None,
+    moving_mean_name: str | None = None,
+    moving_variance_name: str | None = None,
+) -> Blob:
+    """Normalise over all axes but one.
+
+    A train job uses the batch's statistics and moves ``NAME-moving_mean`` and ``NAME-moving_variance`` by
+    ``momentum``; a predict job uses the moved ones.
+    """
+    value = as_value(inputs)
+    sizes, dtype = shape_of(value), dtype_of(value).name
+    at = axis % len(sizes)
+    shape = (sizes[at],)
+    one, zero = constant_initializer(1.0), constant_initializer(0.0)
+
+    def made(given: str | None, part: str, recipe: Initializer, term: Regularizer | None, train: bool) -> Blob:
+        return _named(name, given, part, shape, dtype, recipe, term, train)
+
+    beta = made(beta_name, "beta", beta_initializer or zero, beta_regularizer, trainable) if center else None
+    gamma = made(gamma_name, "gamma", gamma_initializer or one, gamma_regularizer, trainable) if scale else None
+    mean = made(moving_mean_name, "moving_mean", moving_mean_initializer or zero, None, False)
+    variance = made(moving_variance_name, "moving_variance", moving_variance_initializer or one, None, False)
+    job = session().current_job("flow.layers.batch_normalization")
+    if not (training and trainable and job.kind == "train"):
+        return nn.batch_normalization(value, mean, variance, beta, gamma, epsilon, at)
+    others = [item for item in range(len(sizes)) if item != at]
+    batch_mean, batch_variance = nn.moments(value, others)
+    for moving, batch in ((mean, batch_mean), (variance, batch_variance)):
+        moved = ops.add(ops.mul(array.identity(moving), momentum), ops.mul(batch, 1.0 - momentum))
+        array.assign(moving, moved)
+    return nn.batch_normalization(value, batch_mean, batch_variance, beta, gamma, epsilon, at)
+
+
+def _variable(
+    name: str,
+    shape: Sequence[int],
+    dtype: str,
+    initializer: Initializer | None,
+    regularizer: Regularizer | None,
+    trainable: bool,
+) -> Blob:
+    return get_variable(
+        name,
+        shape=tuple(shape),
+        dtype=dtype,
+        initializer=initializer or constant_initializer(0),
+        regularizer=regularizer,
+        trainable=trainable,
+        reuse=False,
+    )
+
+
+def _named(
+    layer: str,
+    given: str | None,
+    part: str,
+    shape: Sequence[int],
+    dtype: str,
+    initializer: Initializer | None,
+    regularizer: Regularizer | None,
+    trainable: bool,
+) -> Blob:
+    """Return a variable under the name that was given, else under LAYER-PART."""
+    if given is not None:
+        return _variable(given, shape, dtype, initializer, regularizer, trainable)
+    with namespace(layer):
+        return _variable(part, shape, dtype, initializer, regularizer, trainable)
+
+
+def __getattr__(name: str) -> Any:
+    near = nearest(name, __all__)
+    raise MissingNameError(
+        f"opkit's flow.layers has no {name!r}", help=f"nearest: flow.layers.{near[0]}" if near else ""
+    )

@@ -1,0 +1,38 @@
+"""``flow.matmul`` and ``flow.linalg`` (v0.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.errors import ShapeError
+from opkit.oneflow.user_op import as_value
+from opkit.ops.value import shape_of
+
+__all__ = ["linalg", "matmul"]
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    name: str | None = None,
+) -> Any:
+    """Return ``alpha * a @ b``; leading axes are batches.
+
+    Raises:
+        ShapeError: an operand has fewer than two axes.
+    """
+    left, right = as_value(a), as_value(b)
+    if len(shape_of(left)) < 2 or len(shape_of(right)) < 2:
+        raise ShapeError(f"flow.matmul takes two axes or more, got shapes {shape_of(left)} and {shape_of(right)}")
+    product = ops.matmul(left, right, transpose_a, transpose_b)
+    return product if alpha == 1.0 else ops.mul(product, alpha)
+
+
+class linalg:
+    """``flow.linalg``."""
+
+    matmul = staticmethod(matmul)

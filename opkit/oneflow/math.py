@@ -1,0 +1,207 @@
+"""``flow.math``: arithmetic, elementwise functions, reductions (OneFlow v0.4 names).
+
+Names and argument order only; the ops are ``opkit.ops``'. A full reduction gives a blob of shape (1,), as in OneFlow.
+"""
+
+from __future__ import annotations
+
+import math as _math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opkit import ops
+from opkit.errors import MissingNameError, nearest
+from opkit.oneflow.user_op import as_value, call
+from opkit.ops.value import shape_of
+
+Blob = Any
+Axis = int | Sequence[int] | None
+
+
+def _value(item: Any) -> Any:
+    return item if isinstance(item, (int, float)) else as_value(item)
+
+
+def _binary(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def function(x: Blob, y: Blob, name: str | None = None) -> Blob:
+        return builder(_value(x), _value(y))
+
+    function.__doc__ = doc
+    return function
+
+
+def _unary(op: str) -> Callable[..., Any]:
+    def function(x: Blob, name: str | None = None) -> Blob:
+        return getattr(ops, op)(as_value(x))
+
+    function.__doc__ = f"Return ``{op}(x)``, element by element."
+    return function
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------------
+add = _binary(lambda x, y: ops.add(x, y), "Return ``x + y``.")
+subtract = _binary(lambda x, y: ops.sub(x, y), "Return ``x - y``.")
+multiply = _binary(lambda x, y: ops.mul(x, y), "Return ``x * y``.")
+divide = _binary(lambda x, y: ops.div(x, y), "Return ``x / y``.")
+mod = floormod = _binary(lambda x, y: ops.floor_mod(x, y), "Return the remainder of ``x / y``.")
+floordiv = _binary(lambda x, y: ops.floor_div(x, y), "Return ``floor(x / y)``.")
+pow = _binary(lambda x, y: ops.pow(x, y), "Return ``x ** y``.")  # noqa: A001
+maximum = _binary(lambda x, y: ops.maximum(x, y), "Return the larger of x and y.")
+minimum = _binary(lambda x, y: ops.minimum(x, y), "Return the smaller of x and y.")
+atan2 = _binary(lambda x, y: ops.atan2(x, y), "Return the angle of (y, x).")
+xlogy = _binary(lambda x, y: ops.xlogy(x, y), "Return ``x * log(y)``, 0 where x is 0.")
+xdivy = _binary(lambda x, y: ops.xdivy(x, y), "Return ``x / y``, 0 where x is 0.")
+squared_difference = _binary(lambda x, y: ops.square(ops.sub(x, y)), "Return ``(x - y) ** 2``.")
+
+
+def _compared(name: str, doc: str) -> Callable[..., Any]:
+    # OneFlow's comparisons give int8.
+    return _binary(lambda x, y: ops.cast(getattr(ops, name)(x, y), "int8"), doc)
+
+
+equal = _compared("equal", "Return 1 where ``x == y``.")
+not_equal = _compared("not_equal", "Return 1 where ``x != y``.")
+less = _compared("less", "Return 1 where ``x < y``.")
+less_equal = _compared("less_equal", "Return 1 where ``x <= y``.")
+greater = _compared("greater", "Return 1 where ``x > y``.")
+greater_equal = _compared("greater_equal", "Return 1 where ``x >= y``.")
+logical_and = _compared("logical_and", "Return 1 where both hold.")
+
+
+def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
+    """Return the sum of blobs of one shape."""
+    return ops.add_n([as_value(item) for item in inputs])
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------------
+_UNARY = {
+    "abs": "abs",
+    "acos": "acos",
+    "acosh": "acosh",
+    "asin": "asin",
+    "asinh": "asinh",
+    "atan": "atan",
+    "atanh": "atanh",
+    "ceil": "ceil",
+    "cos": "cos",
+    "cosh": "cosh",
+    "erf": "erf",
+    "erfc": "erfc",
+    "exp": "exp",
+    "expm1": "expm1",
+    "floor": "floor",
+    "gelu": "gelu",
+    "lgamma": "lgamma",
+    "log": "log",
+    "log1p": "log1p",
+    "log_sigmoid": "log_sigmoid",
+    "negative": "neg",
+    "reciprocal": "reciprocal",
+    "reciprocal_no_nan": "reciprocal_no_nan",
+    "relu": "relu",
+    "rint": "rint",
+    "round": "round",
+    "rsqrt": "rsqrt",
+    "sigmoid": "sigmoid",
+    "sigmoid_v2": "sigmoid",
+    "sign": "sign",
+    "sin": "sin",
+    "sinh": "sinh",
+    "softplus": "softplus",
+    "sqrt": "sqrt",
+    "square": "square",
+    "tan": "tan",
+    "tanh": "tanh",
+    "tanh_v2": "tanh",
+}
+globals().update({_name: _unary(_op) for _name, _op in _UNARY.items()})
+
+
+def sigmoid_grad(y: Blob, dy: Blob, name: str | None = None) -> Blob:
+    """Return the gradient of sigmoid from its result and the incoming gradient."""
+    return call("sigmoid_grad", {"y": [y], "dy": [dy]})
+
+
+def gelu_grad(x: Blob, dy: Blob, name: str | None = None) -> Blob:
+    """Return the gradient of gelu."""
+    return call("gelu_grad", {"x": [x], "dy": [dy]})
+
+
+def clip_by_value(
+    values: Blob, min_value: float | None = None, max_value: float | None = None, name: str | None = None
+) -> Blob:
+    """Return the values, held between two bounds."""
+    return ops.clip(as_value(values), min_value, max_value)
+
+
+def l2_normalize(input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: str | None = None) -> Blob:
+    """Return the blob divided by its norm along an axis."""
+    value = as_value(input)
+    norm = ops.reduce_sum(ops.square(value), 0 if axis is None else axis, True)
+    return ops.mul(value, ops.rsqrt(ops.clip(norm, epsilon, None)))
+
+
+def tril(x: Blob, diagonal: int = 0, fill_value: float = 0, name: str | None = None) -> Blob:
+    """Return the lower triangle."""
+    return ops.tril(as_value(x), diagonal)
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+def _reduction(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def function(input_tensor: Blob, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Blob:
+        out = builder(as_value(input_tensor), axis, keepdims)
+        return out if shape_of(out) else ops.reshape(out, (1,))
+
+    function.__doc__ = doc
+    return function
+
+
+reduce_sum = _reduction(lambda x, axis, keep: ops.reduce_sum(x, axis, keep), "Return the sum over axes.")
+reduce_mean = _reduction(lambda x, axis, keep: ops.reduce_mean(x, axis, keep), "Return the mean over axes.")
+reduce_max = _reduction(lambda x, axis, keep: ops.reduce_max(x, axis, keep), "Return the largest over axes.")
+reduce_min = _reduction(lambda x, axis, keep: ops.reduce_min(x, axis, keep), "Return the smallest over axes.")
+reduce_prod = _reduction(lambda x, axis, keep: ops.reduce_prod(x, axis, keep), "Return the product over axes.")
+reduce_any = _reduction(lambda x, axis, keep: ops.reduce_any(x, axis, keep), "Return 1 where any element holds.")
+reduce_all = _reduction(lambda x, axis, keep: ops.reduce_all(x, axis, keep), "Return 1 where all elements hold.")
+reduce_logsumexp = _reduction(lambda x, axis, keep: ops.logsumexp(x, axis, keep), "Return ``log(sum(exp(x)))``.")
+reduce_euclidean_norm = _reduction(
+    lambda x, axis, keep: ops.sqrt(ops.reduce_sum(ops.square(x), axis, keep)), "Return the Euclidean norm over axes."
+)
+
+
+def _variance(x: Blob, axis: Axis, keepdims: bool) -> Blob:
+    return ops.reduce_mean(ops.square(ops.sub(x, ops.reduce_mean(x, axis, True))), axis, keepdims)
+
+
+reduce_variance = _reduction(_variance, "Return the variance over axes.")
+reduce_std = _reduction(lambda x, axis, keep: ops.sqrt(_variance(x, axis, keep)), "Return the standard deviation.")
+
+
+def reduced_shape_elem_cnt(input_blob: Blob, axis: Axis = None, dtype: Any = None, name: str | None = None) -> Blob:
+    """Return how many elements a reduction joins, a blob of shape (1,)."""
+    sizes = shape_of(as_value(input_blob))
+    axes = range(len(sizes)) if axis is None else [axis] if isinstance(axis, int) else axis
+    return ops.constant(_math.prod(sizes[item] for item in axes), (1,), dtype or "float32")
+
+
+def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
+    """Return the index of the largest element along an axis."""
+    return ops.argmax(as_value(input), axis)
+
+
+def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
+    """Return the indices of the k largest elements along an axis."""
+    return ops.top_k(as_value(input), k, axis)[1]
+
+
+def unsorted_segment_sum(
+    data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
+) -> Blob:
+    """Add up the slices along an axis that have one segment number."""
+    given = {"data": [data], "segment_ids": [segment_ids]}
+    return call("unsorted_segment_sum", given, axis=axis, num_segments=num_segments)
+
+
+def __getattr__(name: str) -> Any:
+    near = nearest(name, [item for item in globals() if not item.startswith("_")])
+    raise MissingNameError(f"opkit's flow.math has no {name!r}", help=f"nearest: flow.math.{near[0]}" if near else "")

@@ -1,0 +1,366 @@
+"""``flow.optimizer``: optimizers, learning-rate schedulers, warm-up and gradient clipping under OneFlow's names (v0.4).
+
+The formulas are ``opkit.static.schedules``' and the update ops'; here are only names, argument order and defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opkit.errors import MissingNameError, UsageError, nearest
+from opkit.oneflow.session import session
+from opkit.static import schedules
+from opkit.static.schedules import Schedule, Warmup
+from opkit.static.training import Recipe
+
+__all__ = [
+    "Adam",
+    "AdamW",
+    "CosineScheduler",
+    "ExponentialScheduler",
+    "InverseTimeScheduler",
+    "LinearCosineScheduler",
+    "LrScheduler",
+    "NaturalExpScheduler",
+    "Optimizer",
+    "PiecewiseConstantScheduler",
+    "PiecewiseScalingScheduler",
+    "PolynomialScheduler",
+    "RMSProp",
+    "SGD",
+    "SGDW",
+    "grad_clipping",
+    "warmup",
+]
+
+Names = Sequence[str] | Callable[[], Sequence[str]] | None
+
+
+# ---- warm-up and clipping --------------------------------------------------------------------------------------------
+class warmup:
+    """``flow.optimizer.warmup``."""
+
+    @staticmethod
+    def constant(steps: int, multiplier: float) -> Warmup:
+        """``base_lr * multiplier`` in the first ``steps`` steps."""
+        return schedules.constant_warmup(_positive("steps", steps), multiplier)
+
+    @staticmethod
+    def linear(steps: int, start_multiplier: float) -> Warmup:
+        """A line from ``base_lr * start_multiplier`` to ``base_lr`` over the first ``steps`` steps."""
+        return schedules.linear_warmup(_positive("steps", steps), start_multiplier)
+
+
+class by_global_norm:
+    """Scale all gradients down together where their joint norm exceeds ``clip_norm``."""
+
+    def __init__(self, clip_norm: float) -> None:
+        if not clip_norm > 0:
+            raise UsageError(f"clip_norm is a positive number, got {clip_norm!r}")
+        self.clip_norm = float(clip_norm)
+
+
+class grad_clipping:
+    """``flow.optimizer.grad_clipping``."""
+
+    by_global_norm = by_global_norm
+
+
+# ---- learning rates --------------------------------------------------------------------------------------------------
+class LrScheduler:
+    """Base of the learning-rate schedulers; ``schedule`` computes the rates."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.base_lr = schedule.base
+
+
+class PiecewiseConstantScheduler(LrScheduler):
+    """``values[i]`` up to and including step ``boundaries[i]``."""
+
+    def __init__(self, boundaries: Sequence[int], values: Sequence[float], warmup: Warmup | None = None) -> None:
+        super().__init__(schedules.piecewise_constant(list(boundaries), list(values), warmup))
+
+
+class PiecewiseScalingScheduler(LrScheduler):
+    """``base_lr`` times the scale of the interval that the step lies in."""
+
+    def __init__(
+        self,
+        base_lr: float,
+        boundaries: Sequence[int],
+        scale: float | Sequence[float],
+        warmup: Warmup | None = None,
+    ) -> None:
+        super().__init__(schedules.piecewise_scaling(base_lr, list(boundaries), scale, warmup))
+
+
+class PolynomialScheduler(LrScheduler):
+    """A polynomial from ``base_lr`` to ``end_learning_rate``."""
+
+    def __init__(
+        self,
+        base_lr: float,
+        steps: int,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        warmup: Warmup | None = None,
+    ) -> None:
+        steps = _positive("steps", steps)
+        super().__init__(schedules.polynomial(base_lr, steps, end_learning_rate, power, cycle, warmup))
+
+
+#: OneFlow's own older spelling.
+PolynomialSchduler = PolynomialScheduler
+
+
+class CosineScheduler(LrScheduler):
+    """Half a cosine from ``base_lr`` to ``base_lr * alpha``."""
+
+    def __init__(self, base_lr: float, steps: int, alpha: float = 0.0, warmup: Warmup | None = None) -> None:
+        super().__init__(schedules.cosine(base_lr, _positive("steps", steps), alpha, warmup))
+
+
+class LinearCosineScheduler(LrScheduler):
+    """A line times a cosine."""
+
+    def __init__(
+        self,
+        base_lr: float,
+        steps: int,
+        num_periods: float = 0.5,
+        alpha: float = 0.0,
+        beta: float = 0.001,
+        warmup: Warmup | None = None,
+    ) -> None:
+        steps = _positive("steps", steps)
+        super().__init__(schedules.linear_cosine(base_lr, steps, num_periods, alpha, beta, warmup))
+
+
+class ExponentialScheduler(LrScheduler):
+    """``base_lr * decay_rate ** (step/steps)``."""
+
+    def __init__(
+        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
+    ) -> None:
+        super().__init__(schedules.exponential(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
+
+
+class InverseTimeScheduler(LrScheduler):
+    """``base_lr / (1 + decay_rate * step/steps)``."""
+
+    def __init__(
+        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
+    ) -> None:
+        super().__init__(schedules.inverse_time(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
+
+
+class NaturalExpScheduler(LrScheduler):
+    """``base_lr * exp(-decay_rate * step/steps)``."""
+
+    def __init__(
+        self, base_lr: float, steps: int, decay_rate: float, staircase: bool = False, warmup: Warmup | None = None
+    ) -> None:
+        super().__init__(schedules.natural_exp(base_lr, _positive("steps", steps), decay_rate, staircase, warmup))
+
+
+# ---- optimizers ------------------------------------------------------------------------------------------------------
+class Optimizer:
+    """Base of the optimizers.
+
+    Args:
+        rule: which update, "sgd", "momentum", "adam" or "rmsprop".
+        hyper: the update's hyperparameters.
+        lr_scheduler: where the learning rate comes from.
+        loss_scale_factor: the loss is scaled by it and the gradients are scaled back.
+        grad_clipping: ``grad_clipping.by_global_norm(...)`` or None.
+        variables: names of the variables to train, or a function that returns them; all trainable ones of the job
+            where it is None.
+        decay: weight decay.
+        includes: where given, only variables whose name contains one of these decay.
+        excludes: where given, variables whose name contains one of these do not decay.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        hyper: dict[str, Any],
+        lr_scheduler: LrScheduler,
+        loss_scale_factor: float | None,
+        grad_clipping: by_global_norm | None,
+        variables: Names,
+        decay: float | None = None,
+        includes: Sequence[str] | str | None = None,
+        excludes: Sequence[str] | str | None = None,
+    ) -> None:
+        if not isinstance(lr_scheduler, LrScheduler):
+            raise UsageError(
+                f"an optimizer takes a learning-rate scheduler, got {type(lr_scheduler).__name__} {lr_scheduler!r}",
+                help="write flow.optimizer.PiecewiseConstantScheduler([], [rate])",
+            )
+        if includes is not None and excludes is not None:
+            raise UsageError("give weight_decay_includes or weight_decay_excludes, not both")
+        self.lr_scheduler = lr_scheduler
+        self.recipe = Recipe(
+            rule=rule,
+            hyper=hyper,
+            schedule=lr_scheduler.schedule,
+            loss_scale=1.0 if loss_scale_factor is None else float(loss_scale_factor),
+            clip_norm=None if grad_clipping is None else grad_clipping.clip_norm,
+            variables=variables,
+            weight_decay=0.0 if decay is None else float(decay),
+            decay_includes=_texts(includes),
+            decay_excludes=_texts(excludes),
+        )
+
+    def minimize(self, loss: Any) -> None:
+        """Train the job's variables so that the loss falls; gradients and updates are appended when the job is whole.
+
+        Args:
+            loss: a blob of any shape, or a list of them.
+
+        Raises:
+            UsageError: it is called outside a train job.
+        """
+        losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        session().current_job("minimize()").minimize(losses, self.recipe)
+
+
+class SGD(Optimizer):
+    """Gradient descent with momentum: ``m = momentum*m - lr*g; w += m``."""
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        loss_scale_factor: float | None = None,
+        momentum: float = 0.9,
+        grad_clipping: by_global_norm | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        rule, hyper = ("momentum", {"beta": momentum}) if momentum else ("sgd", {})
+        super().__init__(rule, hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
+
+
+class SGDW(Optimizer):
+    """Gradient descent with momentum and weight decay: ``w -= lr*weight_decay*w`` besides."""
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        loss_scale_factor: float | None = None,
+        momentum: float = 0.9,
+        weight_decay: float | None = None,
+        weight_decay_includes: Sequence[str] | str | None = None,
+        weight_decay_excludes: Sequence[str] | str | None = None,
+        grad_clipping: by_global_norm | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        rule, hyper = ("momentum", {"beta": momentum}) if momentum else ("sgd", {})
+        super().__init__(
+            rule,
+            hyper,
+            lr_scheduler,
+            loss_scale_factor,
+            grad_clipping,
+            variables,
+            weight_decay,
+            weight_decay_includes,
+            weight_decay_excludes,
+        )
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba 2015); without bias correction unless ``do_bias_correction``."""
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        do_bias_correction: bool = False,
+        loss_scale_factor: float | None = None,
+        grad_clipping: by_global_norm | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        hyper = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "do_bias_correction": do_bias_correction}
+        super().__init__("adam", hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        do_bias_correction: bool = False,
+        loss_scale_factor: float | None = None,
+        weight_decay: float | None = None,
+        weight_decay_includes: Sequence[str] | str | None = None,
+        weight_decay_excludes: Sequence[str] | str | None = None,
+        grad_clipping: by_global_norm | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        hyper = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "do_bias_correction": do_bias_correction}
+        super().__init__(
+            "adam",
+            hyper,
+            lr_scheduler,
+            loss_scale_factor,
+            grad_clipping,
+            variables,
+            weight_decay,
+            weight_decay_includes,
+            weight_decay_excludes,
+        )
+
+
+class RMSProp(Optimizer):
+    """RMSProp (Hinton 2012): ``w -= lr*g/sqrt(s + epsilon)``."""
+
+    def __init__(
+        self,
+        lr_scheduler: LrScheduler,
+        decay_rate: float = 0.99,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        loss_scale_factor: float | None = None,
+        grad_clipping: by_global_norm | None = None,
+        train_step_lbn: str | None = None,
+        loss_scale_policy: Any = None,
+        variables: Names = None,
+    ) -> None:
+        hyper = {"decay_rate": decay_rate, "epsilon": epsilon, "centered": centered}
+        super().__init__("rmsprop", hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise UsageError(f"{name} is a positive int, got {value!r}")
+    return value
+
+
+def _texts(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def __getattr__(name: str) -> Any:
+    near = nearest(name, __all__)
+    raise MissingNameError(
+        f"opkit's flow.optimizer has no {name!r}", help=f"nearest: flow.optimizer.{near[0]}" if near else ""
+    )
