@@ -7,19 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from opkit.eager import Tensor
 from opkit.ops import OpDef
+from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.pylayer import parameters_of
 
-__all__ = ["Heard", "Recorder"]
+__all__ = ["Heard", "Recorder", "Sort"]
 
 #: So many inputs are kept per op and signature, and so many signatures per op.
 MOST_CALLS = 3
 MOST_SIGNATURES = 16
+
+
+class Sort(Enum):
+    """What kind of user op was heard."""
+
+    LAYER = "PyLayer"
+    PY_FUNC = "py_func"
+    OP = "op of a directory"
 
 
 @dataclass(slots=True)
@@ -28,13 +38,13 @@ class Heard:
 
     Args:
         key: the PyLayer's class, or the OpDef of another op's first call.
-        is_layer: whether it is a PyLayer.
+        sort: what kind of op.
         calls: arguments by name, arrays copied; one list per signature.
         constants: of each signature, the float inputs that took no gradient (PyLayers).
     """
 
     key: Any
-    is_layer: bool
+    sort: Sort
     calls: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     constants: dict[Any, frozenset[str]] = field(default_factory=dict)
 
@@ -44,6 +54,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.heard: dict[Any, Heard] = {}
+        self._needed: dict[int, set[int]] = {}
 
     def __call__(
         self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
@@ -54,15 +65,25 @@ class Recorder:
         if "pylayer" in attrs:
             layer = attrs["pylayer"]
             values = parameters_of(layer).bind(attrs["args"], attrs["kwargs"])
-            self._keep(layer, True, values, _constants(values))
+            self._keep(layer, layer, Sort.LAYER, values, _constants(values))
+        elif isinstance(opdef, PyFuncGradDef):
+            self._needed.setdefault(id(opdef.function), set()).update(opdef.needed)
+        elif isinstance(opdef, PyFuncDef):
+            name = (id(opdef.function), id(opdef.backward_func), opdef.skipped, len(opdef.inputs), len(opdef.outputs))
+            self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, frozenset())
         else:
-            self._keep(opdef, False, {"inputs": list(inputs), "attrs": dict(attrs)}, frozenset())
+            values = {"inputs": list(inputs), "attrs": dict(attrs)}
+            self._keep((opdef.name, str(opdef.where)), opdef, Sort.OP, values, frozenset())
 
-    def _keep(self, key: Any, is_layer: bool, values: Mapping[str, Any], constants: frozenset[str]) -> None:
-        name = key if is_layer else (key.name, str(key.where))
+    def needed(self, opdef: PyFuncDef) -> frozenset[int] | None:
+        """Return the inputs for which a py_func's backward was asked, None where it never ran."""
+        found = self._needed.get(id(opdef.backward_func))
+        return None if found is None else frozenset(found)
+
+    def _keep(self, name: Any, key: Any, sort: Sort, values: Mapping[str, Any], constants: frozenset[str]) -> None:
         heard = self.heard.get(name)
         if heard is None:
-            heard = self.heard[name] = Heard(key, is_layer)
+            heard = self.heard[name] = Heard(key, sort)
         signature = (constants, _signature(values))
         calls = heard.calls.get(signature)
         if calls is None:

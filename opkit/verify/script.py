@@ -17,6 +17,7 @@ from opkit.ops import OpDef, local
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
+from opkit.static.py_func import PyFuncDef, label_of
 from opkit.verify.blame import blame_error
 from opkit.verify.codes import SCRIPT
 from opkit.verify.declared import declared_in
@@ -25,8 +26,10 @@ from opkit.verify.flight import Flight
 from opkit.verify.loaded import Loaded
 from opkit.verify.named import layer_loaded
 from opkit.verify.options import RunOptions
+from opkit.verify.pair import location_of
+from opkit.verify.pyfunc import checkable_of_py_func
 from opkit.verify.pylayer import checkable_of_layer, dynamic_mode, is_layer
-from opkit.verify.recorder import Heard, Recorder
+from opkit.verify.recorder import Heard, Recorder, Sort
 from opkit.verify.target import Target
 
 __all__ = ["load_script"]
@@ -53,10 +56,10 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
         local.mode.observer = None
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
-    found = _Found(target, names, options)
+    found = _Found(target, names, options, recorder)
     for heard in recorder.heard.values():
         found.add(heard)
-    found.add_uncalled({heard.key for heard in recorder.heard.values() if heard.is_layer})
+    found.add_uncalled({heard.key for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
     return Loaded(tuple(found.checkables), (*reports, *found.reports), tuple(found.diagnostics))
 
 
@@ -67,7 +70,8 @@ def _stopped(target: Target, error: BaseException) -> OpReport:
 class _Found:
     """Collects checkables of what was heard."""
 
-    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions) -> None:
+    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions, recorder: Recorder) -> None:
+        self._recorder = recorder
         self.checkables: list[Checkable] = []
         self.reports: list[OpReport] = []
         self.diagnostics: list[Diagnostic] = []
@@ -77,20 +81,46 @@ class _Found:
         self._directories: dict[str, LoadedOps] = {}
 
     def add(self, heard: Heard) -> None:
-        """Make checkables of one op: one per set of inputs that took no gradient."""
-        if heard.is_layer:
+        """Make checkables of one op."""
+        if heard.sort is Sort.LAYER:
             self._add_layer(heard)
+        elif heard.sort is Sort.PY_FUNC:
+            self._add_py_func(heard)
         else:
             self._add_op(heard)
 
+    def _add_py_func(self, heard: Heard) -> None:
+        opdef: PyFuncDef = heard.key
+        name = label_of(opdef.function)
+        label = self._unique(f"{self._target.label}::{name}")
+        if opdef.backward_func is None or not opdef.outputs:
+            text = "this py_func has no backward_func; there is no gradient to check"
+            skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
+            self.reports.append(OpReport(label, (skip,), notes=(text,)))
+            return
+        declared = declared_in(self._names, ["forward", name], name)
+        recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
+        needed = self._recorder.needed(opdef)
+        self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared))
+
+    def _unique(self, label: str) -> str:
+        """Return a label that no op of this run has yet."""
+        taken = {item.name for item in self.checkables} | {item.op for item in self.reports}
+        number = 1
+        while (numbered := label if number == 1 else f"{label}#{number}") in taken:
+            number += 1
+        return numbered
+
     def _add_layer(self, heard: Heard) -> None:
+        """Add a PyLayer: one checkable per set of inputs that took no gradient."""
         label = f"{self._target.label}::{heard.key.__qualname__}"
         declared = declared_in(self._names, ["forward", heard.key.__name__], heard.key.__name__)
         by_constants: dict[frozenset[str], list[dict[str, Any]]] = {}
         for signature, calls in heard.calls.items():
             by_constants.setdefault(heard.constants[signature], []).extend(calls)
         for constants, calls in by_constants.items():
-            made = checkable_of_layer(heard.key, recorded=calls, constants=constants, declared=declared, name=label)
+            name = self._unique(label)
+            made = checkable_of_layer(heard.key, recorded=calls, constants=constants, declared=declared, name=name)
             self.checkables.append(made)
 
     def add_uncalled(self, called: set[Any]) -> None:

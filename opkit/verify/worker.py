@@ -15,7 +15,8 @@ from functools import partial
 
 from opkit.checker import Checkable, CheckResult, OpReport, check
 from opkit.checker.case import plain
-from opkit.verify.blame import blame_death, blame_left, report_of
+from opkit.verify.blame import blame_death, blame_error, blame_left, report_of
+from opkit.verify.codes import LOAD
 from opkit.verify.failures import FailureStore, former
 from opkit.verify.flight import Flight, Phase, Stop
 from opkit.verify.loaded import Loaded
@@ -32,12 +33,13 @@ Loader = Callable[[Flight], Loaded]
 PATIENCE = 10
 
 
-def check_target(number: int, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
+def check_target(number: int, label: str, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
     """Load a target and check its ops, each in a child of its own; send Planned and Checked messages.
 
     Args:
         number: the target's.
-        load: gives the contents; what it raises ends this worker and is told by the supervisor above.
+        label: what to call the target where it cannot be loaded.
+        load: gives the contents.
         options: of the run.
         width: how many ops at once.
         outbox: where the messages go.
@@ -45,7 +47,10 @@ def check_target(number: int, load: Loader, options: RunOptions, width: int, out
     sys.dont_write_bytecode = True
     flight = outbox.flight
     flight.enter(Phase.LOADING)
-    loaded = load(flight)
+    try:
+        loaded = load(flight)
+    except (Exception, SystemExit) as error:
+        loaded = Loaded(reports=(OpReport(label, (blame_error(error, LOAD, "loading"),)),))
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
     outbox.send(Planned(number, tuple(item.name for item in loaded.checkables), loaded.diagnostics))

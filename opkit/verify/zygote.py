@@ -54,7 +54,7 @@ def _job(number: int, target: Target, options: RunOptions, width: int) -> Job:
     seconds = options.timeout or math.inf
     if target.kind is Kind.SCRIPT:
         seconds *= PATIENCE
-    run = partial(check_target, number, partial(load, target, options), options, width)
+    run = partial(check_target, number, target.label, partial(load, target, options), options, width)
     return Job(number, run, seconds, options.memory)
 
 
