@@ -1,0 +1,109 @@
+"""compile_spec: from the text of a spec to its ops, gradients and findings. It never raises on bad input.
+
+Each step stands in a module of its own; here is their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from opkit.diagnostics import Diagnostic, SourceText
+from opkit.spec.checks import check_program
+from opkit.spec.findings import Findings
+from opkit.spec.grads import CompiledGrad
+from opkit.spec.link import Linker
+from opkit.spec.ops import CompiledOp
+from opkit.spec.parser import parse
+from opkit.spec.preprocessor import preprocess
+from opkit.spec.program import Program
+from opkit.spec.reading import check_text, read_source
+from opkit.spec.registrations import GradEntry, OpEntry, read_registrations
+
+__all__ = ["CompileResult", "compile_spec"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What a spec holds.
+
+    Args:
+        ops: op type to op, in the order of registration.
+        grads: forward op type to gradient, in the order of registration.
+        diagnostics: every finding, sorted by position.
+        source: the text that was compiled.
+    """
+
+    ops: Mapping[str, CompiledOp]
+    grads: Mapping[str, CompiledGrad]
+    diagnostics: tuple[Diagnostic, ...]
+    source: SourceText
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error among the findings."""
+        return not any(item.is_error for item in self.diagnostics)
+
+
+def compile_spec(
+    path: str | os.PathLike[str] | SourceText,
+    include_dirs: Iterable[str | os.PathLike[str]] = (),
+    known_ops: Iterable[str] = (),
+) -> CompileResult:
+    """Compile an op spec.
+
+    Args:
+        path: a ``*_cpp_def.cpp`` file, or its text.
+        include_dirs: folders in which ``#include "..."`` is looked up, besides the file's own.
+        known_ops: op types that gradients may use besides those of the spec; empty: any.
+
+    Returns:
+        the ops and gradients, and every finding. Bad input gives findings, never an exception.
+
+    Example:
+        >>> text = 'REGISTER_USER_OP("twice").Input("x").Output("y").SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged);'
+        >>> result = compile_spec(SourceText(text, "twice_cpp_def.cpp"))
+        >>> list(result.ops), len(result.diagnostics)
+        (['twice'], 0)
+    """
+    findings = Findings()
+    source = check_text(path, findings) if isinstance(path, SourceText) else read_source(path, findings)
+    folders = tuple(os.fspath(item) for item in include_dirs)
+    tokens = preprocess(source, folders, findings)
+    tree = parse(tokens, findings)
+    program = Program(tree, findings)
+    expressions = program.collect(tree.items)
+    linker = Linker(program)
+    entries, grad_entries = read_registrations(program, linker, expressions, findings)
+    bad_grads = check_program(program, entries, grad_entries, findings)
+    ops = {entry.name: _op(entry, linker) for entry in entries}
+    known = frozenset(known_ops)
+    grads = {
+        entry.name: _grad(entry, linker, ops, known, bad_grads.get(entry.name, ())) for entry in grad_entries
+    }
+    return CompileResult(MappingProxyType(ops), MappingProxyType(grads), findings.sorted(), source)
+
+
+def _op(entry: OpEntry, linker: Linker) -> CompiledOp:
+    units = dict(entry.units)
+    broken = any(item.has_errors for unit in units.values() for item in linker.program.reachable(unit))
+    return CompiledOp(
+        entry.name, tuple(entry.inputs), tuple(entry.outputs), entry.attrs, linker.program.tree.span(entry.name_node),
+        linker, entry.is_cpu_only, entry.has_no_grad, units, entry.has_errors or broken, tuple(entry.ignored),
+    )
+
+
+def _grad(
+    entry: GradEntry, linker: Linker, ops: Mapping[str, CompiledOp], known: frozenset[str], errors: tuple[str, ...]
+) -> CompiledGrad:
+    units = linker.program.reachable(entry.unit) if entry.unit is not None else []
+    broken = entry.unit is None or any(unit.has_errors for unit in units)
+    uses = [use for unit in units for use in unit.uses]
+    bound = tuple(dict.fromkeys(use.name for use in uses if use.kind == "bind"))
+    attr_types = {use.name: use.detail[0] for use in uses if use.kind == "attr"}
+    return CompiledGrad(
+        entry.name, linker.program.tree.span(entry.name_node), linker, entry.unit, entry.is_new_style,
+        ops.get(entry.name), bound, entry.has_errors or broken or bool(errors), errors, ops, known, attr_types,
+    )

@@ -1,0 +1,30 @@
+"""Faults: what goes wrong while a compiled spec function runs.
+
+They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the spec.
+"""
+
+from __future__ import annotations
+
+__all__ = ["Fatal", "Fault", "Refusal"]
+
+
+class Fault(Exception):
+    """A function of the spec stopped.
+
+    Args:
+        message: what stopped it.
+        site: index of the place in the unit's site table, -1 where the running line is the place.
+    """
+
+    def __init__(self, message: str, site: object = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.site = site
+
+
+class Refusal(Fault):
+    """A ``Maybe`` that holds an error: a CHECK_..._OR_RETURN failed, or an Error was returned."""
+
+
+class Fatal(Fault):
+    """What ends OneFlow's process: a CHECK failed, or C++ leaves the behaviour undefined."""

@@ -1,0 +1,648 @@
+"""Lowering of expressions: names, operators, lambdas and casts become Python with a C++ type.
+
+Calls stand in ``lower_calls``, statements in ``lower_statements``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opkit.errors import nearest
+from opkit.spec import syntax
+from opkit.spec.conversions import condition, convert, convert_number, copied, fit, number_literal
+from opkit.spec.library import CONSTANTS, DATA_TYPES
+from opkit.spec.types import (
+    BOOL,
+    DATA_TYPE,
+    DIM_VECTOR,
+    DOUBLE,
+    ERROR,
+    INT32,
+    INT64,
+    INT_INFO,
+    NULL,
+    SIZE,
+    STRING,
+    UNKNOWN,
+    VOID,
+    Type,
+    common_integer,
+    pointer,
+    spelled,
+)
+from opkit.spec.value import ADD, ANY, ATOM, CMP, MUL, TERNARY, UNARY, LowerError, Value
+from opkit.spec.writer import Writer
+
+if TYPE_CHECKING:
+    from opkit.spec.program import Program, Unit
+    from opkit.spec.resolve import Bindings
+
+__all__ = ["ExpressionLowering", "unknown"]
+
+_LITERALS = {
+    "int": INT32, "unsigned": Type("uint32_t"), "long": INT64, "unsigned long": SIZE, "float": Type("float"),
+    "double": DOUBLE,
+}
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_PYTHON_PREC = {"|": 8, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": ADD, "-": ADD, "*": MUL}
+
+
+def unknown(code: str = "None") -> Value:
+    """Return the value of something that a finding has been made about."""
+    return Value(code, UNKNOWN)
+
+
+class ExpressionLowering(Writer):
+    """Lower expressions of one unit; ``bindings`` are the template arguments it is lowered with."""
+
+    def __init__(self, program: Program, unit: Unit, bindings: Bindings) -> None:
+        super().__init__()
+        self.program = program
+        self.unit = unit
+        self.bindings = bindings
+        self.result: Type = VOID
+        self.loops: list[Callable[[], None]] = []
+
+    def lower(self, node: syntax.Expr) -> Value:
+        """Lower one expression."""
+        return _HANDLERS[type(node)](self, node)
+
+    def call(self, node: syntax.Call) -> Value:
+        """Lower a call; the call lowering provides it."""
+        raise NotImplementedError
+
+    def construct(self, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value:
+        """Lower a construction; the call lowering provides it."""
+        raise NotImplementedError
+
+    def lambda_value(self, node: syntax.Lambda) -> Value:
+        """Lower a lambda; the statement lowering provides it."""
+        raise NotImplementedError
+
+    # -- leaves -------------------------------------------------------------------------------
+
+    def literal(self, node: syntax.Literal) -> Value:
+        kind = node.kind
+        if kind == "string":
+            return Value(repr(node.value), STRING, const=node.value, is_const=True)
+        if kind == "bool":
+            return Value(str(node.value), BOOL, const=node.value, is_const=True, is_small=True)
+        if kind == "null":
+            return Value("None", NULL, const=None, is_const=True)
+        if kind == "char":
+            return number_literal(node.value, Type("char"))
+        return number_literal(node.value, _LITERALS[kind])
+
+    def name(self, node: syntax.Name) -> Value:
+        first = node.parts[0]
+        if len(node.parts) == 1 and first.args is None:
+            variable = self.lookup(first.text)
+            if variable is not None:
+                return self.read(variable, node)
+            bound = self.bindings.get(first.text)
+            if isinstance(bound, Value):
+                return bound
+        text = self.program.plain_name(node)
+        found = self.program.named_value(text, node, self.bindings)
+        if found is not None:
+            return found
+        return self.missing_name(text, node)
+
+    def missing_name(self, text: str, node: syntax.Node) -> Value:
+        """Report a name that stands for nothing."""
+        last = text.rsplit("::", 1)[-1]
+        if text.startswith("DataType::"):
+            near = nearest(last, DATA_TYPES)
+            known = [f"DataType::{name}" for name in near]
+        else:
+            names = {name for scope in self.scopes for name in scope} | self.program.known_names() | set(CONSTANTS)
+            known = nearest(text, names)
+        help_line = f"did you mean {known[0]!r}?" if known else "declare it, or include the header that does"
+        raise LowerError("SPEC020", f"nothing is named {text!r} here", node, help_line)
+
+    def init_list(self, node: syntax.InitList) -> Value:
+        items = tuple(self.lower(item) for item in node.items)
+        code = "[" + ", ".join(item.code for item in items) + "]"
+        return Value(code, Type("init"), items=items)
+
+    # -- operators ----------------------------------------------------------------------------
+
+    def unary(self, node: syntax.Unary) -> Value:
+        op = node.op
+        if op == "*":
+            return self.dereference(self.lower(node.operand), node)
+        if op == "&":
+            return self.address(self.lower(node.operand), node)
+        if op in ("++", "--"):
+            return self.step(node.operand, op, node, is_prefix=True)
+        value = self.lower(node.operand)
+        if value.is_unknown:
+            return value
+        if op == "!":
+            held = condition(value, node)
+            const = not held.const if held.is_const else None
+            code, prec = (held.negated, CMP) if held.negated else (f"not {held.at(5)}", 5)
+            return Value(code, BOOL, prec, const=const, is_const=held.is_const, negated=held.code)
+        if not value.type.is_number:
+            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
+        value = self.promoted(value)
+        if value.is_const:
+            number = {"-": lambda a: -a, "+": lambda a: a, "~": lambda a: ~a}[op](value.const)
+            return convert_number(number_literal(number, value.type), value.type)
+        if op == "+":
+            return value
+        made = Value(f"{op}{value.at(UNARY)}", value.type, UNARY)
+        return made if value.is_small or value.type.is_real else self.wrapped(made)
+
+    def promoted(self, value: Value) -> Value:
+        """Apply the integer promotions."""
+        if value.type.is_integer and INT_INFO[value.type.name][0] < 32:
+            if value.is_const or value.type == BOOL:
+                return convert_number(value, INT32)
+            return Value(value.code, INT32, value.prec, is_small=value.is_small)
+        return value
+
+    def wrapped(self, value: Value) -> Value:
+        """Keep an integer result in its type: unsigned wraps, signed faults."""
+        bits, signed = INT_INFO[value.type.name]
+        if signed:
+            return Value(f"i{bits}({value.code})", value.type)
+        return Value(f"{value.at(11)} & {(1 << bits) - 1:#x}", value.type, 10)
+
+    def dereference(self, value: Value, node: syntax.Node) -> Value:
+        """Lower ``*pointer`` and ``*iterator``."""
+        kind = value.type
+        if value.is_unknown:
+            return value
+        if kind.name == "iter":
+            code = f"{value.at(ATOM)}.v"
+            return Value(code, kind.element, ATOM, True, code)
+        if kind.name == "mapiter":
+            return Value(f"{value.at(ATOM)}.v", Type("pair", kind.args), ATOM, True)
+        if kind.name != "ptr":
+            raise LowerError("SPEC023", f"'*' needs a pointer, not a {spelled(kind)}", node)
+        target = kind.element
+        if value.deref:
+            return Value(value.deref, target, ATOM, True, value.deref, _field_place(value.deref))
+        if target.is_object or not self.is_celled(target):
+            return Value(value.at(ATOM), target, ATOM, True)
+        code = f"{value.at(ATOM)}.v"
+        return Value(code, target, ATOM, True, code, ("cell", value.code))
+
+    def is_celled(self, kind: Type) -> bool:
+        """Say whether pointers to a type point at a cell instead of being the object itself."""
+        return kind.is_number or kind.name in ("string", "DataType", "pair", "OpArg", "ptr", "function")
+
+    def address(self, value: Value, node: syntax.Node) -> Value:
+        """Lower ``&value``."""
+        if value.is_unknown or value.functions or value.type.name == "function":
+            return value
+        if value.type.is_object or not self.is_celled(value.type):
+            return Value(value.code, pointer(value.type), value.prec)
+        place = value.place
+        if place and place[0] == "cell":
+            return Value(place[1], pointer(value.type), deref=value.code)
+        if place and place[0] == "item":
+            return Value(f"ItemPointer({place[1]}, {place[2]})", pointer(value.type))
+        if place and place[0] == "field":
+            return Value(f"field_pointer({place[1]}, {place[2]!r})", pointer(value.type), deref=value.code)
+        raise LowerError("SPEC023", "'&' needs a variable or an element", node)
+
+    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
+        """Lower ``++x`` and its like where their value is used."""
+        value = self.lower(operand)
+        if value.is_unknown:
+            return value
+        if value.type.name == "iter":
+            value.type = Type("iter", value.type.args)
+        elif not value.type.is_number:
+            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
+        self.store_check(value, node)
+        sign = op[0]
+        if value.target.isidentifier():
+            self.note_assignment(operand)
+            made = self.arithmetic(sign, value, number_literal(1, INT32), node) if value.type.is_number else None
+            new = convert_number(made, value.type).code if made is not None else f"{value.code} {sign} 1"
+            if is_prefix:
+                return Value(f"({value.target} := {new})", value.type)
+            self.counter += 1
+            old = self.fresh(f"_t{self.counter}")
+            return Value(f"(({old} := {value.code}), ({value.target} := {new}))[0]", value.type)
+        old = "" if is_prefix else self.temporary(value.code, node)
+        self.emit(f"{value.target} = {self.stepped(value, sign, node)}", node)
+        return value if is_prefix else Value(old, value.type)
+
+    def stepped(self, value: Value, sign: str, node: syntax.Node) -> str:
+        if not value.type.is_number:
+            return f"{value.code} {sign} 1"
+        return convert_number(self.arithmetic(sign, value, number_literal(1, INT32), node), value.type).code
+
+    def postfix(self, node: syntax.Postfix) -> Value:
+        return self.step(node.operand, node.op, node, is_prefix=False)
+
+    def binary(self, node: syntax.Binary) -> Value:
+        op = node.op
+        if op == "<<":
+            return self.shift_left(node)
+        if op in ("&&", "||"):
+            return self.logical(node)
+        chain: list[syntax.Binary] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op not in ("<<", "&&", "||"):
+            chain.append(current)
+            current = current.left
+        value = self.lower(current)
+        for link in reversed(chain):
+            right = self.lower(link.right)
+            value = self.operate(link.op, value, right, link)
+        return value
+
+    def logical(self, node: syntax.Binary) -> Value:
+        """Lower a chain of one of && and ||."""
+        op = node.op
+        operands: list[syntax.Expr] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op == op:
+            operands.append(current.right)
+            current = current.left
+        operands.append(current)
+        prec, word = (4, " and ") if op == "&&" else (3, " or ")
+        parts: list[str] = []
+        for item in reversed(operands):
+            parts.append(condition(self.guarded(item), item).at(prec + 1))
+        return Value(word.join(parts), BOOL, prec)
+
+    def guarded(self, node: syntax.Expr) -> Value:
+        """Lower an operand that may not be evaluated; it must need no statement of its own."""
+        return self.lower(node)
+
+    def operate(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+        """Lower one binary operator but <<, && and ||."""
+        if left.is_unknown or right.is_unknown:
+            return Value("None", BOOL if op in _COMPARE else UNKNOWN)
+        if op == ",":
+            return Value(f"({left.code}, {right.code})[1]", right.type)
+        if left.type.is_number and right.type.is_number:
+            return self.compare(op, left, right) if op in _COMPARE else self.arithmetic(op, left, right, node)
+        if op in _COMPARE:
+            return self.compare_objects(op, left, right, node)
+        if op == "+" and STRING in (left.type, right.type):
+            return self.join_strings(left, right, node)
+        if op in ("+", "-") and left.type.name == "iter":
+            if right.type.name == "iter":
+                return Value(f"{left.at(ADD)} - {right.at(ADD + 1)}", INT64, ADD)
+            if right.type.is_integer:
+                return Value(f"{left.at(ADD)} {op} {right.at(ADD + 1)}", left.type, ADD)
+        raise LowerError(
+            "SPEC023", f"'{op}' does not apply to a {spelled(left.type)} and a {spelled(right.type)}", node
+        )
+
+    def join_strings(self, left: Value, right: Value, node: syntax.Node) -> Value:
+        for side in (left, right):
+            if side.type == Type("char"):
+                side.code, side.type = f"chr({side.code})", STRING
+            elif side.type != STRING:
+                raise LowerError(
+                    "SPEC023", f"'+' does not join a string and a {spelled(side.type)}", node, "use std::to_string"
+                )
+        if left.is_const and right.is_const:
+            text = left.const + right.const
+            return Value(repr(text), STRING, const=text, is_const=True)
+        if left.is_const or right.is_const:
+            return Value(f"{left.at(ADD)} + {right.at(ADD + 1)}", STRING, ADD)
+        return Value(f"cat({left.code}, {right.code})", STRING)
+
+    def arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+        """Lower arithmetic on two numbers, with C++'s conversions."""
+        if left.type.is_real or right.type.is_real:
+            return self.real_arithmetic(op, left, right, node)
+        if op in ("<<", ">>"):
+            left = self.promoted(left)
+            made = Value(f"{left.at(11)} {op} {right.at(12)}", left.type, 11)
+            return self.wrapped(made) if op == "<<" else made
+        kind = common_integer(left.type, right.type)
+        left, right = convert_number(left, kind), convert_number(right, kind)
+        if left.is_const and right.is_const and not (op in "/%" and right.const == 0):
+            return self.folded(op, left, right, kind)
+        if op in ("/", "%"):
+            return self.division(op, left, right, kind, node)
+        prec = _PYTHON_PREC[op]
+        made = Value(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
+        if op in "&|^" or (left.is_small and right.is_small and (op == "+" or (op == "-" and INT_INFO[kind.name][1]))):
+            return made
+        if left.is_small and right.is_small and op == "*" and INT_INFO[kind.name][0] == 64:
+            return made
+        return self.wrapped(made)
+
+    def division(self, op: str, left: Value, right: Value, kind: Type, node: syntax.Node) -> Value:
+        if right.is_const and right.const == 0:
+            self.unit.warn("SPEC047", "this divides by zero", node)
+        if right.is_const and right.const > 0 and (left.is_small or not INT_INFO[kind.name][1]):
+            python = "//" if op == "/" else "%"
+            return Value(f"{left.at(MUL)} {python} {right.at(MUL + 1)}", kind, MUL, is_small=left.is_small)
+        name = "idiv" if op == "/" else "irem"
+        return Value(f"{name}({left.code}, {right.code})", kind)
+
+    def folded(self, op: str, left: Value, right: Value, kind: Type) -> Value:
+        from opkit.spec.values import idiv, irem
+
+        a, b = left.const, right.const
+        operations: dict[str, Callable[[Any, Any], Any]] = {
+            "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": idiv, "%": irem,
+            "&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y,
+        }
+        return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
+
+    def real_arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+        if op not in ("+", "-", "*", "/"):
+            raise LowerError("SPEC023", f"'{op}' does not apply to floating-point numbers", node)
+        kind = DOUBLE if DOUBLE in (left.type, right.type) else Type("float")
+        left, right = convert_number(left, kind), convert_number(right, kind)
+        if op == "/":
+            made = Value(f"fdiv({left.code}, {right.code})", kind)
+        else:
+            prec = _PYTHON_PREC[op]
+            made = Value(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
+        return made if kind == DOUBLE else Value(f"f32({made.code})", kind)
+
+    def compare(self, op: str, left: Value, right: Value) -> Value:
+        """Lower a comparison of numbers; signed and unsigned compare as unsigned, as in C++."""
+        if left.type.is_integer and right.type.is_integer:
+            kind = common_integer(left.type, right.type)
+            left, right = convert_number(left, kind), convert_number(right, kind)
+        elif left.type.is_integer or right.type.is_integer:
+            kind = left.type if left.type.is_real else right.type
+            left, right = convert_number(left, kind), convert_number(right, kind)
+        made = Value(f"{left.at(CMP + 1)} {op} {right.at(CMP + 1)}", BOOL, CMP)
+        if left.type.is_integer:
+            made.negated = f"{left.at(CMP + 1)} {_NEGATED[op]} {right.at(CMP + 1)}"
+        if left.is_const and right.is_const:
+            made.is_const, made.const = True, _holds(op, left.const, right.const)
+        elif _never_holds(op, left, right):
+            made.is_const, made.const = True, False
+        return made
+
+    def compare_objects(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+        """Lower a comparison of strings, shapes, dtypes, pointers and containers."""
+        if "null" in (left.type.name, right.type.name):
+            value = right if left.type == NULL else left
+            if value.type.name not in ("ptr", "function", "null"):
+                raise LowerError("SPEC023", f"a {spelled(value.type)} is not compared with nullptr", node)
+            word = "is" if op == "==" else "is not"
+            shown, other = value.at(CMP + 1), "is not" if op == "==" else "is"
+            return Value(f"{shown} {word} None", BOOL, CMP, negated=f"{shown} {other} None")
+        if right.items is not None and left.type != UNKNOWN:
+            right = convert(right, left.type, node)
+        if left.type == DATA_TYPE and right.type.is_integer or right.type == DATA_TYPE and left.type.is_integer:
+            raise LowerError("SPEC023", "a DataType is compared with a number", node, "name the DataType::k... it stands for")
+        if fit(left, right.type, node) is None and fit(right, left.type, node) is None:
+            raise LowerError(
+                "SPEC023", f"a {spelled(left.type)} is not compared with a {spelled(right.type)}", node
+            )
+        if op not in ("==", "!=") and left.type.name in ("Shape", "TensorDesc", "map", "set"):
+            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(left.type)}", node)
+        if left.type == DIM_VECTOR:
+            left, right = Value(f"list({left.code})", left.type), Value(f"list({right.code})", left.type)
+        if left.type.name == "ptr" and op in ("==", "!="):
+            word = "is" if op == "==" else "is not"
+            return Value(f"{left.at(CMP + 1)} {word} {right.at(CMP + 1)}", BOOL, CMP)
+        shown, other = left.at(CMP + 1), right.at(CMP + 1)
+        made = Value(f"{shown} {op} {other}", BOOL, CMP, negated=f"{shown} {_NEGATED[op]} {other}")
+        if left.is_const and right.is_const and op in ("==", "!="):
+            made.is_const, made.const = True, (left.const == right.const) == (op == "==")
+        return made
+
+    def shift_left(self, node: syntax.Binary) -> Value:
+        """Lower a chain of <<: numbers shift, streams and errors take what follows."""
+        operands: list[syntax.Expr] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op == "<<":
+            operands.append(current.right)
+            current = current.left
+        operands.reverse()
+        base = self.lower(current)
+        values = [self.streamed(item) for item in operands]
+        if base.type.is_integer:
+            for value, item in zip(values, operands, strict=True):
+                base = self.arithmetic("<<", base, value, item)
+            return base
+        parts = ", ".join(value.code for value in values)
+        if base.type == ERROR and base.error_parts is not None:
+            return Value(base.code, ERROR, error_parts=(*base.error_parts, *(value.code for value in values)))
+        if base.type.name == "stringstream" or base.type == ERROR:
+            return Value(f"{base.at(ATOM)}.put({parts})", base.type)
+        if base.is_unknown:
+            return base
+        raise LowerError("SPEC023", f"'<<' does not apply to a {spelled(base.type)}", node)
+
+    def streamed(self, node: syntax.Expr) -> Value:
+        """Lower what is written to a stream; ``std::endl`` is a line end."""
+        if isinstance(node, syntax.Name) and node.parts[-1].text == "endl":
+            return Value(repr("\n"), STRING)
+        value = self.lower(node)
+        if value.type == Type("char"):
+            return Value(f"chr({value.code})", STRING)
+        if value.type == BOOL:
+            return Value(f"int({value.code})", INT32)
+        return value
+
+    def ternary(self, node: syntax.Ternary) -> Value:
+        held = condition(self.lower(node.condition), node.condition)
+        then, otherwise = self.lower(node.then), self.lower(node.otherwise)
+        kind = self.common_type(then, otherwise, node)
+        then, otherwise = convert(then, kind, node.then), convert(otherwise, kind, node.otherwise)
+        code = f"{then.at(TERNARY + 1)} if {held.at(TERNARY + 1)} else {otherwise.at(TERNARY)}"
+        small = then.is_small and otherwise.is_small
+        stored = then.is_stored or otherwise.is_stored
+        deref = ""
+        if then.deref and otherwise.deref:
+            deref = f"({then.deref} if {held.at(TERNARY + 1)} else {otherwise.deref})"
+        return Value(code, kind, TERNARY, is_stored=stored, is_small=small, deref=deref)
+
+    def common_type(self, a: Value, b: Value, node: syntax.Node) -> Type:
+        """Return the type of ``? :``."""
+        if a.type == b.type or b.is_unknown:
+            return a.type
+        if a.is_unknown:
+            return b.type
+        if a.type.is_integer and b.type.is_integer:
+            return common_integer(a.type, b.type)
+        if a.type.is_number and b.type.is_number:
+            return DOUBLE if DOUBLE in (a.type, b.type) else Type("float")
+        for one, other in ((a, b), (b, a)):
+            if fit(one, other.type, node) is not None:
+                return other.type
+        raise LowerError("SPEC023", f"'?:' has a {spelled(a.type)} and a {spelled(b.type)}", node)
+
+    # -- assignments --------------------------------------------------------------------------
+
+    def assign(self, node: syntax.Assign) -> Value:
+        """Lower an assignment inside of an expression."""
+        self.assign_statement(node)
+        return self.lower(node.left)
+
+    def assign_statement(self, node: syntax.Assign) -> None:
+        """Write an assignment as a statement."""
+        right = self.lower(node.right)
+        left = self.lower_target(node.left)
+        if left.is_unknown:
+            return
+        if node.op != "=":
+            self.compound(node, left, right)
+            return
+        right = convert(right, left.type, node.right)
+        self.note_assignment(node.left)
+        if left.type.is_object and left.type.name != "struct":
+            self.replace(left, right, node)
+            return
+        self.store_check(left, node.left)
+        self.emit(f"{left.target} = {copied(right)}", node)
+
+    def lower_target(self, node: syntax.Expr) -> Value:
+        """Lower the left side of an assignment; it is written, not read."""
+        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+            variable = self.lookup(node.parts[0].text)
+            if variable is not None:
+                seen = variable.first_read
+                value = self.read(variable, node)
+                variable.first_read = seen
+                return value
+        return self.lower(node)
+
+    def replace(self, left: Value, right: Value, node: syntax.Node) -> None:
+        """Write the assignment of one object to another: the object stays, its contents change."""
+        name, code = left.type.name, left.at(ATOM)
+        if left.is_read_only or code.endswith(".dims"):
+            raise LowerError("SPEC027", "this object is const and cannot be changed", node)
+        if name in ("Shape", "ShapeView"):
+            other = right.at(ATOM)
+            if other.startswith("Shape(") and other.endswith(".dims)"):
+                other = other[6:-1]
+                self.emit(f"{code}.dims = {other}", node)
+            else:
+                self.emit(f"{code}.dims = {other}.dims", node)
+        elif name in ("vector", "fixed_vector"):
+            self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else right.code}", node)
+        elif name in ("SbpSignature", "SbpSignatureList", "stringstream"):
+            raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in specs", node)
+        else:
+            self.emit(f"{code}.assign({right.code})", node)
+
+    def compound(self, node: syntax.Assign, left: Value, right: Value) -> None:
+        op = node.op[:-1]
+        self.store_check(left, node.left)
+        made = self.operate(op, left, right, node) if op != "<<" else self.arithmetic(op, left, right, node)
+        made = convert(made, left.type, node)
+        self.note_assignment(node.left)
+        self.emit(f"{left.target} = {made.code}", node)
+
+    def store_check(self, value: Value, node: syntax.Node) -> None:
+        """Refuse to store into what cannot be stored into."""
+        if value.is_read_only:
+            raise LowerError("SPEC027", "this is const and cannot be changed", node)
+        if not value.target:
+            raise LowerError("SPEC023", "this cannot be assigned to", node)
+
+    def note_assignment(self, node: syntax.Expr) -> None:
+        """Note that the variable of a name is assigned to."""
+        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+            variable = self.lookup(node.parts[0].text)
+            if variable is not None:
+                self.assigned(variable)
+
+    # -- indices, casts -----------------------------------------------------------------------
+
+    def index(self, node: syntax.Index) -> Value:
+        owner = self.lower(node.object)
+        key = self.lower(node.index)
+        return self.element(owner, key, node)
+
+    def element(self, owner: Value, key: Value, node: syntax.Node) -> Value:
+        """Lower ``container[key]``."""
+        kind = owner.type
+        if owner.is_unknown or key.is_unknown:
+            return unknown()
+        if kind.is_vector:
+            index = convert(key, INT64, node).code
+            obj = owner.at(ATOM)
+            target = "" if kind.element.is_object or obj.endswith(".dims") else f"{obj}[idx({obj}, {index})]"
+            return Value(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
+        if kind.name in ("map", "ordered_map"):
+            from opkit.spec.conversions import zero_code
+
+            key = convert(key, kind.args[0], node)
+            code = f"{owner.at(ATOM)}.get({key.code}, lambda: {zero_code(kind.args[1])})"
+            made = Value(code, kind.args[1], ATOM, True)
+            if not kind.args[1].is_object:
+                made.target = f"{owner.at(ATOM)}.data[{key.code}]"
+                made.place = ("map", owner.at(ATOM), key.code)
+            return made
+        if kind == STRING:
+            return Value(f"char_at({owner.code}, {convert(key, INT64, node).code})", Type("char"))
+        if kind.name == "iter":
+            code = f"({owner.at(ADD)} + {key.at(ADD + 1)}).v"
+            return Value(code, kind.element, ATOM, True, code)
+        raise LowerError("SPEC023", f"a {spelled(kind)} has no elements", node)
+
+    def cast(self, node: syntax.Cast) -> Value:
+        wanted = self.program.type_of(node.type, self.bindings)
+        value = self.lower(node.operand)
+        if value.is_unknown:
+            return value
+        if wanted.is_number and value.type.is_number:
+            return convert_number(value, wanted)
+        if wanted == VOID:
+            return Value(value.code, VOID, value.prec)
+        if wanted == DATA_TYPE and value.type.is_integer:
+            return Value(f"dtype_of({value.code})", DATA_TYPE)
+        if wanted.is_integer and value.type == DATA_TYPE:
+            return Value(f"dtype_number({value.code})", wanted)
+        if wanted.name == value.type.name == "ptr" or wanted == value.type:
+            return value
+        return self.construct(wanted, [value], node, False)
+
+    def construction(self, node: syntax.Construct) -> Value:
+        kind = self.program.type_of(node.type, self.bindings)
+        return self.construct(kind, [self.lower(arg) for arg in node.args], node, node.braced)
+
+
+def _field_place(code: str) -> tuple[str, ...]:
+    owner, _, field = code.rpartition(".")
+    return ("field", owner, field) if owner and field.isidentifier() else ()
+
+
+def _holds(op: str, a: Any, b: Any) -> bool:
+    return bool(
+        {"==": a == b, "!=": a != b}[op] if op in ("==", "!=")
+        else {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
+    )
+
+
+def _never_holds(op: str, left: Value, right: Value) -> bool:
+    """Say whether a comparison with a size can never hold: a size is never below zero."""
+    if right.is_const and left.is_small:
+        return (op == "<" and right.const <= 0) or (op in ("<=", "==") and right.const < 0)
+    if left.is_const and right.is_small:
+        return (op == ">" and left.const <= 0) or (op in (">=", "==") and left.const < 0)
+    return False
+
+
+_HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Value]] = {
+    syntax.Literal: ExpressionLowering.literal,
+    syntax.Name: ExpressionLowering.name,
+    syntax.InitList: ExpressionLowering.init_list,
+    syntax.Unary: ExpressionLowering.unary,
+    syntax.Postfix: ExpressionLowering.postfix,
+    syntax.Binary: ExpressionLowering.binary,
+    syntax.Ternary: ExpressionLowering.ternary,
+    syntax.Assign: ExpressionLowering.assign,
+    syntax.Index: ExpressionLowering.index,
+    syntax.Cast: ExpressionLowering.cast,
+    syntax.Construct: ExpressionLowering.construction,
+    syntax.Call: lambda self, node: self.call(node),
+    syntax.Member: lambda self, node: self.member(node),
+    syntax.Lambda: lambda self, node: self.lambda_value(node),
+}
+__all__ += ["ANY"]
