@@ -164,7 +164,7 @@ def numeric(evaluator: Evaluator, leaf: Leaf, rng: np.random.Generator) -> tuple
     usable = np.isfinite(probe.bound[0]) & (probe.kind[0] <= Kind.ONE_SIDED) & (probe.value[0] != 0)
     fraction = float(np.median(probe.step[0][usable])) if usable.any() else 2.0**-10
     fraction = 2.0 ** np.round(np.log2(min(max(fraction, 1e-6), 0.06)))
-    steps = 2.0 ** np.floor(np.log2(scales))[:, None] * np.array([RATIO * fraction, fraction])
+    steps = 1.1347 * 2.0 ** np.floor(np.log2(scales))[:, None] * np.array([RATIO * fraction, fraction])
     elements = np.arange(size)
     with np.errstate(all="ignore"):
         plus, minus, up, down = columns.ladder(elements, steps)
@@ -337,7 +337,9 @@ class _Judged:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
         self.estimate = columns.estimate(rows, scales)
         largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
-        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest
+        natural = np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0) / scales.min(initial=np.inf, where=scales > 0)
+        rounding = 4.0 * columns.evaluator.eps() * natural + 1e-30
+        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Kind.KINK
         self.is_undecided = self._undecided(self.estimate)
@@ -346,7 +348,7 @@ class _Judged:
 
     def _singular_rows(self) -> np.ndarray:
         """Entries of elements at which some output has no derivative and whose gradient is not finite (0 * inf)."""
-        none = (self.estimate.kind >= Kind.SINGULAR) | ~np.isfinite(self.estimate.bound)
+        none = (self.estimate.kind >= Kind.JUMP) | ~np.isfinite(self.estimate.bound)
         found: np.ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
         return found
 
@@ -375,7 +377,8 @@ class _Judged:
             known = np.isfinite(estimate.bound) & (estimate.kind < Kind.SINGULAR)
             size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
             sharp = estimate.bound <= np.maximum(1e-2 * size, 1e-6)
-        found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp))
+        is_smooth = estimate.kind <= Kind.KINK
+        found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
 
     def confirm(self, evaluator: Evaluator, leaf: Leaf) -> None:
@@ -390,12 +393,43 @@ class _Judged:
             with np.errstate(all="ignore"):
                 excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:24])
-        second = self.columns.estimate(self.rows[again], self.scales, STEPS + 3, 0.6875)
+        own = np.abs(self.columns.flat.astype(np.float64))
+        own = np.where((own > 0) & (own < 0.5 * self.scales), own, self.scales)
+        second = self.columns.estimate(self.rows[again], own, STEPS + 3, 0.6180339887)
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed
+        if keep.any():
+            keep &= ~self._within_hull(evaluator, leaf, keep)
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
+
+    def _within_hull(self, evaluator: Evaluator, leaf: Leaf, wrong: np.ndarray) -> np.ndarray:
+        """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
+        pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
+        values, counts = np.unique(pooled, return_counts=True)
+        flat = self.columns.flat.astype(np.float64)
+        tied = np.isin(flat[self.rows], values[counts > 1])
+        suspects = np.flatnonzero(wrong.any(axis=1) & tied)
+        inside = np.zeros(wrong.shape, dtype=bool)
+        if not suspects.size or flat.size > 400:
+            return inside
+        low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
+        rng = np.random.default_rng(11)
+        order = np.linspace(-1.0, 1.0, flat.size)
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(6))):
+            moved = flat + 1e-3 * self.scales * shift
+            nearby = _Columns(evaluator, leaf)
+            nearby.flat[...] = moved.astype(nearby.array.dtype)
+            steps = 1e-6 * self.scales[:, None]
+            with np.errstate(all="ignore"):
+                plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
+                slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
+            low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
+        with np.errstate(all="ignore"):
+            slack = 1e-2 * np.maximum(np.abs(low), np.abs(high)) + self.absolute
+            inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
+        return inside & wrong & tied[:, None]
 
     def _unsteady(self, evaluator: Evaluator, leaf: Leaf) -> np.ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""

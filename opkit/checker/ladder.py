@@ -21,6 +21,8 @@ __all__ = ["RATIO", "STEPS", "Estimate", "Kind", "settle", "steps_for"]
 RATIO = 4.0
 #: Rungs of a full ladder.
 STEPS = 14
+#: The first step, as a share of the magnitude: no simple fraction, so that no period divides all steps.
+_FIRST = 0.2836
 #: Steps below this share of the scale are where float32 or float16 inside a kernel shows.
 _FINE = 2e-5
 #: A function that is flat below this share of the scale may be one computed in float16.
@@ -69,7 +71,7 @@ def steps_for(scale: np.ndarray | float, count: int = STEPS, eps: float = 2.3e-1
         count: rungs.
         eps: the input dtype's resolution; steps below 16 eps are left out.
     """
-    base = 2.0 ** np.floor(np.log2(np.maximum(np.asarray(scale, dtype=np.float64), 1e-300))) / 4.0
+    base = 2.0 ** np.floor(np.log2(np.maximum(np.asarray(scale, dtype=np.float64), 1e-300))) * _FIRST
     powers = RATIO ** -np.arange(count, dtype=np.float64)
     powers = powers[powers >= 64.0 * eps]
     steps: np.ndarray = np.multiply.outer(base, powers)
@@ -89,9 +91,11 @@ def settle(
     """Estimate derivatives from the values on a ladder.
 
     Args:
-        plus, minus: (M, K, J) values at x + up and x - down, NaN where there are none.
+        plus: (M, K, J) values at x + up, NaN where there are none.
+        minus: (M, K, J) values at x - down.
         base: (J,) or (M, J) values at x.
-        up, down: (M, K) the steps as they really were, largest first.
+        up: (M, K) the steps above as they really were, largest first.
+        down: (M, K) the steps below.
         eps: (J,) resolution of each value's dtype.
         scale: (M,) magnitude of the points.
         floor: (J,) absolute noise that each value has at least.
@@ -223,6 +227,7 @@ class _Grid:
             slight = conflict & found & (gap_to_fine < 0.01 * np.abs(value)) & (reach < 0.1 * step_there)
             suspect = conflict & found & (reach < 0.1 * step_there)
             low_precision = suspect & (reach < _FINE * self.scale) & (bound < 0.3 * np.abs(value))
+            low_precision &= noise < 1e-6 * self._size()
             quantised = suspect & ~low_precision & ~slight & (reach < _COARSE * self.scale)
             bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
         for mask, kind in ((low_precision | slight, Kind.REGULAR), (quantised, Kind.STAIRCASE)):

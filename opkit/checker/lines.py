@@ -24,7 +24,8 @@ def walk(
 
     Args:
         function: takes an array of the point's shape, returns a float64 vector (J,), NaN where undefined.
-        point, direction: of one shape.
+        point: where to start.
+        direction: of the point's shape.
         steps: (K,) step sizes.
     """
     plus = [function(point + step * direction) for step in steps]

@@ -119,7 +119,7 @@ class Search:
     # --- shapes
     def _shape_cases(self) -> list[Case]:
         attrs = {**self.checkable.default_attrs, **self.options.attrs}
-        limit = int(round((26 if len(self.args) == 1 else 22) * max(self.options.effort, 0.2)))
+        limit = round((26 if len(self.args) == 1 else 22) * max(self.options.effort, 0.2))
         return self._accepted(attrs, limit, 0)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, seconds: float = 0.25) -> list[Case]:
@@ -179,7 +179,7 @@ class Search:
         return len({shape for shape in assignment if shape is not None}) <= 1
 
     def _is_spoken_for(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
-        """Say whether infer constrains each further input's shape, or else whether the relation is the first of its rank.
+        """Say whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
 
         An infer function that never looks at an input says nothing of its shape, so only the most natural shape
         that forward takes counts as part of the domain.

@@ -35,7 +35,7 @@ REGIMES: dict[str, Make] = {
     "large": lambda rng, n: _signs(rng, n) * rng.uniform(4, 15, n),
     "saturated": lambda rng, n: _signs(rng, n) * rng.uniform(25, 60, n),
     "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 2000, n),
-    "1e6": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e6, 2e6, n),
+    "1e5": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e5, 2e5, n),
     "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),
     "tiny": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-6, 2e-6, n),
     "offset": lambda rng, n: 1e3 + rng.uniform(-2, 2, n),
@@ -50,7 +50,7 @@ REGIMES: dict[str, Make] = {
 
 def _into_unit(values: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return np.clip(1.0 / (1.0 + np.exp(-values)), 1e-9, 1 - 1e-9)
+        return np.clip(1.0 / (1.0 + np.exp(-values)), 1e-5, 1 - 1e-5)
 
 
 #: name -> how a regime's values are brought into a domain, tried in this order.

@@ -21,7 +21,7 @@ _ULPS = 4000.0
 
 
 def _fortran(array: np.ndarray) -> np.ndarray:
-    return np.asfortranarray(array)
+    return np.array(array, order="F", copy=True)
 
 
 def _strided(array: np.ndarray) -> np.ndarray:
