@@ -128,18 +128,18 @@ def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str
     start = 0
     for arg in declared:
         count = counts.get(arg.name, 0)
-        if count < arg.min_count and not (count == 0 and arg.is_optional):
-            given = "is missing" if not count else f"has {count} values, at least {arg.min_count} are due"
+        if count < arg.count and not (count == 0 and arg.is_optional):
+            given = "is missing" if not count else f"has {count} values, at least {arg.count} are due"
             raise UsageError(f"op {op!r}: {kind} {arg.name!r} {given}")
-        if count > 1 and not arg.is_variadic:
-            raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes one value, got {count}")
+        if count > arg.count and not arg.is_variadic:
+            raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes {arg.count} value(s), got {count}")
         slots.append(Slot(arg.name, start, count, arg.is_variadic))
         start += max(count, 1)
     return slots
 
 
 def _output_counts(op: str, declared: Sequence[ArgSpec], given: Mapping[str, int] | None) -> dict[str, int]:
-    wanted = {arg.name: 0 if arg.is_optional else arg.min_count for arg in declared}
+    wanted = {arg.name: 0 if arg.is_optional else arg.count for arg in declared}
     if given is not None:
         wanted = dict.fromkeys(wanted, 0) | dict(given)
     return {slot.name: slot.count for slot in _groups("output", op, declared, wanted) if slot.count}
