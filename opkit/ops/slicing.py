@@ -1,0 +1,426 @@
+"""Slices with start, stop and step per axis, padding, flipping, rolling, tiling, triangles, running sums.
+
+``x[index]`` as numpy reads it is in ``opkit.ops.indexing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+from opkit.ir import TensorDesc
+from opkit.ops.creation import literal, zeros_like
+from opkit.ops.define import define, first_only, quiet
+from opkit.ops.gather import gather
+from opkit.ops.inference import like, shape_error, unchanged
+from opkit.ops.mode import local
+from opkit.ops.shape import reshape
+from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis, shape_of
+
+__all__ = ["cumsum", "flip", "pad", "repeat_interleave", "roll", "slice", "tile", "tril", "triu"]
+
+_SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
+
+
+# ---- slice, slice_grad, slice_update ---------------------------------------------------------------------------------
+def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim: int) -> tuple[Any, ...]:
+    if not len(start) == len(stop) == len(step) == ndim:
+        raise ShapeError(f"op 'slice': start, stop and step need one entry for each of the {ndim} axes")
+    window = []
+    for first, last, stride in zip(start, stop, step):
+        if stride == 0:
+            raise ShapeError("op 'slice': a step must not be 0")
+        # OneFlow writes "up to the beginning" of a reversed axis as the smallest integer
+        window.append(_slice(first, None if stride < 0 and last < -(2**62) else last, stride))
+    return tuple(window)
+
+
+_slice = slice
+
+
+def _read(x: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> np.ndarray:
+    return x[_window(start, stop, step, x.ndim)]
+
+
+def _write_zeros(
+    dy: np.ndarray, like: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> np.ndarray:
+    dx = np.zeros(like.shape, dy.dtype)
+    dx[_window(start, stop, step, dx.ndim)] = dy
+    return dx
+
+
+def _update(
+    x: np.ndarray, update: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> np.ndarray:
+    y = np.array(x)
+    y[_window(start, stop, step, x.ndim)] = update
+    return y
+
+
+def _infer_slice(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    window = _window(attrs["start"], attrs["stop"], attrs["step"], descs[0].ndim)
+    sizes = [-1 if n == -1 else len(range(*part.indices(n))) for n, part in zip(descs[0].shape, window)]
+    return [TensorDesc(tuple(sizes), descs[0].dtype)]
+
+
+def _slice_rule(applied: Any, dout: Value) -> Value:
+    return local.mode.apply(SLICE_GRAD, (dout, applied.inputs[0]), applied.attrs)
+
+
+def _slice_update_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    picked = local.mode.apply(SLICE, (douts[0],), applied.attrs)
+    blank = local.mode.apply(SLICE_UPDATE, (douts[0], zeros_like(picked)), applied.attrs)
+    return blank, picked
+
+
+SLICE = define(
+    "slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
+)
+SLICE_GRAD = define(
+    "slice_grad",
+    "dy =like",
+    "dx",
+    _write_zeros,
+    infer=like("slice_grad", 1),
+    attrs=_SLICE_ATTRS,
+    grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
+)
+SLICE_UPDATE = define(
+    "slice_update",
+    "x update",
+    "y",
+    _update,
+    infer=unchanged("slice_update"),
+    attrs=_SLICE_ATTRS,
+    grad=_slice_update_rule,
+)
+define(
+    "logical_slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
+)
+
+
+def _assign(
+    ref: np.ndarray, value: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> tuple[()]:
+    ref[_window(start, stop, step, ref.ndim)] = value
+    return ()
+
+
+define(
+    "logical_slice_assign",
+    "ref value",
+    "",
+    _assign,
+    infer=lambda descs, attrs: [],
+    attrs=_SLICE_ATTRS,
+    side_effect=True,
+)
+
+
+def slice(x: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Any = None) -> Value:
+    """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to and without ``end``.
+
+    Args:
+        x: any shape.
+        axes: which axes; the others stay whole.
+        starts: one per axis; negative ones count from the end, those beyond it are cut off.
+        ends: likewise.
+        steps: one per axis, not 0; left out: 1.
+    """
+    ndim = ndim_of(x)
+    start, stop, step = [0] * ndim, [2**63 - 1] * ndim, [1] * ndim
+    for k, axis in enumerate(axes):
+        at = normal_axis(axis, ndim, "slice")
+        start[at], stop[at] = int(starts[k]), int(ends[k])
+        step[at] = 1 if steps is None else int(steps[k])
+    return local.mode.apply(SLICE, (x,), {"start": tuple(start), "stop": tuple(stop), "step": tuple(step)})
+
+
+# ---- pad -------------------------------------------------------------------------------------------------------------
+_PAD_ATTRS = (
+    "padding_before:vector<int64> padding_after:vector<int64>"
+    " floating_constant_value:double integral_constant_value:int64"
+)
+
+
+def _inner(before: Sequence[int], after: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(_slice(b, size - a) for b, a, size in zip(before, after, shape))
+
+
+def _pad(
+    x: np.ndarray,
+    padding_before: Sequence[int],
+    padding_after: Sequence[int],
+    floating_constant_value: float,
+    integral_constant_value: int,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    if out is None:
+        out = np.empty([b + n + a for b, n, a in zip(padding_before, x.shape, padding_after)], x.dtype)
+    out.fill(floating_constant_value if x.dtype.kind in "fc" else integral_constant_value)
+    out[_inner(padding_before, padding_after, out.shape)] = x
+    return out
+
+
+def _pad_slope(dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], **_: Any) -> np.ndarray:
+    return dy[_inner(padding_before, padding_after, dy.shape)]
+
+
+def _infer_pad(sign: int) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        before, after, shape = attrs["padding_before"], attrs["padding_after"], descs[0].shape
+        if not len(before) == len(after) == len(shape) or min((*before, *after, 0)) < 0:
+            raise shape_error(
+                "pad", descs, f"paddings {tuple(before)} and {tuple(after)} need one entry per axis"
+            )
+        sizes = tuple(-1 if n == -1 else n + sign * (b + a) for b, n, a in zip(before, shape, after))
+        return [TensorDesc(sizes, descs[0].dtype)]
+
+    return infer
+
+
+def _zero_filled(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**attrs, "floating_constant_value": 0.0, "integral_constant_value": 0}
+
+
+PAD = define(
+    "pad",
+    "x",
+    "y",
+    _pad,
+    infer=_infer_pad(1),
+    attrs=_PAD_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_GRAD, (dout,), _zero_filled(applied.attrs))),
+    out=_pad,
+)
+PAD_GRAD = define(
+    "pad_grad",
+    "dy",
+    "dx",
+    _pad_slope,
+    infer=_infer_pad(-1),
+    attrs=_PAD_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD, (dout,), _zero_filled(applied.attrs))),
+    view=True,
+)
+
+
+def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.0, mode: str = "constant") -> Value:
+    """Return ``x`` with elements added before and after, per axis.
+
+    Args:
+        x: any shape.
+        before: how many, one per axis.
+        after: likewise.
+        value: what is added in constant mode.
+        mode: "constant", "reflect", "replicate" or "circular" (the last three need known sizes).
+
+    Raises:
+        ShapeError: the mode is unknown, or reflects more than there is.
+    """
+    if mode == "constant":
+        attrs = {
+            "padding_before": tuple(before),
+            "padding_after": tuple(after),
+            "floating_constant_value": float(value),
+            "integral_constant_value": int(value),
+        }
+        return local.mode.apply(PAD, (x,), attrs)
+    if mode not in _PAD_MODES:
+        raise ShapeError(f"op 'pad': mode {mode!r} is none of constant, {', '.join(_PAD_MODES)}")
+    for axis, (first, last) in enumerate(zip(before, after)):
+        if first or last:
+            x = gather(x, literal(_padded_index(shape_of(x)[axis], first, last, mode)), axis)
+    return x
+
+
+#: Paddle's name of a mode -> numpy's.
+_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def _padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
+    if size == -1:
+        raise ShapeError(f"op 'pad': mode {mode!r} needs a size that is known before the program runs")
+    if mode == "reflect" and max(first, last) >= size:
+        raise ShapeError(f"op 'pad': cannot reflect {max(first, last)} elements of an axis of size {size}")
+    index: np.ndarray = np.pad(np.arange(size), (first, last), mode=_PAD_MODES[mode])  # type: ignore[call-overload]
+    return index
+
+
+# ---- flip, roll, tile ------------------------------------------------------------------------------------------------
+FLIP = define(
+    "flip",
+    "x",
+    "y",
+    lambda x, axis: np.flip(x, tuple(axis)),
+    infer=unchanged("flip"),
+    attrs="axis:vector<int32>",
+    grad=first_only(lambda applied, dout: local.mode.apply(FLIP, (dout,), applied.attrs)),
+    view=True,
+)
+
+
+def _roll(x: np.ndarray, shifts: Sequence[int], axis: Sequence[int]) -> np.ndarray:
+    return np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0])
+
+
+def _roll_rule(applied: Any, dout: Value) -> Value:
+    back = {"shifts": tuple(-shift for shift in applied.attrs["shifts"]), "axis": applied.attrs["axis"]}
+    return local.mode.apply(ROLL, (dout,), back)
+
+
+ROLL = define(
+    "roll",
+    "x",
+    "y",
+    _roll,
+    infer=unchanged("roll"),
+    attrs="shifts:vector<int32> axis:vector<int32>",
+    grad=first_only(_roll_rule),
+)
+
+
+def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
+    wide = (*(1,) * (len(reps) - len(shape)), *shape)
+    reps = (*(1,) * (len(wide) - len(reps)), *reps)
+    return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))
+
+
+def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> np.ndarray:
+    wide = (*(1,) * (len(reps) - len(like.shape)), *like.shape)
+    reps = (*(1,) * (len(wide) - len(reps)), *reps)
+    parts = dy.reshape([size for pair in zip(reps, wide) for size in pair])
+    return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
+
+
+TILE = define(
+    "tile",
+    "x",
+    "y",
+    lambda x, reps: np.tile(x, tuple(reps)),
+    infer=lambda descs, attrs: [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)],
+    attrs="reps:vector<int32>",
+    grad=first_only(lambda applied, dout: local.mode.apply(TILE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+TILE_GRAD = define(
+    "tile_grad",
+    "dy =like",
+    "dx",
+    _tile_back,
+    infer=like("tile_grad", 1),
+    attrs="reps:vector<int32>",
+    grad=lambda applied, douts: (local.mode.apply(TILE, (douts[0],), applied.attrs), None),
+)
+
+
+def flip(x: Value, axis: Any) -> Value:
+    """Return ``x`` with the order along the axes reversed."""
+    return local.mode.apply(FLIP, (x,), {"axis": normal_axes(axis, ndim_of(x), "flip")})
+
+
+def roll(x: Value, shifts: Any, axis: Any = None) -> Value:
+    """Return ``x`` moved along the axes; what leaves at the end comes in at the start; left out: flattened."""
+    moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if axes and len(axes) != len(moves):
+        raise ShapeError(f"op 'roll': {len(moves)} shifts for {len(axes)} axes")
+    at = tuple(normal_axis(item, ndim_of(x), "roll") for item in axes)
+    return local.mode.apply(ROLL, (x,), {"shifts": moves, "axis": at})
+
+
+def tile(x: Value, reps: Any) -> Value:
+    """Return ``x`` repeated along each axis (numpy's ``tile``)."""
+    counts = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    return local.mode.apply(TILE, (x,), {"reps": tuple(int(count) for count in counts)})
+
+
+def repeat_interleave(x: Value, repeats: int, axis: int = 0) -> Value:
+    """Return ``x`` with each slice along an axis repeated in place."""
+    size = shape_of(x)[normal_axis(axis, ndim_of(x), "gather")]
+    return gather(x, literal(np.repeat(np.arange(size), repeats)), axis)
+
+
+# ---- tril, triu ------------------------------------------------------------------------------------------------------
+_FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_floating_fill_value:bool"
+
+
+def _triangle(name: str, *, lower: bool) -> Any:
+    def kernel(
+        x: np.ndarray,
+        diagonal: int,
+        floating_fill_value: float,
+        integer_fill_value: int,
+        is_floating_fill_value: bool,
+    ) -> np.ndarray:
+        keep = np.tri(*x.shape[-2:], k=diagonal if lower else diagonal - 1, dtype=bool)
+        fill = floating_fill_value if is_floating_fill_value else integer_fill_value
+        return np.where(keep if lower else ~keep, x, x.dtype.type(fill))
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        if descs[0].ndim < 2:
+            raise shape_error(name, descs, "it takes matrices or stacks of them")
+        return [descs[0]]
+
+    def rule(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(opdef, (dout,), _fill(applied.attrs["diagonal"], 0))
+
+    opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule))
+    return opdef
+
+
+def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
+    is_floating = isinstance(value, float)
+    return {
+        "diagonal": diagonal,
+        "floating_fill_value": value if is_floating else 0.0,
+        "integer_fill_value": 0 if is_floating else value,
+        "is_floating_fill_value": is_floating,
+    }
+
+
+TRIL = _triangle("tril", lower=True)
+TRIU = _triangle("triu", lower=False)
+
+
+def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
+    """Return the lower triangles of matrices, and ``fill`` above the diagonal."""
+    return local.mode.apply(TRIL, (x,), _fill(diagonal, fill))
+
+
+def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
+    """Return the upper triangles of matrices, and ``fill`` below the diagonal."""
+    return local.mode.apply(TRIU, (x,), _fill(diagonal, fill))
+
+
+# ---- cumsum ----------------------------------------------------------------------------------------------------------
+@quiet
+def _cumsum(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    if reverse:
+        return np.flip(np.add.accumulate(np.flip(x, axis), axis, x.dtype), axis)
+    return np.add.accumulate(x, axis, x.dtype)
+
+
+def _cumsum_rule(applied: Any, dout: Value) -> Value:
+    return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
+
+
+CUMSUM = define(
+    "cumsum",
+    "x",
+    "y",
+    _cumsum,
+    infer=unchanged("cumsum"),
+    attrs="axis:int32 reverse:bool",
+    grad=first_only(_cumsum_rule),
+)
+
+
+def cumsum(x: Value, axis: int | None = None) -> Value:
+    """Return the running sums along an axis; left out: of the flattened tensor."""
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    return local.mode.apply(CUMSUM, (x,), {"axis": normal_axis(axis, ndim_of(x), "cumsum"), "reverse": False})
