@@ -1,0 +1,160 @@
+"""Program: a graph that can be printed, cloned and run; its version says when it changed.
+
+Nothing is appended by itself here and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.ir.block import Block
+from opkit.ir.operation import Operation
+from opkit.ir.printer import program_text
+from opkit.ir.value import Value, Variable
+
+__all__ = ["Program"]
+
+_serials = itertools.count()
+
+
+class Program:
+    """A graph of one block.
+
+    Attributes:
+        version: grows with every change.
+        running: one entry per run that is under way; while there is one, nothing may be appended.
+        random_seed: seeds the program's random ops where it is not 0.
+    """
+
+    def __init__(self) -> None:
+        self.serial = next(_serials)
+        self.version = 0
+        self.running: list[int] = []
+        self.random_seed = 0
+        self.is_test = False
+        self.blocks = [Block(self)]
+
+    @property
+    def num_blocks(self) -> int:
+        """Number of blocks: 1."""
+        return len(self.blocks)
+
+    def global_block(self) -> Block:
+        """Return the block."""
+        return self.blocks[0]
+
+    def current_block(self) -> Block:
+        """Return the block to which ops are appended."""
+        return self.blocks[0]
+
+    def block(self, index: int) -> Block:
+        """Return a block by number.
+
+        Raises:
+            UsageError: there is no such block.
+        """
+        if index != 0:
+            raise UsageError(f"a program has one block, number 0; block {index!r} was asked for")
+        return self.blocks[0]
+
+    def list_vars(self) -> Iterator[Variable]:
+        """Yield every Variable."""
+        for block in self.blocks:
+            yield from list(block.vars.values())
+
+    def all_parameters(self) -> list[Variable]:
+        """Return the parameters, in the order of their making."""
+        return self.blocks[0].all_parameters()
+
+    def clone(self, for_test: bool = False) -> Program:
+        """Return a copy; with ``for_test`` without backward and optimizer ops, and dropout and the like switched off."""
+        return clone_program(self, for_test)
+
+    def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
+        """Return the readable form; with details, each op is followed by the line that added it."""
+        return program_text(self.blocks, with_sites=with_details)
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+    def __repr__(self) -> str:
+        return f"Program ({len(self.blocks[0].ops)} ops, version {self.version})"
+
+
+#: Attributes that a clone for test sets, on every op that declares them.
+TEST_ATTRS: dict[str, Any] = {"is_test": True, "training": False}
+
+
+def clone_program(program: Program, for_test: bool) -> Program:
+    """Return a copy of a program; see ``Program.clone``."""
+    copy = Program()
+    copy.random_seed = program.random_seed
+    copy.is_test = program.is_test or for_test
+    source, block = program.blocks[0], copy.blocks[0]
+    for name, variable in source.vars.items():
+        block.vars[name] = _copy_variable(variable, block)
+    values: dict[Value, Value] = {}
+    dropped: set[str] = set()
+    for op in source.ops:
+        if for_test and op.role in ("backward", "optimize"):
+            dropped.update(value.variable.name for value in op.outputs)
+        else:
+            _copy_operation(op, block, values, for_test)
+    for name, variable in source.vars.items():
+        twin = values.get(variable.value)
+        if twin is not None:
+            block.vars[name].value = twin
+    if for_test:
+        _drop_variables(block, dropped)
+    copy.version = len(block.ops) + len(block.vars)
+    return copy
+
+
+def _copy_variable(variable: Variable, block: Block) -> Variable:
+    twin = Variable.__new__(type(variable))
+    twin.__dict__.update(variable.__dict__)
+    twin.block, twin.name, twin.stop_gradient = block, variable.name, variable.stop_gradient
+    twin.value = Value(twin, variable.value.shape, variable.value.dtype)
+    return twin
+
+
+def _copy_operation(op: Operation, block: Block, values: dict[Value, Value], for_test: bool) -> None:
+    attrs = op.attrs
+    if for_test and any(name in attrs for name in TEST_ATTRS):
+        attrs = {name: TEST_ATTRS.get(name, value) for name, value in attrs.items()}
+    inputs = tuple(None if value is None else _twin(value, block, values) for value in op.inputs)
+    twin = Operation(block, op.opdef, inputs, attrs, op.role, op.site, op.label)
+    twin.writes = op.writes
+    outputs = []
+    for value in op.outputs:
+        held = _twin(value, block, values)
+        held.producer, held.index = twin, value.index
+        outputs.append(held)
+    twin.outputs = tuple(outputs)
+    block.ops.append(twin)
+
+
+def _twin(value: Value, block: Block, values: dict[Value, Value]) -> Value:
+    found = values.get(value)
+    if found is None:
+        owner = block.vars[value.variable.name]
+        if value.version:
+            found = Value(owner, value.shape, value.dtype, version=value.version)
+        else:  # the version that the twin was made with
+            found = owner.value
+            found.shape, found.dtype = value.shape, value.dtype
+        values[value] = found
+    return found
+
+
+def _drop_variables(block: Block, dropped: set[str]) -> None:
+    used = {value.variable.name for op in block.ops for value in (*op.inputs, *op.outputs) if value is not None}
+    for name in dropped - used:
+        variable = block.vars.get(name)
+        if variable is not None and not variable.persistable:
+            del block.vars[name]
+
+

@@ -1,0 +1,306 @@
+"""Building: static mode's ``apply``, which infers and appends to the current Block, and which Program that is.
+
+Nothing is executed here. Programs and Blocks themselves are ``opkit.ir``'s.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from opkit.errors import GraphError, OpkitError, UnsupportedError, UsageError
+from opkit.ir import Block, Operation, Program, TensorDesc, Value, Variable, to_numpy
+from opkit.ops.mode import Mode, install_default, local
+from opkit.ops.opdef import OpDef
+from opkit.static.names import name_prefixes, unique_name
+from opkit.static.site import Site, user_site
+
+__all__ = [
+    "Building",
+    "append",
+    "apply",
+    "build_in",
+    "building",
+    "default_main_program",
+    "default_startup_program",
+    "disable_static",
+    "enable_static",
+    "in_static_mode",
+    "name_outputs",
+    "new_variable",
+    "program_guard",
+    "set_default_programs",
+]
+
+
+class Building(threading.local):
+    """What a thread is building.
+
+    Attributes:
+        main: the Program that ops are appended to.
+        startup: the Program that initialises its parameters.
+        role: of the Operations that are appended.
+        site: the user's line behind them, None to look for it.
+        prefix: what names of outputs begin with, "" for the op's own.
+    """
+
+    def __init__(self) -> None:
+        self.main: Program = _defaults[0]
+        self.startup: Program = _defaults[1]
+        self.role = "forward"
+        self.site: Site | None = None
+        self.prefix = ""
+
+
+_defaults = [Program(), Program()]
+building = Building()
+_eager_default: list[Any] = []
+
+
+# ---- modes -----------------------------------------------------------------------------------------------------------
+def enable_static() -> None:
+    """Build graphs from now on, in this thread and in new ones."""
+    if Mode.default is not apply:
+        _eager_default[:] = [Mode.default]
+        install_default(apply)
+    local.mode.apply = apply
+    local.mode.is_static = True
+
+
+def disable_static() -> None:
+    """Run ops at once again."""
+    if _eager_default:
+        install_default(_eager_default.pop())
+    elif local.mode.apply is apply:
+        local.mode.apply = Mode.default
+    local.mode.is_static = False
+
+
+def in_static_mode() -> bool:
+    """Say whether ops are appended to a Program in this thread."""
+    return local.mode.apply is apply
+
+
+# ---- programs --------------------------------------------------------------------------------------------------------
+def default_main_program() -> Program:
+    """Return the Program that ops are appended to."""
+    return building.main
+
+
+def default_startup_program() -> Program:
+    """Return the Program to which initialisers of parameters are appended."""
+    return building.startup
+
+
+def set_default_programs(main: Program, startup: Program) -> None:
+    """Make two Programs this thread's and every new thread's."""
+    _defaults[:] = [main, startup]
+    building.main, building.startup = main, startup
+
+
+@contextmanager
+def program_guard(main: Program, startup: Program | None = None) -> Iterator[None]:
+    """Append to these Programs within a ``with`` block.
+
+    Raises:
+        TypeError: an argument is no Program.
+    """
+    for name, program in (("main_program", main), ("startup_program", startup)):
+        if not isinstance(program, Program) and not (program is None and name == "startup_program"):
+            raise TypeError(f"program_guard takes Programs, got {type(program).__name__} for {name}")
+    held = building.main, building.startup
+    building.main = main
+    if startup is not None:
+        building.startup = startup
+    try:
+        yield
+    finally:
+        building.main, building.startup = held
+
+
+@contextmanager
+def build_in(program: Program, role: str = "forward", site: Site | None = None) -> Iterator[None]:
+    """Append what is applied within the ``with`` block to one Program, with a role, whatever the mode was."""
+    mode = local.mode
+    held = building.main, building.role, building.site, mode.apply, mode.is_static
+    building.main, building.role, building.site = program, role, site or building.site
+    mode.apply, mode.is_static = apply, True
+    try:
+        yield
+    finally:
+        building.main, building.role, building.site, mode.apply, mode.is_static = held
+
+
+@contextmanager
+def name_outputs(prefix: str) -> Iterator[None]:
+    """Name outputs ``prefix.tmp_N`` within a ``with`` block (what a layer makes is named after the layer)."""
+    held = building.prefix
+    building.prefix = prefix
+    try:
+        yield
+    finally:
+        building.prefix = held
+
+
+# ---- appending -------------------------------------------------------------------------------------------------------
+def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Append an op to the current Block.
+
+    Args:
+        opdef: the op.
+        inputs: Variables; None for an optional input left out.
+        attrs: every declared attribute.
+
+    Returns:
+        One Variable, or a tuple where the op declares several outputs or a variadic one.
+
+    Raises:
+        ShapeError, DtypeError, InferError: inference refuses the inputs; ``where`` is the user's line.
+        GraphError: an input belongs to another Program.
+        UsageError: an input is a Tensor of dynamic mode, or no Variable at all.
+    """
+    outputs = append(building.main.blocks[0], opdef, inputs, attrs)
+    declared = opdef.outputs
+    return outputs[0] if len(declared) == 1 and not declared[0].is_variadic else tuple(outputs)
+
+
+def append(
+    block: Block,
+    opdef: OpDef,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any],
+    *,
+    into: Sequence[Variable | None] | None = None,
+    descs: Sequence[TensorDesc] | None = None,
+    writes: tuple[int, ...] = (),
+    label: str = "",
+) -> list[Variable]:
+    """Append an op and return its output Variables.
+
+    Args:
+        block: where.
+        opdef: the op.
+        inputs: Variables or None.
+        attrs: every declared attribute.
+        into: existing Variables that the outputs become new versions of; None makes a new one.
+        descs: shapes and dtypes of the outputs, inferred where left out.
+        writes: indices of the persistable inputs that the kernel changes in place; left out: of a built-in op
+            without outputs (a model update) all but the learning rate.
+        label: see ``Operation``.
+    """
+    site = building.site or user_site()
+    values = _values(block, opdef, inputs, site)
+    if descs is None:
+        descs = _infer(opdef, values, attrs, site)
+    op = Operation(block, opdef, values, attrs, building.role, site, label)
+    block.append(op)
+    stops = not any(value is not None and not value.variable.stop_gradient for value in values)
+    variables = []
+    for index, desc in enumerate(descs):
+        variable = into[index] if into is not None else None
+        if variable is None:
+            variable = new_variable(block, _output_name(opdef.name), desc, stop_gradient=stops)
+        elif stops and values and not variable.persistable:
+            variable.stop_gradient = True
+        variable.write(desc.shape, to_numpy(desc.dtype), op, index)
+        variables.append(variable)
+    op.outputs = tuple([variable.value for variable in variables])
+    if not descs and opdef.has_side_effect and not opdef.is_user and not writes:
+        writes = _written(opdef, values)
+    if writes:
+        op.writes = writes
+        op.outputs += tuple([_rewrite(op, index) for index in writes])
+    return variables
+
+
+def _written(opdef: OpDef, values: Sequence[Value | None]) -> tuple[int, ...]:
+    return tuple(
+        [
+            i
+            for i, (arg, value) in enumerate(zip(opdef.inputs, values))
+            if value is not None and value.variable.persistable and arg.name != "learning_rate"
+        ]
+    )
+
+
+def _rewrite(op: Operation, index: int) -> Value:
+    value = op.inputs[index]
+    assert value is not None
+    return value.variable.write(value.shape, value.dtype, op, index)
+
+
+def new_variable(block: Block, name: str, desc: TensorDesc, *, stop_gradient: bool = False) -> Variable:
+    """Enter a new Variable under a name that was just made unique, made again while some script has taken it."""
+    taken = block.vars
+    while name in taken:
+        name = unique_name(name)
+    variable = Variable(block, name, desc, stop_gradient=stop_gradient)
+    taken[name] = variable
+    return variable
+
+
+def _output_name(op_name: str) -> str:
+    prefix = building.prefix
+    if prefix:
+        return unique_name(prefix + ".tmp")
+    prefix = name_prefixes.get(op_name, op_name)
+    return unique_name("tmp") if prefix == "tmp" else unique_name(prefix) + ".tmp_0"
+
+
+def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None) -> tuple[Value | None, ...]:
+    values: list[Value | None] = []
+    for item in inputs:
+        if item is None:
+            values.append(None)
+        elif isinstance(item, Variable):
+            if item.block is not block:
+                _refuse_foreign(block, opdef, item, site)
+            values.append(item.value)
+        else:
+            raise UsageError(
+                f"op {opdef.name!r}: a static graph takes Variables, got {type(item).__module__}."
+                f"{type(item).__qualname__}"
+                + (" (a tensor of dynamic mode holds data and cannot stand in a graph)" if hasattr(item, "_data") else ""),
+                help="feed the data through static.data, or leave static mode with disable_static()",
+            )
+    return tuple(values)
+
+
+def _refuse_foreign(block: Block, opdef: OpDef, variable: Variable, site: Site | None) -> None:
+    raise ForeignVariableError(
+        f"op {opdef.name!r}: variable {variable.name!r} belongs to another program than the one that is being built",
+        help="build the op under program_guard() of the variable's program",
+    )
+
+
+class ForeignVariableError(GraphError, ValueError):
+    """A Variable of one Program was used in another."""
+
+
+def _infer(
+    opdef: OpDef, values: Sequence[Value | None], attrs: Mapping[str, Any], site: Site | None
+) -> Sequence[TensorDesc]:
+    if opdef.infer is None:
+        raise UnsupportedError(
+            f"op {opdef.name!r} exists in dynamic mode alone: it cannot say what shape it will have",
+            help="in a static graph a Python function is added with static.py_func",
+        )
+    try:
+        return opdef.infer([None if value is None else value.desc for value in values], attrs)  # type: ignore[misc]
+    except OpkitError as error:
+        note_site(error, opdef.name, site)
+        raise
+
+
+def note_site(error: BaseException, op_name: str, site: Site | None) -> None:
+    """Add a note to an error: which op it concerns and where the user added it."""
+    if site is None:
+        return
+    note = f"in op {op_name!r}, added at {site[0]}:{site[1]} in {site[2]}"
+    notes = getattr(error, "__notes__", None)
+    if notes is None:
+        notes = error.__notes__ = []  # type: ignore[attr-defined]  # Python 3.10 has no add_note
+    if note not in notes:
+        notes.append(note)

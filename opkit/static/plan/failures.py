@@ -1,0 +1,77 @@
+"""Failures of a run: their errors, and the notes that name the op and the line that added it.
+
+What a user's function may not return is ``opkit.static.plan.user_calls``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opkit.errors import GraphError, nearest
+from opkit.ir import Operation, Value
+from opkit.static.builder import note_site
+from opkit.static.scope import Holder
+
+if TYPE_CHECKING:
+    from opkit.static.plan.plan import Plan
+
+__all__ = [
+    "ForbiddenCallError",
+    "MissingFeedError",
+    "UninitializedError",
+    "check_initialized",
+    "explain_failure",
+    "no_source",
+]
+
+
+class MissingFeedError(GraphError, ValueError):
+    """A program needs a feed that was not given (ValueError in Paddle)."""
+
+
+class UninitializedError(GraphError, ValueError):
+    """A program reads a variable that nothing has initialised (ValueError or RuntimeError in Paddle)."""
+
+
+class ForbiddenCallError(GraphError, ValueError):
+    """A framework function was called inside a user's function while a program runs."""
+
+
+def explain_failure(error: Exception, op: Operation) -> None:
+    """Add notes to the error of an op that was running: which op, where it was added, and what helps."""
+    note_site(error, op.label or op.type, op.site)
+    if op.opdef.is_user and isinstance(error, ValueError) and "read-only" in str(error):  # type: ignore[attr-defined]
+        notes = error.__notes__ if hasattr(error, "__notes__") else []
+        notes.append("help: arguments are read-only; copy one before writing to it: x = numpy.array(x)")
+        error.__notes__ = notes
+
+
+def check_initialized(plan: Plan, holders: Sequence[Holder]) -> None:
+    """Refuse to run while a variable that the plan reads has no data.
+
+    Raises:
+        UninitializedError: the message names the variables.
+    """
+    missing = [holder.name for holder in holders if holder.array is None and holder.name in plan.read_names]
+    if missing:
+        raise UninitializedError(
+            f"variable{'s' * (len(missing) > 1)} {', '.join(map(repr, missing[:5]))} of the program "
+            f"{'are' if len(missing) > 1 else 'is'} not initialised in this scope",
+            help="run the startup program first: exe.run(static.default_startup_program())",
+        )
+
+
+def no_source(value: Value, feeds: Sequence[Value]) -> GraphError:
+    name = value.variable.name
+    if value.variable.is_data:
+        fed = [item.variable.name for item in feeds]
+        near = nearest(name, fed)
+        return MissingFeedError(
+            f"variable {name!r} is not fed, and the program needs it (fed: {', '.join(fed) or 'nothing'})",
+            help=f"did you mean {near[0]!r}? the key must be {name!r}" if near else f"add {name!r} to feed",
+        )
+    return UninitializedError(
+        f"variable {name!r} is read, but no op writes it and it is neither fed nor persistable",
+        help="make it the output of an op, or declare it with static.data and feed it",
+    )

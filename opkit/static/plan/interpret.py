@@ -1,0 +1,97 @@
+"""Interpret: run the ops of a plan one by one, without its text and without buffers that are used again.
+
+For runs that are observed, and to finish a run whose sizes turned out otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opkit.ir import Operation
+from opkit.ops.mode import local
+from opkit.static.plan.emit import is_state
+from opkit.static.plan.failures import explain_failure
+from opkit.static.plan.folding import Like
+from opkit.static.plan.user_calls import UserCall
+from opkit.static.scope import Holder
+
+if TYPE_CHECKING:
+    from opkit.static.plan.plan import Plan
+
+__all__ = ["interpret"]
+
+
+def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
+    """Run the ops from one position on.
+
+    Args:
+        plan: whose ops.
+        start: position of the first op to run.
+        slots: the Values so far, by number; those of the ops are added.
+        holders: the places of the variables.
+    """
+    number, layout, constants = plan.layout.number, plan.layout, plan.constants
+    if start == 0:
+        for value in number:
+            if value in layout.snapshots and is_state(value):
+                slots[number[value]] = _held(plan, value, holders).copy()
+    observer = local.mode.observer
+    for position in range(start, len(plan.ops)):
+        op = plan.ops[position]
+        arrays: list[Any] = []
+        for value in op.inputs:
+            if value is None or value in constants:
+                arrays.append(None if value is None else constants[value])
+            elif is_state(value) and value not in layout.snapshots:
+                arrays.append(_held(plan, value, holders))
+            elif value in number:
+                arrays.append(slots[number[value]])
+            else:  # read for its shape alone, which is known
+                arrays.append(Like(plan.known[value]))
+        begin = time.perf_counter()
+        try:
+            results = _run(plan, op, position, arrays)
+            seconds = time.perf_counter() - begin
+            if observer is not None:
+                observer(op.opdef, arrays, op.attrs, results, seconds)  # type: ignore[arg-type]
+        except Exception as error:
+            explain_failure(error, op)
+            raise
+        for value, array in zip(op.results, results):
+            if value in layout.snapshots:
+                array = array.copy()
+            if value in layout.read_by_user:
+                array = array if op.opdef.is_user else array.view()  # type: ignore[attr-defined]
+                array.setflags(write=False)
+            if value.variable.persistable:
+                holders[plan.holders[value.variable.name]].put(array.copy())
+            slots[number[value]] = array
+
+
+def _held(plan: Plan, value: Any, holders: Sequence[Holder]) -> np.ndarray:
+    array = holders[plan.holders[value.variable.name]].array
+    assert array is not None
+    return array
+
+
+def _run(plan: Plan, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
+    opdef: Any = op.opdef
+    if not opdef.is_user:
+        result = opdef.kernel(*arrays, **op.attrs)
+        return [np.asarray(item) for item in (result if type(result) is tuple else (result,))]
+    arrays = [_read_only(item) for item in arrays]
+    call = UserCall(op, position, None)
+    result = call.call(arrays)
+    return call.unpack(result, tuple(arrays))
+
+
+def _read_only(item: Any) -> Any:
+    if type(item) is np.ndarray and item.flags.writeable:
+        item = item.view()
+        item.setflags(write=False)
+    return item
+

@@ -1,0 +1,216 @@
+"""Layout: which Values a plan holds where, and until when; which buffers are written again.
+
+It decides by liveness and by who may see an array; the text of the plan is ``opkit.static.plan.emit``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import Operation, TensorDesc, Value, to_numpy
+from opkit.static.plan.prune import shape_only
+from opkit.static.plan.sizes import Known
+
+__all__ = ["Layout", "lay_out"]
+
+#: The position after the last op: a Value that is fetched lives until there.
+_END = 1 << 60
+
+
+@dataclass(slots=True)
+class Layout:
+    """Where the Values of a plan live.
+
+    Attributes:
+        number: of each Value; it names its local in the plan's text and its slot.
+        last: position of the last op that reads a Value itself (not what shares its memory).
+        buffer: index of the buffer that a Value is computed into, for those that have one.
+        buffers: per buffer, the block of memory that it is a view of, and its description.
+        blocks: bytes of each block.
+        read_by_user: Values that a user's function takes.
+        snapshots: Values that share memory with a variable that changes while they are still read: they are copied.
+    """
+
+    number: dict[Value, int] = field(default_factory=dict)
+    last: dict[Value, int] = field(default_factory=dict)
+    buffer: dict[Value, int] = field(default_factory=dict)
+    buffers: list[tuple[int, TensorDesc]] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
+    read_by_user: set[Value] = field(default_factory=set)
+    snapshots: set[Value] = field(default_factory=set)
+
+
+def lay_out(
+    ops: Sequence[Operation],
+    fetched: Sequence[Value],
+    known: Known,
+    constants: Mapping[Value, np.ndarray],
+    *,
+    is_exact: bool,
+) -> Layout:
+    """Decide where the Values live.
+
+    Args:
+        ops: what the plan runs, in order.
+        fetched: Values that are asked for.
+        known: descriptions of the Values.
+        constants: Values that are not computed in a run.
+        is_exact: the descriptions will hold in the run; without it no buffer is used again.
+    """
+    layout = Layout()
+    groups = _Groups()
+    produced: dict[Value, int] = {}
+    for position, op in enumerate(ops):
+        _enter(layout, op, position, produced, known, is_exact)
+        _share(groups, op, constants)
+    for value in fetched:
+        layout.last[value] = _END
+        if value not in layout.number:
+            layout.number[value] = len(layout.number)
+    until = groups.ends(layout.last)
+    _find_snapshots(layout, ops, groups, produced)
+    if is_exact:
+        _assign_buffers(layout, ops, fetched, groups, until, known)
+    return layout
+
+
+def _enter(
+    layout: Layout, op: Operation, position: int, produced: dict[Value, int], known: Known, is_exact: bool
+) -> None:
+    number = layout.number
+    opdef: Any = op.opdef
+    idle = shape_only(op)
+    for index, value in enumerate(op.inputs):
+        if value is None or (index in idle and is_exact and known[value].is_static):
+            continue
+        if value not in number:
+            number[value] = len(number)
+        layout.last[value] = position
+        if opdef.is_user:
+            layout.read_by_user.add(value)
+    for value in op.outputs:
+        number[value] = len(number)
+        produced[value] = position
+
+
+class _Groups:
+    """Values that may share memory: a union-find."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Value, Value] = {}
+
+    def find(self, value: Value) -> Value:
+        parent = self._parent
+        root = value
+        while (up := parent.get(root, root)) is not root:
+            root = up
+        while (up := parent.get(value, value)) is not root:
+            parent[value] = root
+            value = up
+        return root
+
+    def join(self, first: Value, second: Value) -> None:
+        left, right = self.find(first), self.find(second)
+        if left is not right:
+            self._parent[right] = left
+
+    def ends(self, last: Mapping[Value, int]) -> dict[Value, int]:
+        """Return, per group, the last position at which one of its Values is read."""
+        ends: dict[Value, int] = {}
+        for value, position in last.items():
+            root = self.find(value)
+            ends[root] = max(ends.get(root, -1), position)
+        return ends
+
+
+def _share(groups: _Groups, op: Operation, constants: Mapping[Value, np.ndarray]) -> None:
+    opdef: Any = op.opdef
+    if opdef.is_view or opdef.is_user:
+        for output in op.results:
+            for value in op.inputs:
+                if value is not None and value not in constants:
+                    groups.join(value, output)
+
+
+def _find_snapshots(
+    layout: Layout, ops: Sequence[Operation], groups: _Groups, produced: Mapping[Value, int]
+) -> None:
+    """Find what is read after the variable whose memory it shares was changed in place."""
+    changed: dict[str, list[int]] = {}
+    for position, op in enumerate(ops):
+        for index in op.writes:
+            changed.setdefault(op.inputs[index].variable.name, []).append(position)  # type: ignore[union-attr]
+    if not changed:
+        return
+    owners: dict[Value, str] = {}
+    for value in layout.number:
+        if value.variable.persistable:
+            owners[groups.find(value)] = value.variable.name
+    for value in layout.number:
+        name = owners.get(groups.find(value))
+        if name in changed and not _is_newest(value, name):
+            start = produced.get(value, -1)
+            if any(start < position < layout.last.get(value, -1) for position in changed[name]):
+                layout.snapshots.add(value)
+
+
+def _is_newest(value: Value, name: str) -> bool:
+    # The variable itself, fetched by name at the end, is meant to show every change.
+    return value.variable.name == name and value.variable.value is value
+
+
+def _assign_buffers(
+    layout: Layout,
+    ops: Sequence[Operation],
+    fetched: Sequence[Value],
+    groups: _Groups,
+    until: Mapping[Value, int],
+    known: Known,
+) -> None:
+    """Give buffers to results of built-in ops, taking up those whose last reader has passed."""
+    barred = {groups.find(value) for value in (*fetched, *layout.read_by_user)}
+    for op in ops:
+        if op.opdef.is_user:  # type: ignore[attr-defined]
+            barred.update(groups.find(value) for value in op.outputs)
+    free: dict[int, list[int]] = {}
+    ending: dict[int, list[int]] = {}
+    views: dict[tuple[int, TensorDesc], int] = {}
+    for position, op in enumerate(ops):
+        value = _buffered(op, known)
+        if value is not None and groups.find(value) not in barred:
+            desc = known[value]
+            block = _take_block(layout, free, _bytes_of(desc))
+            view = (block, desc)
+            index = views.setdefault(view, len(views))
+            if index == len(layout.buffers):
+                layout.buffers.append(view)
+            layout.buffer[value] = index
+            ending.setdefault(max(until.get(groups.find(value), position), position), []).append(block)
+        for block in ending.pop(position, ()):
+            free.setdefault(layout.blocks[block], []).append(block)
+
+
+def _take_block(layout: Layout, free: dict[int, list[int]], size: int) -> int:
+    held = free.get(size)
+    if held:
+        return held.pop()
+    layout.blocks.append(size)
+    return len(layout.blocks) - 1
+
+
+def _bytes_of(desc: TensorDesc) -> int:
+    return int(np.prod(desc.shape, dtype=np.int64)) * to_numpy(desc.dtype).itemsize
+
+
+def _buffered(op: Operation, known: Known) -> Value | None:
+    """Return the Value that can be computed into a buffer, None where there is none."""
+    opdef: Any = op.opdef
+    if opdef.kernel_out is None or opdef.is_user or len(op.outputs) != 1 or op.outputs[0].variable.persistable:
+        return None
+    value = op.outputs[0]
+    desc = known[value]
+    return value if desc.is_static and to_numpy(desc.dtype).kind in "biufc" else None

@@ -1,0 +1,294 @@
+"""Plan: a program compiled for one set of feeds and fetches, and how it is run.
+
+Which plan a run takes, and when one is made, is ``opkit.static.executor``'s and ``opkit.static.jobs``'s.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from sys import getrefcount
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import Program, TensorDesc, Value, to_numpy
+from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
+from opkit.settings import current_settings
+from opkit.static.builder import note_site
+from opkit.static.plan.emit import Emitter, is_state
+from opkit.static.plan.failures import ForbiddenCallError, explain_failure, no_source
+from opkit.static.plan.folding import fold
+from opkit.static.plan.interpret import interpret
+from opkit.static.plan.layout import lay_out
+from opkit.static.plan.prune import prune
+from opkit.static.plan.sizes import resolve_sizes
+from opkit.static.plan.user_calls import Mismatch, is_own
+from opkit.static.scope import Holder
+
+__all__ = ["Plan", "compile_plan", "forbidden"]
+
+_serials = itertools.count()
+
+
+def forbidden(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """Stand in for ``apply`` while a program runs: functions in it compute with numpy."""
+    raise ForbiddenCallError(
+        f"a framework function (op {opdef.name!r}) was called inside a Python function while the program runs",
+        help="func and backward_func of py_func get numpy arrays and compute with numpy; framework functions build graphs",
+    )
+
+
+class Plan:
+    """A compiled program.
+
+    Args:
+        program: whose plan it is.
+        feeds: Values that a run is given, in order.
+        fetches: Values that a run returns, in order; None gives None.
+        sizes: description of every Value that is fed or held in the scope.
+        is_exact: the plan holds for these sizes alone; otherwise for any, without buffers that are used again.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        feeds: Sequence[Value],
+        fetches: Sequence[Value | None],
+        sizes: Mapping[Value, TensorDesc],
+        *,
+        is_exact: bool,
+    ) -> None:
+        self.program = program
+        self.feeds = tuple(feeds)
+        self.is_exact = is_exact
+        #: A user's function gave something else than was assumed: the next runs take a plan for any sizes.
+        self.is_outdated = False
+        fetched = [value for value in fetches if value is not None]
+        ops = prune(program.blocks[0].ops, fetched)
+        self.known = known = resolve_sizes(ops, sizes, is_exact=is_exact)
+        for value in fetched:
+            known.setdefault(value, value.desc)
+        ops, self.constants = fold(ops, known, is_exact)
+        self.ops = prune(ops, fetched, lambda value: is_exact and known[value].is_static)
+        read = [value for value in fetched if value not in self.constants]
+        self.layout = lay_out(self.ops, read, known, self.constants, is_exact=is_exact)
+        self.read_names = {value.variable.name for value in self.layout.number if is_state(value)}
+        self._check_sources(fetches)
+        self._compile(known)
+        self._fetches = [self._fetch(value) for value in fetches]
+        number = self.layout.number
+        self._feed_slots = [
+            (i, number[value], value in self.layout.read_by_user)
+            for i, value in enumerate(self.feeds)
+            if value in number
+        ]
+        self._arenas: list[list[np.ndarray]] = []
+        self._width = len(number)
+
+    # ---- making ------------------------------------------------------------------------------------------------------
+    def _check_sources(self, fetches: Sequence[Value | None]) -> None:
+        fed = set(self.feeds)
+        made = {value for op in self.ops for value in op.outputs}
+        for op in self.ops:
+            for value in op.inputs:
+                if value is None or value in made or value in fed or value in self.constants:
+                    continue
+                if value not in self.layout.number or is_state(value):
+                    continue
+                error = no_source(value, self.feeds)
+                note_site(error, op.label or op.type, op.site)
+                raise error
+        self._unwritten = {
+            value
+            for value in fetches
+            if value is not None and value not in made and value not in fed and value not in self.constants
+            and not is_state(value)
+        }
+        for value in self._unwritten:
+            if value.variable.is_data:
+                raise no_source(value, self.feeds)
+
+    def _compile(self, known: Mapping[Value, TensorDesc]) -> None:
+        self.holders: dict[str, int] = {}
+        emitter = Emitter(
+            self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact
+        )
+        emitter.emit()
+        self.user_calls = emitter.calls
+        self._lines: dict[str, dict[int, int]] = {}
+        self._chunks: list[Callable[..., None]] = []
+        serial = next(_serials)
+        texts = []
+        for index, chunk in enumerate(emitter.chunks):
+            name = f"<opkit plan {serial} part {index}>"
+            text = "\n".join(chunk.lines) + "\n"
+            exec(compile(text, name, "exec"), emitter.namespace)
+            self._chunks.append(emitter.namespace[f"run_{index}"])
+            self._lines[name] = chunk.ops
+            if len(emitter.chunks) < 8:
+                linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+            texts.append(text)
+        show = current_settings().on_plan
+        if show is not None:
+            show("".join([self._title(), *texts]))
+
+    def _title(self) -> str:
+        fed = ", ".join(value.variable.name for value in self.feeds)
+        sizes = "these sizes" if self.is_exact else "any sizes"
+        return (
+            f"# plan: {len(self.ops)} ops, {len(self.constants)} constants, {len(self.layout.buffers)} buffers in "
+            f"{len(self.layout.blocks)} blocks of {sum(self.layout.blocks)} bytes, fed {fed or 'nothing'}, for {sizes}\n"
+        )
+
+    def _fetch(self, value: Value | None) -> tuple[str, Any]:
+        if value is None or value in self._unwritten:
+            return "none", None
+        if value in self.constants:
+            return "copy", self.constants[value]
+        if is_state(value) and value not in self.layout.snapshots:
+            return "state", self.holders.setdefault(value.variable.name, len(self.holders))
+        return "slot", self.layout.number[value]
+
+    def forget(self) -> None:
+        """Drop the plan's buffers and its text."""
+        self._arenas.clear()
+        for name in self._lines:
+            linecache.cache.pop(name, None)
+
+    def _new_arena(self) -> list[np.ndarray]:
+        blocks = [np.empty(max(size, 1), np.uint8) for size in self.layout.blocks]
+        return [
+            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=blocks[block].data) for block, desc in self.layout.buffers
+        ]
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def run(self, arrays: Sequence[np.ndarray], holders: Sequence[Holder]) -> list[Any]:
+        """Run the program once.
+
+        Args:
+            arrays: what is fed, in the order of ``feeds``; it has the sizes that the plan was made for.
+            holders: the places of the variables, in the order of ``self.holders``.
+
+        Returns:
+            One array per fetch, the caller's own.
+
+        Raises:
+            Exception: whatever a user's function raises; a note names the op and the line that added it.
+        """
+        slots: list[Any] = [None] * self._width
+        for i, number, is_seen in self._feed_slots:
+            array = arrays[i]
+            if is_seen:
+                array = array.view()
+                array.setflags(False)
+            slots[number] = array
+        mode = local.mode
+        held = mode.apply
+        running = self.program.running
+        running.append(1)
+        mode.apply = forbidden
+        arena = None
+        try:
+            if mode.observer is not None:
+                self._interpret(0, slots, holders)
+            else:
+                arena = self._arenas.pop() if self._arenas else self._new_arena()
+                for chunk in self._chunks:
+                    chunk(slots, holders, arena)
+            return self._fetched(slots, arrays, holders)
+        except Mismatch as mismatch:
+            self.is_outdated = True
+            self._recover(mismatch, slots)
+            arena = None  # its arrays are still read by what is left of this run
+            mismatch.__traceback__ = None
+            self._interpret(mismatch.position + 1, slots, holders)
+            return self._fetched(slots, arrays, holders)
+        except Exception as error:
+            self._explain(error)
+            raise
+        finally:
+            mode.apply = held
+            running.pop()
+            if arena is not None:
+                self._arenas.append(arena)
+
+    def _fetched(self, slots: list[Any], arrays: Sequence[np.ndarray], holders: Sequence[Holder]) -> list[Any]:
+        found: list[Any] = []
+        for kind, item in self._fetches:
+            if kind == "slot":
+                array = slots[item]
+                slots[item] = None
+                if array is None:  # fetched twice, or fed
+                    array = self._again(item, found, arrays)
+                if getrefcount(array) == _ALONE_FETCHED and is_own(array):
+                    if not array.flags.writeable:
+                        array.setflags(True)
+                else:
+                    array = array.copy()
+                found.append(array)
+            elif kind == "state":
+                found.append(holders[item].array.copy())  # type: ignore[union-attr]
+            else:
+                found.append(None if item is None else item.copy())
+        return found
+
+    def _again(self, number: int, found: list[Any], arrays: Sequence[np.ndarray]) -> np.ndarray:
+        for (_, item), array in zip(self._fetches, found):
+            if item == number:
+                return array  # type: ignore[no-any-return]
+        raise AssertionError(f"slot {number} of the plan is empty")
+
+    def _interpret(self, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
+        interpret(self, start, slots, holders)
+
+    def _recover(self, mismatch: Mismatch, slots: list[Any]) -> None:
+        """Put what the interrupted text held into the slots."""
+        frame = self._frame(mismatch.__traceback__)
+        if frame is not None:
+            for name, item in frame[0].items():
+                if name[0] == "v" and name[1:].isdigit() and item is not None:
+                    slots[int(name[1:])] = item
+        for value, array in zip(self.ops[mismatch.position].results, mismatch.results):
+            if value in self.layout.read_by_user:
+                array.setflags(write=False)
+            slots[self.layout.number[value]] = array
+
+    def _frame(self, trace: TracebackType | None) -> tuple[dict[str, Any], int] | None:
+        while trace is not None:
+            lines = self._lines.get(trace.tb_frame.f_code.co_filename)
+            if lines is not None:
+                return trace.tb_frame.f_locals, lines.get(trace.tb_lineno, -1)
+            trace = trace.tb_next
+        return None
+
+    def _explain(self, error: Exception) -> None:
+        found = self._frame(error.__traceback__)
+        if found is None or found[1] < 0:
+            return
+        explain_failure(error, self.ops[found[1]])
+
+
+def compile_plan(
+    program: Program,
+    feeds: Sequence[Value],
+    fetches: Sequence[Value | None],
+    sizes: Mapping[Value, TensorDesc],
+    *,
+    is_exact: bool = True,
+) -> Plan:
+    """Return a plan; see ``Plan``."""
+    return Plan(program, feeds, fetches, sizes, is_exact=is_exact)
+
+
+def _count_fetched() -> int:
+    found: list[Any] = [np.empty(0)]
+    array = found[0]
+    found[0] = None
+    return getrefcount(array)
+
+
+_ALONE_FETCHED = _count_fetched()

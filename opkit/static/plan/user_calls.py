@@ -1,0 +1,240 @@
+"""What a user's function may return while a plan runs, and how it becomes arrays that are the plan's own.
+
+The plan's text checks the usual case in one line; everything else comes here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import KernelError, ShapeError
+from opkit.ir import Operation, TensorDesc
+from opkit.static.py_func import PyFuncDef, PyFuncGradDef
+
+__all__ = ["ALONE", "Mismatch", "ResultError", "UserCall", "is_own"]
+
+
+class ResultError(KernelError, ValueError):
+    """A user's function returned a wrong number of values, or something that is no array (ValueError in Paddle)."""
+
+
+class Mismatch(Exception):
+    """A user's function returned another shape or dtype than the plan was made for.
+
+    Args:
+        position: of the op in the plan.
+        results: its outputs, as they are.
+    """
+
+    def __init__(self, position: int, results: Sequence[np.ndarray]) -> None:
+        super().__init__(position)
+        self.position = position
+        self.results = results
+
+
+def _count_alone() -> tuple[int, int, int]:
+    """Return the reference counts of an array that nobody else holds, as the three checks below see it."""
+
+    def produce() -> np.ndarray:
+        return np.empty(0)
+
+    def inner(result: Any, args: tuple[Any, ...]) -> int:
+        return getrefcount(result)
+
+    def outer() -> int:
+        v = produce()
+        return inner(v, ())
+
+    def direct() -> int:
+        v = produce()
+        return getrefcount(v)
+
+    def of_pair(pair: tuple[Any, ...]) -> int:
+        item = pair[0]
+        return getrefcount(item)
+
+    return direct(), outer(), of_pair((produce(), 0))
+
+
+#: In the plan's text; in ``UserCall.settle``; of a tuple's item.
+ALONE, _ALONE_SETTLING, _ALONE_IN_TUPLE = _count_alone()
+
+
+class UserCall:
+    """One user's function in a plan: what it should return, and what to do where it returns something else.
+
+    Args:
+        op: the Operation.
+        position: of the op in the plan.
+        expected: shapes and dtypes that the plan was made for; None where it assumes nothing.
+    """
+
+    __slots__ = ("expected", "is_gradient", "is_py_func", "op", "position")
+
+    def __init__(self, op: Operation, position: int, expected: Sequence[TensorDesc] | None) -> None:
+        self.op = op
+        self.position = position
+        self.expected = expected
+        self.is_gradient = isinstance(op.opdef, PyFuncGradDef)
+        self.is_py_func = isinstance(op.opdef, PyFuncDef)
+
+    def call(self, arrays: Sequence[Any]) -> Any:
+        """Call the function on all inputs of the op and return its result as it is."""
+        opdef: Any = self.op.opdef
+        if self.is_gradient:
+            return opdef.function(*arrays[len(opdef.needed) :])
+        if self.is_py_func:
+            return opdef.function(*arrays)
+        return opdef.kernel(*arrays, **self.op.attrs)
+
+    def settle(self, result: Any, args: tuple[Any, ...]) -> Any:
+        """Return the one output of an op whose result is not simply a fresh array of the expected kind."""
+        if type(result) is np.ndarray and not self.is_gradient:
+            is_alone = getrefcount(result) <= _ALONE_SETTLING and _is_base_alone(result)
+            return self._compared([result if is_alone else _share_or_copy(result, args)])[0]
+        return self.unpack(result, args)[0]
+
+    def unpack(self, result: Any, args: tuple[Any, ...]) -> list[Any]:
+        """Return the outputs of the op as arrays that nobody else can write to.
+
+        Raises:
+            ResultError: a wrong number of values, None for an output, something that is no array.
+            ShapeError: a gradient has not the shape of its input.
+            Mismatch: the plan was made for other shapes or dtypes.
+        """
+        items: Sequence[Any] = (result,)
+        if isinstance(result, (tuple, list)):
+            # A tuple that the function keeps still leads to its arrays.
+            items = result if getrefcount(result) <= _ALONE_SETTLING else tuple(map(_copied, result))
+        if self.is_gradient:
+            return self._gradients(items, args)
+        wanted = len(self.op.results)
+        if not wanted:
+            if any(item is not None for item in items):
+                raise ResultError(
+                    f"{self._title} returned {_kind(result)}, but it was added without outputs (out=None)",
+                    help="return nothing, or declare an output with out=",
+                )
+            return []
+        self._check_count(len(items), wanted, result)
+        arrays = [self._array(items, i, args, f"output {i}") for i in range(wanted)]
+        return self._compared(arrays)
+
+    def _gradients(self, items: Sequence[Any], args: tuple[Any, ...]) -> list[Any]:
+        opdef: Any = self.op.opdef
+        self._check_count(len(items), opdef.count, items)
+        found = []
+        for slot, index in enumerate(opdef.needed):
+            name = self.op.inputs[slot].variable.name  # type: ignore[union-attr]
+            if items[index] is None:
+                raise ResultError(
+                    f"{self._title} returned None as the gradient of input {index} ({name!r}), which needs one",
+                    help="return an array of the input's shape, or set stop_gradient=True on the variable",
+                )
+            array = self._array(items, index, args, f"the gradient of input {index}")
+            like = args[slot]
+            if array.shape != like.shape:
+                raise ShapeError(
+                    f"{self._title} returned a gradient of shape {array.shape} for input {index} ({name!r}), which has "
+                    f"shape {like.shape}",
+                    help="a gradient has the shape of its input: sum over the axes along which it was broadcast",
+                )
+            found.append(array if array.dtype == like.dtype else array.astype(like.dtype))
+        return found
+
+    @property
+    def _title(self) -> str:
+        return f"the function of {self.op.label or self.op.type!r}"
+
+    def _check_count(self, got: int, wanted: int, result: Any) -> None:
+        if got != wanted:
+            what = "one gradient per input" if self.is_gradient else "one value per output"
+            raise ResultError(
+                f"{self._title} returned {got} value{'s' * (got != 1)}, expected {wanted} ({what})",
+                help="a list or tuple counts as several values; wrap one value in numpy.array" if wanted == 1 else "",
+            )
+
+    def _array(self, items: Sequence[Any], index: int, args: tuple[Any, ...], what: str) -> np.ndarray:
+        item = items[index]
+        if type(item) is np.ndarray and item.dtype.kind in "biufc":
+            is_alone = getrefcount(item) <= _ALONE_IN_TUPLE and _is_base_alone(item)
+            return item if is_alone else _share_or_copy(item, args)
+        if item is None:
+            raise ResultError(
+                f"{self._title} returned None for {what}",
+                help="return an array for every declared output; a function without outputs is added with out=None",
+            )
+        data = getattr(item, "_data", item)
+        try:
+            array = np.array(data)
+        except (TypeError, ValueError) as error:
+            raise ResultError(f"{self._title} returned {_kind(item)} for {what}, which is no array: {error}") from error
+        if array.dtype.kind not in "biufc":
+            raise ResultError(
+                f"{self._title} returned {_kind(item)} for {what}, which is no array of numbers (its dtype would be "
+                f"{array.dtype})"
+            )
+        return array
+
+    def _compared(self, arrays: list[Any]) -> list[Any]:
+        for value, array in zip(self.op.results, arrays):
+            if array.dtype.kind not in "biufc":
+                raise ResultError(f"{self._title} returned an array of dtype {array.dtype}, which no tensor can have")
+            if not self.op.is_warned and (array.dtype != value.dtype or not _fits(array.shape, value.shape)):
+                self._warn(value.variable.name, value.desc, array)
+        for array, desc in zip(arrays, self.expected or ()):
+            if array.shape != desc.shape or array.dtype.name != desc.dtype:
+                raise Mismatch(self.position, arrays)
+        return arrays
+
+    def _warn(self, name: str, desc: TensorDesc, array: np.ndarray) -> None:
+        self.op.is_warned = True
+        where = f" (added at {self.op.where})" if self.op.where is not None else ""
+        got = TensorDesc(array.shape, array.dtype.name)
+        warnings.warn(
+            f"{self._title}{where} returned {got} for {name!r}, which was declared as {desc}; it is used as it is",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def is_own(array: np.ndarray) -> bool:
+    """Say whether an array's memory is its own, or that of an array which it alone refers to."""
+    return array.base is None or _is_base_alone(array)
+
+
+def _is_base_alone(array: np.ndarray) -> bool:
+    base = array.base
+    if base is None:
+        return True
+    del base
+    return (
+        type(array.base) is np.ndarray and array.base.base is None and array.base.flags.owndata
+        and getrefcount(array.base) <= 2
+    )
+
+
+def _share_or_copy(array: np.ndarray, args: tuple[Any, ...]) -> np.ndarray:
+    """Return an array that the user's function kept, or that it was given: the latter is read-only and can be shared."""
+    base = array.base
+    for arg in args:
+        if type(arg) is np.ndarray and arg.base is None and not arg.flags.writeable and (array is arg or base is arg):
+            return array
+    return array.copy()
+
+
+def _copied(item: Any) -> Any:
+    return item.copy() if type(item) is np.ndarray else item
+
+
+def _fits(shape: tuple[int, ...], declared: tuple[int, ...]) -> bool:
+    return len(shape) == len(declared) and all(want in (-1, size) for size, want in zip(shape, declared))
+
+
+def _kind(item: Any) -> str:
+    return f"{type(item).__name__} {item!r}" if isinstance(item, (int, float, str, bool)) else type(item).__name__

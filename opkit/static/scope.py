@@ -1,0 +1,160 @@
+"""Scope: the arrays of persistable Variables by name, across runs and programs.
+
+Arrays only; which Variables are persistable is the graph's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+_serials = itertools.count()
+
+__all__ = ["Holder", "Scope", "ScopeTensor", "global_scope", "scope_guard"]
+
+
+class Holder:
+    """The place of one Variable's array in a Scope; ``array`` is None until something initialised it."""
+
+    __slots__ = ("array", "name", "scope")
+
+    def __init__(self, scope: Scope, name: str) -> None:
+        self.scope = scope
+        self.name = name
+        self.array: np.ndarray | None = None
+
+    def get_tensor(self) -> ScopeTensor:
+        """Return the Variable's data as an object that numpy reads and that can be set."""
+        return ScopeTensor(self)
+
+    def put(self, array: np.ndarray) -> None:
+        """Hold this very array from now on; plans that assumed another shape or dtype are made anew."""
+        held = self.array
+        if held is None or held.shape != array.shape or held.dtype != array.dtype:
+            self.scope.layout += 1
+        self.array = array
+
+
+class Scope:
+    """Arrays by name.
+
+    Attributes:
+        layout: grows when an array of another shape or dtype, or a first one, comes in.
+    """
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.serial = next(_serials)
+        self.layout = 0
+        self._holders: dict[str, Holder] = {}
+        self._parent = parent
+        self._kids: list[Scope] = []
+
+    def var(self, name: str) -> Holder:
+        """Return the place of a name, made if there is none."""
+        holder = self._holders.get(name)
+        if holder is None:
+            holder = self._holders[name] = Holder(self, name)
+        return holder
+
+    def find_var(self, name: str) -> Holder | None:
+        """Return the place of a name, here or in the parent, or None."""
+        holder = self._holders.get(name)
+        if holder is None and self._parent is not None:
+            return self._parent.find_var(name)
+        return holder
+
+    def erase(self, names: list[str]) -> None:
+        """Forget names."""
+        for name in names:
+            self._holders.pop(name, None)
+        self.layout += 1
+
+    def new_scope(self) -> Scope:
+        """Return a child that sees this one's names."""
+        kid = Scope(self)
+        self._kids.append(kid)
+        return kid
+
+    def drop_kids(self) -> None:
+        """Forget the children."""
+        self._kids.clear()
+
+    def local_var_names(self) -> list[str]:
+        """Return the names held here."""
+        return list(self._holders)
+
+
+class ScopeTensor:
+    """A Variable's data in a Scope, as Paddle's ``find_var(name).get_tensor()`` hands it out."""
+
+    __slots__ = ("_holder",)
+
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self._array()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array if copy is False else array.copy()
+
+    def numpy(self) -> np.ndarray:
+        """Return a copy of the data."""
+        return self._array().copy()
+
+    def set(self, array: Any, place: Any = None) -> None:
+        """Replace the data by a copy of an array."""
+        self._holder.put(np.array(array))
+
+    def shape(self) -> list[int]:
+        """Return the sizes (a method, as in Paddle)."""
+        return list(self._array().shape)
+
+    def _dtype(self) -> np.dtype:
+        return self._array().dtype
+
+    def _is_initialized(self) -> bool:
+        return self._holder.array is not None
+
+    def __len__(self) -> int:
+        return len(self._array())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array()[index]
+
+    def _array(self) -> np.ndarray:
+        if self._holder.array is None:
+            return np.empty((0,), np.float32)
+        return self._holder.array
+
+    def __repr__(self) -> str:
+        return f"ScopeTensor({self._holder.name}: {self._holder.array!r})"
+
+
+class _Current(threading.local):
+    def __init__(self) -> None:
+        self.scope = _global
+
+
+_global = Scope()
+_current = _Current()
+
+
+def global_scope() -> Scope:
+    """Return the Scope in force."""
+    return _current.scope
+
+
+@contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Put another Scope in force within a ``with`` block."""
+    held, _current.scope = _current.scope, scope
+    try:
+        yield
+    finally:
+        _current.scope = held
