@@ -27,6 +27,7 @@ from opkit.verify.declared import declared_in
 from opkit.verify.flight import Flight
 from opkit.verify.gradient import RawGradient, RawKernel
 from opkit.verify.loaded import Loaded
+from opkit.verify.modes import runners_of
 from opkit.verify.options import RunOptions
 from opkit.verify.pair import location_of
 from opkit.verify.target import Target
@@ -109,6 +110,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         attrs=tuple(_attr(spec) for spec in compiled.attrs.values() if spec.name != _TAG),
         infer=_infer(kernel),
         directory=shown_path(loaded.directory.path),
+        runners=runners_of(op),
         forward_where=_shown(op.kernel.where),
     )
     if op.grad is not None:
@@ -124,7 +126,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
 
 
 def _arg(spec: Any) -> Arg:
-    return Arg(spec.name, spec.is_optional, spec.is_variadic, spec.min_count)
+    return Arg(spec.name, spec.is_optional, spec.is_variadic or spec.count > 1, spec.count)
 
 
 def _attr(spec: Any) -> Attr:

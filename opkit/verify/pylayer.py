@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable
-from opkit.eager import PyLayer, Tensor, grad, wrap
+from opkit.eager import PyLayer, Tensor, grad, install, wrap
 from opkit.errors import Location, UsageError
-from opkit.ops import Mode, local
+from opkit.ops import local
 from opkit.verify.blame import shown_path
 from opkit.verify.declared import Declared
 from opkit.verify.pair import location_of
@@ -32,7 +32,7 @@ def is_layer(value: Any) -> bool:
 
 def dynamic_mode() -> None:
     """Go back to dynamic mode, whatever a user's file switched on when it was imported."""
-    local.mode.apply = Mode.default
+    install()
     local.mode.is_static = False
     local.mode.is_grad_enabled = True
 
