@@ -114,25 +114,29 @@ from opkit.ops.elementwise import (
     tanh,
     trunc,
 )
-from opkit.ops.gather import (
-    batch_gather,
-    gather,
-    gather_nd,
-    index_select,
-    one_hot,
-    put_along_axis,
-    scatter,
-    scatter_nd_add,
-    take_along_axis,
-    unsorted_segment_sum,
-)
 from opkit.ops.indexing import getitem, setitem
 from opkit.ops.inference import explain
 from opkit.ops.linalg import batch_matmul, dot, matmul
+from opkit.ops.log_space import log_softmax, logsumexp, softmax
 from opkit.ops.loss import sparse_softmax_cross_entropy
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
+from opkit.ops.nn import bias_add, dropout
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.power import atan2, pow, xdivy, xlogy
+from opkit.ops.random import (
+    bernoulli,
+    generator,
+    generator_state,
+    multinomial,
+    normal,
+    randint,
+    random_mask_like,
+    randperm,
+    seed,
+    set_generator_state,
+    truncated_normal,
+    uniform,
+)
 from opkit.ops.reduce import (
     amax,
     amin,
@@ -148,6 +152,18 @@ from opkit.ops.reduce import (
     var,
 )
 from opkit.ops.registry import BUILTIN, Registry
+from opkit.ops.selection import (
+    batch_gather,
+    gather,
+    gather_nd,
+    index_select,
+    one_hot,
+    put_along_axis,
+    scatter,
+    scatter_nd_add,
+    take_along_axis,
+    unsorted_segment_sum,
+)
 from opkit.ops.shape import (
     concat,
     expand_dims,
@@ -162,7 +178,6 @@ from opkit.ops.shape import (
     unstack,
 )
 from opkit.ops.slicing import cumsum, flip, pad, repeat_interleave, roll, slice, tile, tril, triu
-from opkit.ops.softmax import log_softmax, logsumexp, softmax
 from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 from opkit.ops.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
 
@@ -201,6 +216,8 @@ __all__ = [
     "atanh",
     "batch_gather",
     "batch_matmul",
+    "bernoulli",
+    "bias_add",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -221,6 +238,7 @@ __all__ = [
     "digamma",
     "div",
     "dot",
+    "dropout",
     "dtype_of",
     "elu",
     "equal",
@@ -240,6 +258,8 @@ __all__ = [
     "gather",
     "gather_nd",
     "gelu",
+    "generator",
+    "generator_state",
     "getitem",
     "greater",
     "greater_equal",
@@ -278,10 +298,12 @@ __all__ = [
     "minimum",
     "mish",
     "mul",
+    "multinomial",
     "multiply",
     "ndim_of",
     "neg",
     "norm",
+    "normal",
     "not_equal",
     "one_hot",
     "ones_like",
@@ -291,6 +313,9 @@ __all__ = [
     "prelu",
     "promoted_dtype",
     "put_along_axis",
+    "randint",
+    "random_mask_like",
+    "randperm",
     "range",
     "reciprocal",
     "reciprocal_no_nan",
@@ -318,7 +343,9 @@ __all__ = [
     "scalar_mul",
     "scatter",
     "scatter_nd_add",
+    "seed",
     "selu",
+    "set_generator_state",
     "setitem",
     "shape_of",
     "sigmoid",
@@ -352,6 +379,8 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
+    "truncated_normal",
+    "uniform",
     "unsorted_segment_sum",
     "unstack",
     "var",

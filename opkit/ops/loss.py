@@ -20,7 +20,7 @@ from opkit.ops.define import NO_ATTRS, define, quiet
 from opkit.ops.inference import check_floating, dtype_error, is_same_size, shape_error
 from opkit.ops.mode import local
 from opkit.ops.shape import expand_dims
-from opkit.ops.softmax import SOFTMAX_GRAD
+from opkit.ops.log_space import SOFTMAX_GRAD
 from opkit.ops.value import Value, shape_of
 
 __all__ = ["sparse_softmax_cross_entropy"]

@@ -14,7 +14,7 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.creation import literal, zeros_like
 from opkit.ops.define import define, first_only, quiet
-from opkit.ops.gather import gather
+from opkit.ops.selection import gather
 from opkit.ops.inference import like, shape_error, unchanged
 from opkit.ops.mode import local
 from opkit.ops.shape import reshape
