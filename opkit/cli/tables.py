@@ -37,12 +37,18 @@ def show_build(result: Build, form: str, *, show_python: bool) -> None:
         return
     if show_python:
         for loaded in result.loaded:
-            put(loaded.result.python_source)
+            put(_python_of(loaded))
     elif result.loaded:
         console().print(_table(result.loaded))
     show_diagnostics(result.diagnostics)
     if result.loaded:
         warn(_summary(result))
+
+
+def _python_of(loaded: LoadedOps) -> str:
+    parts = [compiled.python_source() for compiled in loaded.result.ops.values()]
+    parts += [f"# {grad.op_type}: gradient\n{grad.python_source()}" for grad in loaded.result.grads.values()]
+    return "\n\n".join(part.rstrip() for part in parts if part)
 
 
 def _table(loaded: Iterable[LoadedOps]) -> Table:
@@ -66,7 +72,7 @@ def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
 
 def _signature(op: UserOp) -> tuple[str, str, str]:
     compiled = op.compiled
-    if compiled is None:
+    if compiled is None or compiled.has_errors:
         return "error", "error", "error"
     attrs = [f"{spec.name}: {spec.type} = {spec.default!r}" for spec in compiled.attrs.values()]
     return (
@@ -81,7 +87,7 @@ def _arg(arg: Any) -> str:
 
 
 def _gradient(op: UserOp) -> str:
-    if op.grad is not None:
+    if op.has_gradient:
         return "yes"
     return "error" if op.grad_trouble else "-"
 

@@ -93,7 +93,7 @@ def _op_json(op: UserOp, directory: OpDirectory) -> dict[str, Any]:
         "attrs": {}
         if compiled is None
         else {spec.name: {"type": spec.type, "default": _plain(spec.default)} for spec in compiled.attrs.values()},
-        "gradient": op.grad is not None,
+        "gradient": op.has_gradient,
         "kernels": [] if op.kernel is None else [op.kernel.where.function],
     }
 

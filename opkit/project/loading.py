@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opkit.diagnostics import Diagnostic, render_text, sort_diagnostics
+from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnostics
 from opkit.errors import Location, ProjectError, nearest
 from opkit.ops import BUILTIN, Registry
 from opkit.project.api_check import check_api
@@ -112,7 +112,13 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
     found = list(_check_files(directory))
     registry = Registry(parent)
     if not directory.spec.is_file():
-        return LoadedOps(directory, CompileResult({}, {}, ()), {}, registry, sort_diagnostics(found))
+        return LoadedOps(
+            directory,
+            CompileResult({}, {}, (), SourceText("", str(directory.spec))),
+            {},
+            registry,
+            sort_diagnostics(found),
+        )
     result = compile_spec(directory.spec, include_dirs=(directory.path,), known_ops=tuple(parent))
     found.extend(result.diagnostics)
     module = None
@@ -189,8 +195,8 @@ def _bind_ops(
             kernel,
             result.grads.get(name),
             registry,
-            trouble=text if compiled is None else kernel_trouble,
-            grad_trouble=text if compiled is not None and name not in result.grads else "",
+            trouble=text if compiled is None or compiled.has_errors else kernel_trouble,
+            grad_trouble=text if name in result.grads and result.grads[name].has_errors else "",
             where=where.location if where is not None else None,
         )
         registry.add(ops[name])

@@ -50,6 +50,11 @@ class UserOp:
     where: Location | None = None
     _signatures: dict[Any, BoundOp] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def has_gradient(self) -> bool:
+        """Whether it has a gradient that can be used."""
+        return self.grad is not None and not self.grad_trouble
+
     def bind(
         self,
         inputs: Mapping[str, Sequence[Any]],
@@ -92,7 +97,7 @@ class UserOp:
         return BoundOp(known.opdef, flat, known.attrs, known.output_names)
 
     def _usable(self) -> CompiledOp:
-        if self.compiled is None:
+        if self.compiled is None or self.compiled.has_errors:
             raise ProjectError(f"op {self.name!r} cannot be used: {self.trouble}", where=self.where)
         return self.compiled
 
@@ -114,6 +119,11 @@ def to_op_def(
     return op.bind(descs, attrs or {}, outputs).opdef
 
 
+def is_list(arg: ArgSpec) -> bool:
+    """Whether a kernel receives (or returns) a list for an argument: any number of values, or a fixed one but 1."""
+    return arg.is_variadic or arg.count != 1
+
+
 def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str, int]) -> list[Slot]:
     """Lay declared arguments out in a flat sequence; an optional one that is left out takes one place (None)."""
     known = [arg.name for arg in declared]
@@ -132,8 +142,9 @@ def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str
             given = "is missing" if not count else f"has {count} values, at least {arg.count} are due"
             raise UsageError(f"op {op!r}: {kind} {arg.name!r} {given}")
         if count > arg.count and not arg.is_variadic:
-            raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes {arg.count} value(s), got {count}")
-        slots.append(Slot(arg.name, start, count, arg.is_variadic))
+            due = "one value" if arg.count == 1 else f"{arg.count} values"
+            raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes {due}, got {count}")
+        slots.append(Slot(arg.name, start, count, is_list(arg)))
         start += max(count, 1)
     return slots
 
@@ -185,7 +196,7 @@ def _specialised(
         return infer([None if item is None else TensorDesc(item[0], item[1]) for item in key], attrs)
 
     promised = infer_names(descs)
-    variadic = {arg.name for arg in compiled.outputs if arg.is_variadic}
+    variadic = {arg.name for arg in compiled.outputs if is_list(arg)}
     out_slots = _out_slots(counts, variadic)
     rule, reads = _rule(op, descs, attrs, input_names, output_names, promised)
     opdef = OpDef(
@@ -242,7 +253,7 @@ def _rule(
     promised: Sequence[TensorDesc],
 ) -> tuple[Callable[..., Any] | None, tuple[str, ...]]:
     """Return the gradient rule, None where no gradient was registered, and the names of the values it reads."""
-    if op.grad is None:
+    if op.grad is None or op.grad_trouble:
         return (_refusing(op), ()) if op.grad_trouble else (None, ())
     grad = op.grad
     where = grad.span.location if grad.span is not None else None
