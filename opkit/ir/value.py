@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.ir.desc import TensorDesc
 from opkit.ir.dtype import to_numpy
+from opkit.ir.framework_dtype import FrameworkDtype, framework_dtype
 
 if TYPE_CHECKING:
     from opkit.ir.block import Block
@@ -124,6 +125,11 @@ class Variable:
     def shape(self) -> tuple[int, ...]:
         """Sizes, -1 where unknown until run time."""
         return self.value.shape
+
+    @property
+    def dtype(self) -> FrameworkDtype:
+        """The dtype as a framework's user sees it."""
+        return framework_dtype(self.value.dtype)
 
     @property
     def ndim(self) -> int:

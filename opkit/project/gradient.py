@@ -12,6 +12,7 @@ from typing import Any
 from opkit import ops
 from opkit.errors import AutogradError, Location
 from opkit.ops import Registry
+from opkit.ops.value import shape_of
 from opkit.spec import BackwardOp, GradGraph
 
 __all__ = ["GradientPlan", "blob_names", "gradient_rule", "plan_of"]
@@ -128,10 +129,10 @@ def _zeros(like: Any, registry: Registry) -> Any:
 
 
 def _checked(gradient: Any, value: Any, slot: str, op: str, where: Location | None) -> Any:
-    if tuple(gradient.shape) != tuple(value.shape):
+    if shape_of(gradient) != shape_of(value):
         raise AutogradError(
-            f"the gradient of {op!r} binds a value of shape {tuple(gradient.shape)} to input {slot!r}, "
-            f"whose shape is {tuple(value.shape)}",
+            f"the gradient of {op!r} binds a value of shape {shape_of(gradient)} to input {slot!r}, "
+            f"whose shape is {shape_of(value)}",
             where=where,
         )
     return gradient

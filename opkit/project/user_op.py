@@ -13,6 +13,7 @@ from typing import Any
 from opkit.errors import AutogradError, Location, ProjectError, UsageError, nearest
 from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
+from opkit.ops.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import Slot, UserKernel, guarded
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp
@@ -79,7 +80,7 @@ class UserOp:
         counts = _output_counts(self.name, compiled.outputs, outputs)
         key = (
             tuple((slot.name, slot.count) for slot in groups),
-            tuple([None if value is None else (tuple(value.shape), value.dtype) for value in flat]),
+            tuple([None if value is None else (shape_of(value), dtype_of(value)) for value in flat]),
             tuple(counts.items()),
             _frozen(attrs),
         )
@@ -89,7 +90,7 @@ class UserOp:
                 self._signatures.clear()
             complete = compiled.check_attrs(dict(attrs))
             descs = {
-                slot.name: [TensorDesc(tuple(value.shape), value.dtype) for value in inputs.get(slot.name, ())]
+                slot.name: [desc_of(value) for value in inputs.get(slot.name, ())]
                 for slot in groups
                 if slot.count
             }
