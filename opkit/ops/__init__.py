@@ -120,7 +120,8 @@ from opkit.ops.linalg import batch_matmul, dot, matmul
 from opkit.ops.log_space import log_softmax, logsumexp, softmax
 from opkit.ops.loss import sparse_softmax_cross_entropy
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
-from opkit.ops.nn import bias_add, dropout
+from opkit.ops.nn import bias_add, dropout, l2_normalize
+from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.power import atan2, pow, xdivy, xlogy
 from opkit.ops.random import (
@@ -216,6 +217,7 @@ __all__ = [
     "atanh",
     "batch_gather",
     "batch_matmul",
+    "batch_norm",
     "bernoulli",
     "bias_add",
     "bitwise_and",
@@ -270,10 +272,13 @@ __all__ = [
     "identity",
     "index_select",
     "install_default",
+    "instance_norm",
     "is_value",
     "isfinite",
     "isinf",
     "isnan",
+    "l2_normalize",
+    "layer_norm",
     "leaky_relu",
     "left_shift",
     "less",
