@@ -5,8 +5,6 @@
 Aims, in a warm process: under 20 ms from source to loaded op; a predict job's call within 20 us of calling the kernel.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time
