@@ -50,14 +50,15 @@ class CompileResult:
 def compile_spec(
     path: str | os.PathLike[str] | SourceText,
     include_dirs: Iterable[str | os.PathLike[str]] = (),
-    known_ops: Iterable[str] = (),
+    known_ops: Iterable[str] | Mapping[str, CompiledOp] = (),
 ) -> CompileResult:
     """Compile an op spec.
 
     Args:
         path: a ``*_cpp_def.cpp`` file, or its text.
         include_dirs: folders in which ``#include "..."`` is looked up, besides the file's own.
-        known_ops: op types that gradients may use besides those of the spec; empty: any.
+        known_ops: op types that gradients may use besides those of the spec; empty: any. A mapping to compiled ops lets
+            a gradient check and complete the backward ops that it builds, and find a forward op of another spec.
 
     Returns:
         the ops and gradients, and every finding. Bad input gives findings, never an exception.
@@ -80,8 +81,10 @@ def compile_spec(
     bad_grads = check_program(program, entries, grad_entries, findings)
     ops = {entry.name: _op(entry, linker) for entry in entries}
     known = frozenset(known_ops)
+    others = {name: op for name, op in known_ops.items() if isinstance(op, CompiledOp)} if isinstance(known_ops, Mapping) else {}
     grads = {
-        entry.name: _grad(entry, linker, ops, known, bad_grads.get(entry.name, ())) for entry in grad_entries
+        entry.name: _grad(entry, linker, {**others, **ops}, known, bad_grads.get(entry.name, ()))
+        for entry in grad_entries
     }
     return CompileResult(MappingProxyType(ops), MappingProxyType(grads), findings.sorted(), source)
 
@@ -103,7 +106,9 @@ def _grad(
     uses = [use for unit in units for use in unit.uses]
     bound = tuple(dict.fromkeys(use.name for use in uses if use.kind == "bind"))
     attr_types = {use.name: use.detail[0] for use in uses if use.kind == "attr"}
+    foreign = {use.name: 1 for use in uses if use.owner in ("FwOp", "OpConf") and use.kind in ("grad", "out")}
     return CompiledGrad(
         entry.name, linker.program.tree.span(entry.name_node), linker, entry.unit, entry.is_new_style,
         ops.get(entry.name), bound, entry.has_errors or broken or bool(errors), errors, ops, known, attr_types,
+        foreign,
     )

@@ -327,11 +327,14 @@ class SbpInferContext(SbpContext):
 class DistributionContext:
     """What ParallelDistributionInferFn functions see."""
 
-    __slots__ = ("conf", "found", "hierarchy", "hints", "logical")
+    __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
 
     def __init__(
-        self, logical: dict[Arg, Desc], conf: Conf, hierarchy: Shape, hints: Mapping[Arg, Distribution]
+        self, logical: dict[Arg, Desc], conf: Conf, hierarchy: Shape, hints: Mapping[Arg, Distribution],
+        inputs: list[Arg], outputs: list[Arg],
     ) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
         self.logical = logical
         self.conf = conf
         self.hierarchy = hierarchy

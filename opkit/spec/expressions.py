@@ -40,7 +40,7 @@ _BINARY = {
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="})
 _CASTS = frozenset({"static_cast", "const_cast", "dynamic_cast", "reinterpret_cast"})
 _WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"})
-_SPECIFIERS = frozenset({"static", "inline", "constexpr", "extern", "thread_local", "explicit", "mutable"})
+_SPECIFIERS = frozenset({"inline", "extern", "thread_local", "explicit", "mutable"})
 #: What may follow template arguments in an expression; anything else makes ``<`` a comparison.
 _AFTER_TEMPLATE = frozenset({"(", "::", "{", ")", ",", ";", "}", "]"})
 _LONGEST_CHAIN = 400

@@ -85,6 +85,7 @@ class CompiledGrad:
     ops: Mapping[str, CompiledOp] = field(default_factory=dict)
     known_ops: frozenset[str] = frozenset()
     attr_types: dict[str, str] = field(default_factory=dict)
+    foreign_outputs: dict[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -174,6 +175,7 @@ class CompiledGrad:
             for index, desc in enumerate(items):
                 descs[name, index] = Desc(Shape(desc.shape), desc.dtype, desc.is_dynamic)
         in_order = list(descs)
+        counts = {**self.foreign_outputs, **counts}
         out_order = [(name, index) for name, count in counts.items() for index in range(count)]
         for arg in out_order:
             descs[arg] = Desc(Shape(), "invalid", False)

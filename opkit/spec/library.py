@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from opkit.spec.types import Type, from_text
 
-__all__ = ["CONSTANTS", "DATA_TYPES", "FREE_FUNCTIONS", "METHODS", "STATIC_FUNCTIONS", "Callable_", "substitute"]
+__all__ = ["CONSTANTS", "DATA_TYPES", "DATA_TYPE_OF", "FREE_FUNCTIONS", "METHODS", "STATIC_FUNCTIONS", "Callable_", "substitute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ LeftOnesExtendedAssign(ShapeView) -> Shape& = left_ones_assign({0}, {1})
 CheckNumAxesIdenticalAndAssign(ShapeView) -> Shape& = identical_assign({0}, {1})
 dim_size() -> i32 small = len({0}.dims)
 dim(i32) -> i64 = {0}.at({1})
-ToProto(Shape*) -> void = {1}.assign({0})
+ToProto(Shape*) -> void = setattr({1}, "dims", {0}.dims)
 """,
     "ShapeView": _SHAPE_READ
     + """
@@ -161,6 +161,7 @@ mutable_split_parallel() -> SplitParallel* = {0}.become("S")
 mutable_broadcast_parallel() -> BroadcastParallel* = {0}.become("B")
 mutable_partial_sum_parallel() -> PartialSumParallel* = {0}.become("P")
 CopyFrom(SbpParallel) -> void = {0}.assign({1})
+DebugString() -> str = str({0})
 """,
     "SplitParallel": """
 axis() -> i64 = {0}.axis
@@ -175,7 +176,7 @@ add_sbp_parallel() -> SbpParallel* = {0}.add()
 clear_sbp_parallel() -> void = {0}.clear()
 CopyFrom(ParallelDistribution) -> void = {0}.assign({1})
 """,
-    "DistributionContext": """
+    "DistributionContext": _ARGS + """
 LogicalTensorDesc4InputArgNameAndIndex(str, i32) -> TensorDesc& @in = {0}.desc({1}, {2})
 ParallelDistributionHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
 NdSbpHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
@@ -292,6 +293,7 @@ cbegin() -> iter<T> = Iterator({0}, 0)
 cend() -> iter<T> = Iterator({0}, len({0}))
 data() -> iter<T> = Iterator({0}, 0)
 insert(iter<T>, T) -> iter<T> = insert({0}, {1}, [{2}])
+insert(iter<T>, vector<T>) -> iter<T> = insert({0}, {1}, {2})
 insert(iter<T>, size, T) -> iter<T> = insert({0}, {1}, filled({2}, {3}))
 insert(iter<T>, iter<any>, iter<any>) -> iter<T> = insert({0}, {1}, between({2}, {3}))
 erase(iter<T>) -> iter<T> = erase({0}, {1})
@@ -336,6 +338,7 @@ str() -> str = {0}.str()
     "Error": """
 error_proto() -> Error* = {0}
 mutable_check_failed_error() -> Error* = {0}
+mutable_unimplemented_error() -> Error* = {0}
 set_msg(str) -> void = {0}.put({1})
 """,
     "DeviceContext": "",
@@ -369,9 +372,12 @@ GenRepeatedBn(str, i32) -> str = f"{{{0}}}_{{{1}}}"
 ParseSbpParallelFromString(str, SbpParallel*) -> bool = parse_sbp({0}, {1})
 IsValidSbpParallelString(str) -> bool = is_sbp_text({0})
 SbpParallelToString(SbpParallel) -> str = str({0})
+InferNdSbp4SrcOp(DistributionContext*, SbpParallel) -> maybe<void> = nothing({0})
+CheckInterpolationValid(str, stringstream) -> bool = is_interpolation({0}, {1})
 """
 
 _STATIC = """
+ImageUtil::IsColor(str) -> bool = is_color({0})
 Shape::Ones(i64) -> Shape = ones_shape({0})
 TensorDescInferFnUtil::Unchanged(InferContext*) -> maybe<void> = unchanged({0})
 TensorDescInferFnUtil::UnchangedDataType(InferContext*) -> maybe<void> = unchanged_dtype({0})
@@ -388,6 +394,7 @@ ReshapeUserOpUtil::GetLogicalOutBlobShape(Shape, Shape) -> maybe<Shape> = reshap
 ReshapeUserOpUtil::Squeeze(Shape, Shape*, ptr<map<i32,i32>>) -> maybe<void> = squeeze({all})
 ReshapeUserOpUtil::GetGroupStartInAxis2OutAxis(Shape, Shape, i64, ptr<map<i32,i32>>) -> maybe<void> = group_start_axes({all})
 ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, i64, SbpBuilder*) -> maybe<void> = reshape_signatures({all})
+ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, SbpContext*) -> maybe<void> = reshape_signatures({0}, {1}, {2}, {3}, {4}.parallel_num, {4}.builder())
 ReshapeUserOpUtil::InferParallelDistribution(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
 ReshapeUserOpUtil::InferNdSbp(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
 """
@@ -400,11 +407,18 @@ DATA_TYPES = {
     "kUInt64": "uint64", "kFloat32": "float32",
 }
 
+#: DataType of a C++ type, as GetDataType<T>::value gives it.
+DATA_TYPE_OF = {
+    "float": "float32", "double": "float64", "int8_t": "int8", "int32_t": "int32", "int64_t": "int64",
+    "uint8_t": "uint8", "char": "char", "bool": "bool", "int16_t": "int16",
+}
+
 #: Named constants of the framework: C++ name to type and Python code.
 CONSTANTS: dict[str, tuple[Type, str]] = {
     "DeviceType::kCPU": (Type("DeviceType"), '"kCPU"'),
     "DeviceType::kGPU": (Type("DeviceType"), '"kGPU"'),
     "kUserSourceOpTickInputArgName": (from_text("str"), '"UserSourceOpTickInput"'),
+    "kDimGatherMaxDimCount": (from_text("i32"), "8"),
     "SHAPE_MAX_AXIS_SIZE": (from_text("i32"), "20"),
     "INT_MAX": (from_text("i32"), "2147483647"),
     "INT_MIN": (from_text("i32"), "-2147483648"),
@@ -451,7 +465,7 @@ class _Tables(dict[str, dict[str, list[Callable_]]]):
     """Method tables by type name, read when first asked for."""
 
     def __missing__(self, name: str) -> dict[str, list[Callable_]]:
-        base = {"fixed_vector": "vector", "ordered_map": "map", "ordered_set": "set", "SbpInferContext": "SbpContext"}
+        base = {"PoolingParams": "Params3D", "AvgPoolingParams": "Params3D", "fixed_vector": "vector", "ordered_map": "map", "ordered_set": "set", "SbpInferContext": "SbpContext"}
         text = _METHODS.get(base.get(name, name))
         table = _read(text) if text else {}
         if name == "fixed_vector":

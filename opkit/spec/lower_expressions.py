@@ -165,10 +165,10 @@ class ExpressionLowering(Writer):
         return value
 
     def wrapped(self, value: Value) -> Value:
-        """Keep an integer result in its type: unsigned wraps, signed faults."""
+        """Keep an integer result in its type: it wraps around."""
         bits, signed = INT_INFO[value.type.name]
         if signed:
-            return Value(f"i{bits}({value.code})", value.type)
+            return Value(f"to_i{bits}({value.code})", value.type)
         return Value(f"{value.at(11)} & {(1 << bits) - 1:#x}", value.type, 10)
 
     def dereference(self, value: Value, node: syntax.Node) -> Value:

@@ -64,6 +64,8 @@ class StatementLowering(CallLowering):
         how = "cell" if self.program.is_addressed(item.name) and self.is_celled(kind) and kind.name != "function" else "plain"
         if value is not None:
             value = convert(value, kind, item.args[0] if item.args else item)
+        elif kind.name == "ptr" and node.type.name.parts[-1].text in ("shared_ptr", "unique_ptr"):
+            value = Value("None", kind)
         variable = self.declare(item.name, kind, how, item)
         self.set_initial(variable, kind, value, item)
         variable.is_read_only = node.type.is_const and not item.stars and not kind.is_object
@@ -125,6 +127,11 @@ class StatementLowering(CallLowering):
         kind = self.deduced(value, item) if base.name in ("auto",) or base.element.name == "auto" else base
         value = convert(value, kind, item)
         is_const = node.type.is_const
+        if value.code.endswith(".dims"):
+            owner = self.temporary(value.code[:-5], item)
+            alias = Value(f"{owner}.dims", kind, ATOM, True, is_read_only=True)
+            self.declare(item.name, kind, "alias", item, alias)
+            return
         if is_const or kind.is_object or not self.is_celled(kind) or kind.name == "function" or not value.target:
             variable = self.declare(item.name, kind, "plain", item)
             self.emit(f"{variable.python} = {value.code if not value.is_unknown else 'None'}", item)
@@ -279,6 +286,8 @@ class StatementLowering(CallLowering):
             return
         if value.functions:
             value = self.program.function_value(self.program.fitting(value.functions, wanted), {}, node)
+        if value.type == pointer(ERROR):
+            value = self.dereference(value, node.value)
         if value.type == ERROR:
             parts = value.error_parts if value.error_parts is not None else (f"{value.at(ATOM)}.str()",)
             tail = "".join(f", {part}" for part in parts)
@@ -367,6 +376,54 @@ class StatementLowering(CallLowering):
             return
         self.emit(f"if {held.negation}:", node)
         self.emit("    break", node)
+
+    def switch_statement(self, node: syntax.Switch) -> None:
+        """Lower a switch: the group of the matching label runs, and those after it until a break."""
+        value = self.lower(node.value)
+        if value.is_unknown:
+            return
+        subject = self.temporary(value.code, node)
+        start = self.fresh("_start")
+        self.emit(f"{start} = {self.first_group(node, subject, value.type)}", node)
+        self.emit("while True:", node)
+        outer = self.loops[-1] if self.loops else None
+        flag = self.fresh("_continued")
+        continued: list[bool] = []
+
+        def step() -> None:
+            continued.append(True)
+            self.emit(f"{flag} = True", node)
+            self.emit("break", node)
+
+        if outer is not None and any(isinstance(item, syntax.Jump) and item.word == "continue" for item in _walk(node)):
+            self.lines.insert(len(self.lines) - 1, ("    " * self.indent + f"{flag} = False", node.first))
+        self.loops.append(step)
+        with self.block():
+            for number, (_, items) in enumerate(node.groups):
+                self.emit(f"if {start} <= {number}:", node)
+                with self.block():
+                    self.statements(items)
+            self.emit("break", node)
+        self.loops.pop()
+        if continued and outer is not None:
+            self.emit(f"if {flag}:", node)
+            self.indent += 1
+            outer()
+            self.emit("continue", node)
+            self.indent -= 1
+
+    def first_group(self, node: syntax.Switch, subject: str, kind: Type) -> str:
+        """Return code for the number of the group at which a switch starts."""
+        code = str(len(node.groups))
+        tests: list[str] = []
+        for number, (labels, _) in enumerate(node.groups):
+            for label in labels:
+                if label is None:
+                    code = str(number)
+                    continue
+                held = self.operate("==", Value(subject, kind), self.lower(label), label)
+                tests.append(f"{number} if {held.code} else ")
+        return "".join(tests) + code
 
     def for_statement(self, node: syntax.For) -> None:
         with self.scope():
@@ -634,7 +691,17 @@ def _children(node: Any) -> list[Any]:
         if isinstance(item, syntax.Node):
             found.append(item)
         elif isinstance(item, tuple):
-            found += [part for part in item if isinstance(part, syntax.Node)]
+            found += _nested(item)
+    return found
+
+
+def _nested(items: tuple[Any, ...]) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, syntax.Node):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found += _nested(item)
     return found
 
 
@@ -714,6 +781,7 @@ _STATEMENTS: dict[type, Callable[[StatementLowering, Any], None]] = {
     syntax.Block: StatementLowering.block_statement,
     syntax.If: StatementLowering.if_statement,
     syntax.While: StatementLowering.while_statement,
+    syntax.Switch: StatementLowering.switch_statement,
     syntax.For: StatementLowering.for_statement,
     syntax.ForRange: StatementLowering.for_range,
     syntax.RangeFor: StatementLowering.range_for,

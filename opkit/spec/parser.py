@@ -15,6 +15,7 @@ from opkit.spec.syntax import (
     Declaration,
     Declarator,
     Empty,
+    Enum,
     Expr,
     ExprStatement,
     For,
@@ -29,6 +30,7 @@ from opkit.spec.syntax import (
     Return,
     Statement,
     Struct,
+    Switch,
     TemplateParam,
     Tree,
     TypeName,
@@ -37,7 +39,7 @@ from opkit.spec.syntax import (
 
 __all__ = ["parse"]
 
-_UNSUPPORTED = frozenset({"try", "goto", "asm", "switch", "co_await", "co_return", "case", "catch"})
+_UNSUPPORTED = frozenset({"try", "goto", "asm", "co_await", "co_return", "case", "catch"})
 _AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":", "["})
 
 
@@ -113,8 +115,10 @@ class _Parser(ExpressionParser):
             items.append(self.template())
         elif text in ("using", "typedef"):
             items.append(self.alias())
-        elif text in ("struct", "class", "enum", "union"):
-            struct = self.struct()
+        elif text == "enum":
+            items.append(self.enum())
+        elif text in ("struct", "class", "union"):
+            struct = self.struct(None)
             if struct is not None:
                 items.append(struct)
         elif text == "static_assert":
@@ -163,8 +167,8 @@ class _Parser(ExpressionParser):
         start = self.at
         self.at += 1
         params = self.template_params()
-        if self.here in ("struct", "class") :
-            struct = self.struct()
+        if self.here in ("struct", "class"):
+            struct = self.struct(params)
             return struct if struct is not None else Empty(start, self.at - 1)
         if self.here in ("using",):
             raise ParseError("SPEC012", "alias templates are not supported in specs", start)
@@ -226,13 +230,38 @@ class _Parser(ExpressionParser):
         self.expect(";")
         return Alias(start, self.at - 1, name, made)
 
-    def struct(self) -> Struct | None:
-        """Parse a struct with its functions and fields; None for a declaration, an enum or a union."""
+    def enum(self) -> Enum:
+        """Parse an enumeration."""
+        start = self.at
+        self.at += 1
+        if self.here in ("class", "struct"):
+            self.at += 1
+        name = self.take_name() if self.kinds[self.at] == IDENT else ""
+        if self.here == ":":
+            self.at += 1
+            self.type_name()
+        self.expect("{")
+        items: list[tuple[str, Expr | None]] = []
+        while self.here != "}":
+            item, value = self.take_name(), None
+            if self.here == "=":
+                self.at += 1
+                value = self.expression()
+            items.append((item, value))
+            if self.here != ",":
+                break
+            self.at += 1
+        self.expect("}")
+        self.expect(";")
+        return Enum(start, self.at - 1, name, tuple(items))
+
+    def struct(self, template: tuple[TemplateParam, ...] | None) -> Struct | None:
+        """Parse a struct with its functions and fields; None for a declaration."""
         start = self.at
         word = self.here
         self.at += 1
-        if word in ("enum", "union"):
-            raise ParseError("SPEC012", f"a spec cannot define an {word}" if word == "enum" else "a spec cannot define a union", start)
+        if word == "union":
+            raise ParseError("SPEC012", "a spec cannot define a union", start)
         name = self.take_name()
         if self.here == "final":
             self.at += 1
@@ -253,7 +282,7 @@ class _Parser(ExpressionParser):
             special |= self.struct_item(name, functions, fields)
         self.at += 1
         self.expect(";")
-        return Struct(start, self.at - 1, name, tuple(functions), tuple(fields), special)
+        return Struct(start, self.at - 1, name, tuple(functions), tuple(fields), special, template)
 
     def struct_item(self, name: str, functions: list[Function], fields: list[Declaration]) -> bool:
         """Parse one member; return whether it is a constructor or another special member."""
@@ -445,20 +474,57 @@ class _Parser(ExpressionParser):
             style, args = "{", self.arguments("{", "}")
         return Declarator(at, self.at - 1, name, stars, ref, style, args)
 
-    def if_statement(self) -> If:
+    def if_statement(self) -> Statement:
         start = self.at
         self.at += 1
         if self.here == "constexpr":
             self.at += 1
         self.expect("(")
-        condition = self.expression()
+        declared = self.condition_declaration() if self.is_declaration() else None
+        condition = declared[1] if declared else self.expression()
         self.expect(")")
         then = self.statement()
         otherwise = None
         if self.here == "else":
             self.at += 1
             otherwise = self.statement()
-        return If(start, self.at - 1, condition, then, otherwise)
+        made = If(start, self.at - 1, condition, then, otherwise)
+        return Block(start, self.at - 1, (declared[0], made)) if declared else made
+
+    def condition_declaration(self) -> tuple[Declaration, Name]:
+        """Parse ``if (Type name = value``: the declaration, and the name as the condition."""
+        start = self.at
+        made = self.type_name()
+        at = self.at
+        item = self.declarator(self.take_name(), made.stars, made.ref, at)
+        name = Name(at, at, (Part(at, at, item.name),))
+        return Declaration(start, self.at - 1, made, (item,)), name
+
+    def switch_statement(self) -> Switch:
+        start = self.at
+        self.at += 1
+        self.expect("(")
+        value = self.expression()
+        self.expect(")")
+        self.expect("{")
+        groups: list[tuple[tuple[Expr | None, ...], tuple[Statement, ...]]] = []
+        while self.here != "}":
+            labels: list[Expr | None] = []
+            while self.here in ("case", "default"):
+                is_case = self.here == "case"
+                self.at += 1
+                labels.append(self.expression() if is_case else None)
+                self.expect(":")
+            if not labels:
+                raise self.expected("'case'")
+            items: list[Statement] = []
+            while self.here not in ("case", "default", "}"):
+                if self.kinds[self.at] == END:
+                    raise self.wrong("this switch is never closed", start)
+                items.append(self.statement())
+            groups.append((tuple(labels), tuple(items)))
+        self.at += 1
+        return Switch(start, self.at - 1, value, tuple(groups))
 
     def for_statement(self) -> Statement:
         start = self.at
@@ -558,6 +624,7 @@ class _Parser(ExpressionParser):
 
 _STATEMENTS = {
     "if": _Parser.if_statement,
+    "switch": _Parser.switch_statement,
     "for": _Parser.for_statement,
     "FOR_RANGE": _Parser.for_range_macro,
     "while": _Parser.while_statement,

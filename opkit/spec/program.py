@@ -6,18 +6,20 @@ A unit is made for each function, template instance and registered lambda that s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from opkit.diagnostics import Note, Span
 from opkit.errors import nearest
 from opkit.spec import syntax
-from opkit.spec.conversions import convert, fit
+from opkit.spec.conversions import convert, fit, number_literal
 from opkit.spec.findings import Findings
-from opkit.spec.library import CONSTANTS, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
+from opkit.spec.library import CONSTANTS, DATA_TYPE_OF, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
 from opkit.spec.lower_statements import StatementLowering, is_cell_parameter
 from opkit.spec.resolve import Binding, Bindings, binding_key, binding_text
 from opkit.spec.types import (
     DATA_TYPE,
+    STRING,
     UNKNOWN,
     Type,
     known_type_names,
@@ -116,7 +118,11 @@ class Program:
         self.pending: list[tuple[Unit, syntax.Function, Bindings]] = []
         self.sites: list[Site] = []
         self.addressed = tree.addressed
-        self.type_cache: dict[int, Type] = {}
+        #: enumerators by name, with the value or the expression of it and the number counted on from that
+        self.enums: dict[str, tuple[syntax.Expr | None, int]] = {}
+        self.enum_types: set[str] = set()
+        #: the struct that a function is defined in, by the function's identity
+        self.owners: dict[int, syntax.Struct] = {}
         self.resolving: set[str] = set()
         self.current: Unit | None = None
 
@@ -132,6 +138,9 @@ class Program:
                 self.structs[item.name] = item
                 for function in item.functions:
                     self.functions.setdefault(f"{item.name}::{function.name.text}", []).append(function)
+                    self.owners[id(function)] = item
+            elif isinstance(item, syntax.Enum):
+                self.collect_enum(item)
             elif isinstance(item, syntax.Alias):
                 self.aliases[item.name] = item.type
             elif isinstance(item, syntax.Declaration):
@@ -140,6 +149,18 @@ class Program:
             elif isinstance(item, syntax.ExprStatement):
                 expressions.append(item)
         return expressions
+
+    def collect_enum(self, item: syntax.Enum) -> None:
+        """Collect enumerators, plain and qualified."""
+        self.enum_types.add(item.name)
+        base: syntax.Expr | None = None
+        offset = 0
+        for name, value in item.items:
+            if value is not None:
+                base, offset = value, 0
+            for text in (name, f"{item.name}::{name}"):
+                self.enums[text] = (base, offset)
+            offset += 1
 
     def plain_name(self, name: syntax.Name) -> str:
         """Return a name without the namespaces of OneFlow."""
@@ -162,7 +183,9 @@ class Program:
 
     def functions_named(self, text: str, bindings: Bindings) -> list[syntax.Function]:
         """Return the functions of the file with a name."""
-        found = self.functions.get(text)
+        owner = bindings.get("<struct>")
+        found = self.functions.get(f"{owner}::{text}") if isinstance(owner, str) else None
+        found = found or self.functions.get(text)
         if found is None and "::" in text:
             last = text.rsplit("::", 1)[-1]
             if text.split("::")[0] not in self.structs and text not in STATIC_FUNCTIONS and not text.startswith("std::"):
@@ -196,7 +219,11 @@ class Program:
             )
         if name.params is not None:
             kind = Type("function", (kind, *(self.parameter_type(param, bindings) for param in name.params)))
-        for _ in range(name.stars if stars is None else stars):
+        count = name.stars if stars is None else stars
+        if count and kind.name == "char" and name.is_const:
+            # a C string
+            kind, count = STRING, count - 1
+        for _ in range(count):
             kind = pointer(kind)
         return kind
 
@@ -226,9 +253,13 @@ class Program:
             return function
         if part.args is not None:
             args = tuple(self.argument_type(arg, bindings) for arg in part.args)
+            if text == "function" and args and args[0].name == "function":
+                return args[0]
             return template_type(text, args)
         if text in self.structs:
             return Type("struct", (Type(text),))
+        if text in self.enum_types:
+            return Type("int32_t")
         return plain_type(text)
 
     def argument_type(self, arg: syntax.TypeName | syntax.Expr, bindings: Bindings) -> Type:
@@ -251,6 +282,12 @@ class Program:
         if text.startswith("DataType::") or (text == last and last in DATA_TYPES):
             found = DATA_TYPES.get(last)
             return Value(repr(found), DATA_TYPE, const=found, is_const=True) if found else None
+        if text == "GetDataType::value":
+            kind = self.template_type_argument(node.parts[-2].args, bindings)
+            named = DATA_TYPE_OF.get(kind.name)
+            return Value(repr(named), DATA_TYPE, const=named, is_const=True) if named else None
+        if text in self.enums:
+            return self.enumerator(text, node)
         if text in self.globals:
             return self.global_value(text, node)
         overloads = self.functions_named(text, bindings)
@@ -293,6 +330,22 @@ class Program:
         value.is_read_only, value.target = True, ""
         return value
 
+    def enumerator(self, name: str, node: syntax.Node) -> Value:
+        """Return the value of an enumerator."""
+        base, offset = self.enums[name]
+        if name in self.resolving:
+            raise LowerError("SPEC020", f"{name!r} is defined by itself", node)
+        if base is None:
+            return number_literal(offset, Type("int32_t"))
+        self.resolving.add(name)
+        try:
+            value = StatementLowering(self, self.scratch(base), {}).lower(base)
+        finally:
+            self.resolving.discard(name)
+        if not value.is_const or not value.type.is_integer:
+            raise LowerError("SPEC036", "an enumerator needs a constant integer", base)
+        return number_literal(int(value.const) + offset, Type("int32_t"))
+
     def scratch(self, node: syntax.Node) -> Unit:
         """Return a unit that nothing runs, for expressions outside of functions."""
         return Unit("_", self, node)
@@ -300,14 +353,33 @@ class Program:
     def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Value:
         """Return the value of a function's name, with its template arguments where it has some."""
         args = node.parts[-1].args
+        outer = self.struct_bindings(node, overloads[0], bindings)
         if args is not None:
             function, bound = self.instance(overloads, node, args, bindings)
-            return self.function_value(function, bound, node)
+            return self.function_value(function, {**outer, **bound}, node)
+        if outer:
+            return self.function_value(overloads[0], outer, node)
         plain = [item for item in overloads if item.template is None]
         if len({len(item.params) for item in plain}) == 1 and len([item for item in plain if item.body]) <= 1:
             chosen = next((item for item in plain if item.body), plain[0])
             return self.function_value(chosen, {}, node)
         return Value(overloads[0].name.text, Type("function"), functions=tuple(overloads))
+
+    def struct_bindings(
+        self, node: syntax.Name, function: syntax.Function, bindings: Bindings
+    ) -> dict[str, Binding]:
+        """Return what the template parameters of a function's struct stand for, and the struct itself."""
+        struct = self.owners.get(id(function))
+        if struct is None:
+            return {}
+        bound: dict[str, Binding] = {"<struct>": struct.name}
+        if struct.template:
+            given = node.parts[-2].args if len(node.parts) > 1 else None
+            if given is None:
+                return {**bound, **{p.name: bindings[p.name] for p in struct.template if p.name in bindings}}
+            for param, arg in zip(struct.template, given, strict=False):
+                bound[param.name] = self.template_binding(arg, bindings)
+        return bound
 
     def fitting(self, functions: tuple[syntax.Function, ...], wanted: Type) -> syntax.Function:
         """Return the overload whose parameters a function type asks for."""
@@ -414,11 +486,12 @@ class Program:
     ) -> Value:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
+        outer = self.struct_bindings(name, overloads[0], lowering.bindings)
         given = name.parts[-1].args
         if given is not None:
             bound = self.partial_instance(overloads, name, given, args, lowering.bindings)
-            return self.finish_call(lowering, bound[0], bound[1], args, node)
-        return self.call_functions(lowering, tuple(overloads), args, node)
+            return self.finish_call(lowering, bound[0], {**outer, **bound[1]}, args, node)
+        return self.call_functions(lowering, tuple(overloads), args, node, outer)
 
     def partial_instance(
         self,
@@ -441,7 +514,12 @@ class Program:
             raise
 
     def call_functions(
-        self, lowering: Any, overloads: tuple[syntax.Function, ...], args: list[Value], node: syntax.Call
+        self,
+        lowering: Any,
+        overloads: tuple[syntax.Function, ...],
+        args: list[Value],
+        node: syntax.Call,
+        outer: Bindings = MappingProxyType({}),
     ) -> Value:
         """Choose among overloads by the arguments and lower the call."""
         best: tuple[int, syntax.Function, Bindings] | None = None
@@ -449,9 +527,9 @@ class Program:
             needed = sum(1 for param in item.params if param.default is None)
             if not needed <= len(args) <= len(item.params) or (item.specialised is not None):
                 continue
-            bound: Bindings | None = {}
+            bound: Bindings | None = outer
             if item.template:
-                bound = self.deduce(item, args, {})
+                bound = self.deduce(item, args, dict(outer))
                 if bound is None:
                     continue
             score = self.score(item, bound or {}, args, node)
@@ -561,6 +639,9 @@ class Program:
         assert function.body is not None
         lowering = StatementLowering(self, unit, bindings)
         saved, self.current = self.current, unit
+        for binding in bindings.values():
+            if isinstance(binding, Value) and binding.code in self.units:
+                unit.calls.add(binding.code)
         try:
             lowering.names.update(self.units)
             params, _ = lowering.parameters(function.params)

@@ -22,6 +22,7 @@ __all__ = [
     "Declaration",
     "Declarator",
     "Empty",
+    "Enum",
     "Expr",
     "ExprStatement",
     "For",
@@ -43,6 +44,7 @@ __all__ = [
     "Return",
     "Statement",
     "Struct",
+    "Switch",
     "TemplateParam",
     "Ternary",
     "Tree",
@@ -383,6 +385,23 @@ class Struct(Node):
     functions: tuple[Function, ...]
     fields: tuple[Declaration, ...]
     has_special: bool
+    template: tuple[TemplateParam, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enum(Node):
+    """An enumeration: its enumerators with their values, None where they count on."""
+
+    name: str
+    items: tuple[tuple[str, Expr | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Statement):
+    """``switch (value) { groups }``: each group has its labels (None: default) and statements."""
+
+    value: Expr
+    groups: tuple[tuple[tuple[Expr | None, ...], tuple[Statement, ...]], ...]
 
 
 @dataclass(slots=True)

@@ -146,10 +146,11 @@ CLASS_ALIASES = {
     "InputBlobModifier": "InputArgModifier",
     "OutputBlobModifier": "OutputArgModifier",
     "NdSbp": "ParallelDistribution",
-    "ParallelContext": "ParallelContext",
-    "BatchAxisContext": "BatchAxisContext",
     "ostringstream": "stringstream",
-    "TensorDesc": "TensorDesc",
+    "ErrorProto": "Error",
+    "ShapeProto": "Shape",
+    "PoolingParams3D": "PoolingParams",
+    "AvgPoolingParams3D": "AvgPoolingParams",
 }
 #: Every class type that specs may name besides the templates.
 _CLASSES = frozenset(
@@ -158,7 +159,7 @@ _CLASSES = frozenset(
         "TimeShapeContext", "DistributionContext", "DeviceContext", "DeviceInferContext", "OpBuilder", "OpConf", "FwOp",
         "GradContext", "OpDef", "SbpBuilder", "InputArgModifier", "OutputArgModifier", "SbpParallel", "SbpSignature",
         "SbpSignatureList", "ParallelDistribution", "ParallelContext", "ParallelDesc", "BatchAxisContext", "OptInt64",
-        "stringstream", "Error", "BalancedSplitter", "Range", "DeviceType", "Device", "JobDesc", "Params3D", "AttrType",
+        "stringstream", "Error", "BalancedSplitter", "Range", "DeviceType", "Device", "JobDesc", "Params3D", "PoolingParams", "AvgPoolingParams", "AttrType",
         "OpTimeShape", "SplitParallel", "BroadcastParallel", "PartialSumParallel", "UserOpConf", "OperatorConf",
         "TensorDesc", "DeviceTag", "ConfAttr", "SbpInferHint",
     }

@@ -82,20 +82,6 @@ def irem(a: int, b: int) -> int:
     return rest if a >= 0 else -rest
 
 
-def i64(a: int) -> int:
-    """Return a signed 64-bit result, or fault on overflow."""
-    if -_I64 <= a < _I64:
-        return a
-    raise Fatal(f"int64_t overflow: the result {a} does not fit")
-
-
-def i32(a: int) -> int:
-    """Return a signed 32-bit result, or fault on overflow."""
-    if -0x80000000 <= a <= 0x7FFFFFFF:
-        return a
-    raise Fatal(f"int32_t overflow: the result {a} does not fit")
-
-
 def to_signed(a: int, bits: int) -> int:
     """Convert to a signed integer of so many bits, keeping the low ones."""
     a &= (1 << bits) - 1
@@ -103,12 +89,12 @@ def to_signed(a: int, bits: int) -> int:
 
 
 def to_i32(a: int) -> int:
-    """Convert to int32_t, keeping the low bits."""
+    """Convert to int32_t, keeping the low bits; overflow wraps, as in the code that compilers make of it."""
     return a if -0x80000000 <= a <= 0x7FFFFFFF else to_signed(a, 32)
 
 
 def to_i64(a: int) -> int:
-    """Convert to int64_t, keeping the low bits."""
+    """Convert to int64_t, keeping the low bits; overflow wraps."""
     return a if -_I64 <= a < _I64 else to_signed(a, 64)
 
 

@@ -18,7 +18,7 @@ __all__ = ["RESERVED", "Writer"]
 #: Names that generated code uses itself; a variable of the spec with such a name gets another.
 RESERVED = frozenset(keyword.kwlist) | frozenset(
     """abs axes at assign back between bool broadcast calc cat char_at copy default dict erase f32 failed False fdiv
-    fill filled find float front i32 i64 idiv idx insert int iota irem len list make_map max METER min None not_null
+    fill filled find float front idiv idx insert int iota irem len list make_map max METER min None not_null
     pop print push push_axis range refuse refused remove resize round_up setattr shape_of Shape show sort str string
     substr sum swap tick to_i32 to_i64 to_signed True truncate tuple type write_from Cell Desc Sbp Distribution Stream
     Iterator ItemPointer FieldPointer field_pointer Params3D BalancedSplitter OpBuilder Refusal Fatal self""".split()
