@@ -1,0 +1,77 @@
+"""A failure is kept as data and a short script that needs numpy only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opkit.checker import Options
+from opkit.errors import UsageError
+from opkit.verify import RunOptions, run_targets, write_repro
+from tests.verify.opdirs import SQUARE, make_op
+
+QUICK = RunOptions(Options(effort=0.2), timeout=30)
+
+
+def run_script(script: Path) -> str:
+    """Run a script with an interpreter that cannot import opkit."""
+    blocked = "import sys, runpy; sys.modules['opkit'] = None; sys.argv = [sys.argv[1]]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", blocked, str(script)], capture_output=True, text=True, cwd=script.parent, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_wrong_entry_is_shown_by_the_users_own_kernels(here: Path) -> None:
+    """The script prints the slopes on both sides and what backward gives, running the kernel file itself."""
+    make_op(here, "one", SQUARE.replace("2 * x", "-2 * x"))
+    outcome = run_targets(["one"], QUICK)
+    saved = next(iter(outcome.saved.values()))
+    data, script = write_repro(saved, here / "out")
+    assert data.name == f"repro_{saved}.npz"
+    text = script.read_text()
+    assert "opkit" not in text.split('"""')[2]
+    assert len(text.split('"""')[2].splitlines()) < 50
+    lines = dict(
+        line.split(":", 1) for line in run_script(script).splitlines() if line.startswith(("slope", "backward"))
+    )
+    slope, claimed = float(lines["slope from the right"]), float(lines["backward gives"])
+    assert claimed == pytest.approx(-slope, rel=1e-4)
+
+
+def test_a_broken_contract_is_shown_with_dtypes_and_repetition(here: Path) -> None:
+    """A float64 result for float32 inputs is seen in the script's output."""
+    make_op(here, "one", SQUARE.replace("return x * x", "return x * x * np.float64(1)"))
+    outcome = run_targets(["one"], QUICK)
+    assert outcome.report.status.value == "fail"
+    _, script = write_repro(next(iter(outcome.saved.values())), here)
+    out = run_script(script)
+    assert "float64" in out
+    assert "arguments unchanged: True" in out
+
+
+def test_a_layers_failure_is_shown_by_recorded_values(here: Path) -> None:
+    """What only opkit can run is shown by the slopes that were recorded."""
+    (here / "layers.py").write_text(
+        "import numpy as np\nfrom opkit.eager import PyLayer, Tensor\n\n\nclass Bad(PyLayer):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        ctx.x = x.numpy()\n        return Tensor(np.sin(ctx.x))\n\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return Tensor(-dy.numpy() * np.cos(ctx.x))\n"
+    )
+    outcome = run_targets(["layers.py::Bad"], QUICK)
+    data, script = write_repro(next(iter(outcome.saved.values())), here)
+    assert "slope" in run_script(script)
+    with np.load(data) as arrays:
+        assert {"steps", "above", "below", "x_0"} <= set(arrays.files)
+
+
+def test_an_unknown_id_is_a_usage_error(here: Path) -> None:
+    """The message says how to get an id."""
+    with pytest.raises(UsageError, match="no failure 'abc123'"):
+        write_repro("abc123", here)
+    with pytest.raises(UsageError):
+        write_repro("../../etc", here)

@@ -1,0 +1,150 @@
+"""``FILE.py`` runs once under the recorder; what it called is checked on what it saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opkit.checker import Options
+from opkit.verify import Outcome, RunOptions, run_targets
+from tests.verify.opdirs import SQUARE, make_op
+
+QUICK = RunOptions(Options(effort=0.2), timeout=30)
+
+LAYERS = """
+import sys
+import numpy as np
+from opkit.eager import PyLayer, Tensor
+
+
+class Mul(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w, scale=1.0):
+        ctx.w, ctx.scale = w.numpy(), scale
+        return Tensor(x.numpy() * w.numpy() * scale)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() * ctx.w * ctx.scale), None
+
+
+class Positive(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.numpy()
+        return Tensor(np.log(ctx.x))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() / np.where(ctx.x > 5, ctx.x, ctx.x * FACTOR))
+
+
+class Never(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return Tensor(x.numpy() * 1)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
+def main():
+    with open("ran", "a") as log:
+        log.write(f"{__name__} {sys.argv[1:]}\\n")
+    x = Tensor(np.ones((2, 3), "float32"), stop_gradient=False)
+    w = Tensor(np.full((2, 3), 3, "float32"))
+    for scale in (1.0, 2.5):
+        Mul.apply(x, w, scale=scale).backward()
+    for size in (2, 3):
+        for _ in range(9):
+            Positive.apply(Tensor(np.full(size, 10.0), stop_gradient=False))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+JOB = """
+import os
+import numpy as np
+import oneflow as flow
+import oneflow.typing as tp
+
+op = flow.experimental.custom_op_module("square", os.path.dirname(os.path.abspath(__file__)))
+op.py_api().cpp_def().py_kernel().build_load()
+
+
+@flow.global_function(type="predict")
+def job(x: tp.Numpy.Placeholder((2, 3), dtype=flow.float32)) -> tp.Numpy:
+    with flow.scope.placement("cpu", "0:0"):
+        return op.api.square_forward(op.api.square_forward(x))
+
+
+print(job(np.full((2, 3), 2, np.float32)))
+"""
+
+
+def run(here: Path, text: str) -> Outcome:
+    """Write a script and check it."""
+    (here / "job.py").write_text(text)
+    return run_targets(["job.py"], QUICK)
+
+
+def test_layers_are_checked_on_what_the_run_saw(here: Path) -> None:
+    """The script runs once as __main__; constants stay constants; what is outside the inputs seen is not accused."""
+    outcome = run(here, LAYERS.replace("FACTOR", "2"))
+    status = {op.op: op.status.value for op in outcome.report.ops}
+    assert status == {"job.py::Mul": "pass", "job.py::Positive": "pass", "job.py::Never": "skip"}
+    assert (here / "ran").read_text() == "__main__ []\n"
+    assert outcome.exit_status() == 0
+
+
+def test_a_wrong_layer_is_found_where_it_was_called(here: Path) -> None:
+    """An error at the inputs seen is a failure at backward's line."""
+    outcome = run(here, LAYERS.replace("np.where(ctx.x > 5, ctx.x, ctx.x * FACTOR)", "(2 * ctx.x)"))
+    (bad,) = [op for op in outcome.report.ops if op.findings]
+    assert bad.op == "job.py::Positive"
+    assert bad.findings[0].where.file == "job.py"
+
+
+def test_layers_that_were_not_called_take_their_cases(here: Path) -> None:
+    """cases_Name in the script stands in for a call."""
+    text = LAYERS.replace("FACTOR", "1") + "\n\ndef cases_Never(rng):\n    yield {'x': rng.normal(size=3)}\n"
+    status = {op.op: op.status.value for op in run(here, text).report.ops}
+    assert status["job.py::Never"] == "pass"
+
+
+def test_op_directories_of_a_job_are_checked(here: Path) -> None:
+    """The op of a directory is checked on the arrays that the job gave it, both calls."""
+    make_op(here, "square")
+    (op,) = run(here, JOB).report.ops
+    assert (op.op, op.dir, op.status.value) == ("square_forward", "square", "pass")
+    assert any("2 cases" in line for line in op.tried)
+    make_op(here / "other", "square", SQUARE.replace("2 * x", "np.where(x > 3, 3, 2) * x"))
+    (here / "other" / "job.py").write_text(JOB)
+    (op,) = run_targets(["other/job.py"], QUICK).report.ops
+    assert op.status.value == "fail"
+
+
+def test_a_script_that_raises_is_a_finding_and_what_it_did_is_checked(here: Path) -> None:
+    """The error's line is shown, and ops called before are checked all the same."""
+    text = LAYERS.replace("FACTOR", "1").replace("\n    main()\n", "\n    main()\n    raise KeyError('late')\n")
+    outcome = run(here, text)
+    first = outcome.report.ops[0]
+    assert (first.op, first.findings[0].code) == ("job.py", "GC196")
+    assert first.findings[0].where.line == len(text.splitlines())
+    assert {"job.py::Mul", "job.py::Positive"} <= {op.op for op in outcome.report.ops}
+    assert outcome.exit_status() == 1
+
+
+def test_sys_exit_0_ends_a_script_well(here: Path) -> None:
+    """Leaving with status 0 is an end, with another a finding."""
+    good = run(here, LAYERS.replace("FACTOR", "1") + "    sys.exit(0)\n")
+    assert good.exit_status() == 0
+    bad = run(here, LAYERS.replace("FACTOR", "1") + "    sys.exit(3)\n")
+    assert bad.report.ops[0].findings[0].code == "GC196"
+
+
+def test_a_script_without_ops_is_nothing_to_check(here: Path) -> None:
+    """Exit status 5."""
+    assert run(here, "print('nothing')\n").exit_status() == 5
