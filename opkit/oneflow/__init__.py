@@ -57,7 +57,7 @@ from opkit.oneflow.array import (
     zeros,
     zeros_like,
 )
-from opkit.oneflow.dtypes import (
+from opkit.oneflow.scalar_types import (
     DType,
     bool,
     char,

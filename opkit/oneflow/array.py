@@ -13,7 +13,7 @@ from typing import Any
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.oneflow.dtypes import float32, int32
+from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.value import dtype_of, shape_of
 

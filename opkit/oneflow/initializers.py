@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opkit.ir import canonical_dtype, is_integer
-from opkit.oneflow.dtypes import float32
+from opkit.oneflow.scalar_types import float32
 from opkit.ops import initializer as init
 from opkit.ops.initializer import Initializer
 

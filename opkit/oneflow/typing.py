@@ -8,7 +8,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.oneflow.dtypes import float32
+from opkit.oneflow.scalar_types import float32
 
 __all__ = ["Bundle", "Callback", "ListNumpy", "ListOfNumpyDef", "Numpy", "NumpyDef"]
 

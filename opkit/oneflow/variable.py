@@ -10,7 +10,7 @@ import numpy as np
 
 from opkit.errors import UsageError, nearest
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.oneflow.dtypes import DType, dtype_of, float32
+from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scope import name_prefix
 from opkit.oneflow.session import session

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.errors import DtypeError, ShapeError, UsageError
-from opkit.oneflow import dtypes as flow
+from opkit.oneflow import scalar_types as flow
 from opkit.oneflow import typing as tp
 from opkit.oneflow.annotations import flatten, rebuild, signature_of
 

@@ -1,0 +1,333 @@
+"""Train jobs follow OneFlow v0.4's formulas: each optimizer equals the same steps written out in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opkit.oneflow as flow
+import opkit.oneflow.typing as tp
+from opkit.errors import OpkitError, ShapeError, UsageError
+
+F = np.float32
+X = np.random.default_rng(1).normal(size=(6, 4)).astype(F)
+T = np.random.default_rng(2).normal(size=(6, 3)).astype(F)
+W0 = np.random.default_rng(3).normal(size=(4, 3)).astype(F)
+STEPS = 50
+
+
+def constant(rate: float = 0.05) -> Any:
+    return flow.optimizer.PiecewiseConstantScheduler([], [rate])
+
+
+def train_job(optimizer: Callable[[], Any], *, regularizer: Any = None, name: str = "w") -> Any:
+    """Return a train job that fits ``X @ w`` to ``T``."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((6, 4)), t: tp.Numpy.Placeholder((6, 3))) -> tp.Numpy:
+        w = flow.get_variable(name, shape=(4, 3), initializer=flow.constant_initializer(0), regularizer=regularizer)
+        loss = flow.math.squared_difference(flow.matmul(x, w), t)
+        optimizer().minimize(loss)
+        return loss
+
+    return job
+
+
+def trained(optimizer: Callable[[], Any], steps: int = STEPS, **options: Any) -> np.ndarray:
+    """Return the weights after some steps from W0."""
+    job = train_job(optimizer, **options)
+    name = options.get("name", "w")
+    flow.load_variables({name: W0})
+    for _ in range(steps):
+        job(X, T)
+    return flow.get_all_variables()[name].numpy()
+
+
+def gradient(w: np.ndarray) -> np.ndarray:
+    """Return the gradient of the mean loss (OneFlow divides by the loss's element count)."""
+    return 2.0 * X.T.astype(float) @ (X @ w - T) / T.size
+
+
+def by_hand(update: Callable[[np.ndarray, np.ndarray, int, dict[str, Any]], np.ndarray]) -> np.ndarray:
+    w, state = W0.astype(float), {}
+    for step in range(STEPS):
+        w = update(w, gradient(w), step, state)
+    return w
+
+
+# ---- optimizers ------------------------------------------------------------------------------------------------------
+def sgd(w: np.ndarray, g: np.ndarray, step: int, s: dict[str, Any]) -> np.ndarray:
+    return w - 0.05 * g
+
+
+def momentum(w: np.ndarray, g: np.ndarray, step: int, s: dict[str, Any]) -> np.ndarray:
+    s["m"] = 0.9 * s.get("m", 0.0) - 0.05 * g
+    return w + s["m"]
+
+
+def decayed(w: np.ndarray, g: np.ndarray, step: int, s: dict[str, Any]) -> np.ndarray:
+    return momentum(w, g, step, s) - 0.05 * 0.1 * w
+
+
+def adam(
+    w: np.ndarray, g: np.ndarray, step: int, s: dict[str, Any], corrected: bool = False, decay: float = 0.0
+) -> np.ndarray:
+    s["m"] = 0.9 * s.get("m", 0.0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0.0) + 0.001 * g * g
+    rate = 0.05
+    if corrected:
+        rate *= np.sqrt(1 - 0.999 ** (step + 1)) / (1 - 0.9 ** (step + 1))
+    return w - rate * (s["m"] / (np.sqrt(s["v"]) + 1e-8) + decay * w)
+
+
+def rmsprop(w: np.ndarray, g: np.ndarray, step: int, s: dict[str, Any], centered: bool = False) -> np.ndarray:
+    s["s"] = 0.99 * s.get("s", 0.0) + 0.01 * g * g
+    s["g"] = 0.99 * s.get("g", 0.0) + 0.01 * g
+    return w - 0.05 * g / np.sqrt(s["s"] - (s["g"] ** 2 if centered else 0.0) + 1e-8)
+
+
+OPTIMIZERS = {
+    "sgd": (lambda: flow.optimizer.SGD(constant(), momentum=0), sgd),
+    "momentum": (lambda: flow.optimizer.SGD(constant()), momentum),
+    "sgdw": (lambda: flow.optimizer.SGDW(constant(), weight_decay=0.1), decayed),
+    "adam": (lambda: flow.optimizer.Adam(constant()), adam),
+    "adam_corrected": (
+        lambda: flow.optimizer.Adam(constant(), do_bias_correction=True),
+        lambda *args: adam(*args, corrected=True),
+    ),
+    "adamw": (
+        lambda: flow.optimizer.AdamW(constant(), do_bias_correction=True, weight_decay=0.01),
+        lambda *args: adam(*args, corrected=True, decay=0.01),
+    ),
+    "rmsprop": (lambda: flow.optimizer.RMSProp(constant()), rmsprop),
+    "rmsprop_centered": (
+        lambda: flow.optimizer.RMSProp(constant(), centered=True),
+        lambda *args: rmsprop(*args, centered=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_an_optimizer_equals_its_formula(name: str, is_eager: bool) -> None:
+    """After 50 steps the weights are those of the formula in float64, to float32's precision."""
+    flow.enable_eager_execution(is_eager)
+    optimizer, update = OPTIMIZERS[name]
+    if is_eager:
+        train_job(optimizer)(X, T)  # eager variables exist once a job made them
+        flow.load_variables({key: np.zeros(v.shape, v.numpy().dtype) for key, v in flow.get_all_variables().items()})
+    np.testing.assert_allclose(trained(optimizer), by_hand(update), rtol=2e-4, atol=2e-5)
+
+
+def test_gradient_descent_equals_numpy_to_1e_6() -> None:
+    """Plain descent in float32 stays within 1e-6 of float64 over 50 steps."""
+    np.testing.assert_allclose(trained(OPTIMIZERS["sgd"][0]), by_hand(sgd), atol=1e-6)
+
+
+def test_regularizers_add_their_terms_to_the_gradient() -> None:
+    """L1 adds ``l1 * sign(w)``, L2 adds ``l2 * w``."""
+    terms = flow.regularizers.l1_l2(0.01, 0.02)
+    found = trained(OPTIMIZERS["sgd"][0], regularizer=terms)
+    expected = by_hand(lambda w, g, step, s: w - 0.05 * (g + 0.01 * np.sign(w) + 0.02 * w))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("clip_norm", [0.1, 1.0, 100.0])
+def test_clipping_scales_to_the_global_norm(clip_norm: float) -> None:
+    """Gradients are multiplied by min(1, clip_norm / norm)."""
+    clipping = flow.optimizer.grad_clipping.by_global_norm(clip_norm)
+    found = trained(lambda: flow.optimizer.SGD(constant(), momentum=0, grad_clipping=clipping))
+    expected = by_hand(lambda w, g, step, s: w - 0.05 * g * min(1.0, clip_norm / np.linalg.norm(g)))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_static_loss_scale_changes_nothing_but_rounding() -> None:
+    """What the loss is scaled by, the gradients are divided by."""
+    scaled = trained(lambda: flow.optimizer.SGD(constant(), momentum=0, loss_scale_factor=1024.0))
+    np.testing.assert_allclose(scaled, by_hand(sgd), atol=1e-5)
+
+
+def test_the_learning_rate_follows_its_schedule() -> None:
+    """Step 0 uses the first value; the counter advances by one per call."""
+    schedule = flow.optimizer.PiecewiseConstantScheduler([9, 29], [0.05, 0.02, 0.01])
+    found = trained(lambda: flow.optimizer.SGD(schedule, momentum=0))
+    rates = [0.05] * 10 + [0.02] * 20 + [0.01] * 20
+    np.testing.assert_allclose(found, by_hand(lambda w, g, step, s: w - rates[step] * g), atol=1e-5)
+    assert flow.get_all_variables()["System-Train-TrainStep-job"].numpy().tolist() == [STEPS]
+
+
+def test_only_the_named_variables_are_trained() -> None:
+    """An optimizer with ``variables`` leaves the others as they are."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((6, 4))) -> tp.Numpy:
+        a = flow.get_variable("a", shape=(4,), initializer=flow.ones_initializer())
+        b = flow.get_variable("b", shape=(4,), initializer=flow.ones_initializer())
+        loss = flow.math.reduce_mean(x * a * b)
+        flow.optimizer.SGD(constant(), momentum=0, variables=["b"]).minimize(loss)
+        return loss
+
+    job(X)
+    held = flow.get_all_variables()
+    assert (held["a"].numpy() == 1).all()
+    assert (held["b"].numpy() != 1).any()
+
+
+def test_watch_diff_sees_the_undivided_gradient() -> None:
+    """The gradient is that of the sum of the loss, whatever its element count."""
+    seen = []
+
+    def handler(blob: tp.Numpy) -> None:
+        seen.append(blob.copy())
+
+    handler.__annotations__["blob"] = tp.Numpy
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((6, 4))) -> tp.Numpy:
+        y = flow.math.multiply(x, flow.get_variable("v", shape=(4,), initializer=flow.ones_initializer()))
+        loss = flow.math.square(y)
+        flow.optimizer.SGD(constant(), momentum=0).minimize(loss)
+        flow.watch_diff(y, handler)
+        return loss
+
+    job(X)
+    np.testing.assert_allclose(seen[0], 2 * X, rtol=1e-6)
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["momentum", "adam_corrected", "rmsprop"])
+def test_resumed_training_is_bit_equal(name: str, tmp_path: Path) -> None:
+    """Optimizer state and step are saved: 20 + save + load + 30 steps are 50 steps."""
+    optimizer = OPTIMIZERS[name][0]
+    straight = trained(optimizer)
+    flow.clear_default_session()
+    job = train_job(optimizer)
+    flow.load_variables({"w": W0})
+    for _ in range(20):
+        job(X, T)
+    flow.checkpoint.save(tmp_path / "half")
+    flow.clear_default_session()
+    job = train_job(optimizer)
+    flow.load_variables(flow.checkpoint.get(tmp_path / "half"))
+    for _ in range(30):
+        job(X, T)
+    assert flow.get_all_variables()["w"].numpy().tobytes() == straight.tobytes()
+
+
+def test_a_predict_job_shares_the_train_jobs_variables() -> None:
+    """The same name is the same data."""
+    job = train_job(OPTIMIZERS["sgd"][0])
+
+    @flow.global_function()
+    def predict(x: tp.Numpy.Placeholder((6, 4))) -> tp.Numpy:
+        return flow.matmul(x, flow.get_variable("w", shape=(4, 3)))
+
+    flow.load_variables({"w": W0})
+    job(X, T)
+    np.testing.assert_allclose(predict(X), X @ flow.get_all_variables()["w"].numpy(), rtol=1e-6)
+
+
+def test_loading_a_value_of_another_shape_changes_nothing() -> None:
+    """All values are checked before the first is written."""
+    train_job(OPTIMIZERS["sgd"][0])
+    flow.load_variables({"w": W0})
+    with pytest.raises(ShapeError, match="'w'"):
+        flow.load_variables({"w": np.zeros((3, 4), F)})
+    assert (flow.get_all_variables()["w"].numpy() == W0).all()
+
+
+def test_loading_an_unknown_name_is_an_error_on_request() -> None:
+    """By default it is passed over, as in OneFlow."""
+    train_job(OPTIMIZERS["sgd"][0])
+    flow.load_variables({"ww": W0})
+    with pytest.raises(OpkitError, match="nearest: w"):
+        flow.load_variables({"ww": W0}, ignore_mismatch=False)
+
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+def assert_still_works() -> None:
+    """Another job in the same process works."""
+    flow.clear_default_session()
+    np.testing.assert_allclose(trained(OPTIMIZERS["sgd"][0]), by_hand(sgd), atol=1e-6)
+
+
+def test_a_train_job_without_minimize_is_refused() -> None:
+    """It says what to add."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        return x
+
+    with pytest.raises(UsageError, match="'job' is a train job but calls no minimize"):
+        job(np.zeros(2, F))
+    assert_still_works()
+
+
+def test_minimize_in_a_predict_job_is_refused() -> None:
+    """It names the job."""
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        flow.optimizer.SGD(constant()).minimize(x)
+        return x
+
+    with pytest.raises(UsageError, match="'job' is a predict job"):
+        job(np.zeros(2, F))
+    assert_still_works()
+
+
+def test_a_loss_that_depends_on_no_variable_is_refused() -> None:
+    """It lists the job's variables."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        flow.get_variable("unused", shape=(2,))
+        flow.optimizer.SGD(constant()).minimize(x)
+        return x
+
+    with pytest.raises(UsageError, match=r"depends on no trainable variable.*'unused'"):
+        job(np.zeros(2, F))
+    assert_still_works()
+
+
+def test_a_variable_made_again_with_another_shape_is_refused() -> None:
+    """Both descriptions are named."""
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        flow.get_variable("v", shape=(2,))
+        return x + flow.get_variable("v", shape=(3,))
+
+    with pytest.raises(ShapeError, match=r"'v' exists as float32\[2\].*float32\[3\]"):
+        job(np.zeros(2, F))
+    assert_still_works()
+
+
+def test_get_variable_outside_a_job_is_refused() -> None:
+    """Variables live in jobs."""
+    with pytest.raises(UsageError, match="outside a job"):
+        flow.get_variable("v", shape=(1,))
+
+
+def test_an_integer_loss_is_refused() -> None:
+    """A loss has a gradient."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,), dtype=flow.int32)) -> tp.Numpy:
+        flow.optimizer.SGD(constant()).minimize(x)
+        return x
+
+    with pytest.raises(UsageError, match="floating-point"):
+        job(np.zeros(2, np.int32))
+
+
+def test_an_unknown_name_offers_the_nearest() -> None:
+    """Names that opkit lacks are AttributeErrors."""
+    with pytest.raises(AttributeError, match=r"no OneFlow name 'get_varible'[\s\S]*get_variable"):
+        flow.get_varible  # noqa: B018
+    with pytest.raises(AttributeError, match=r"flow.nn has no 'conv2'[\s\S]*conv2d"):
+        flow.nn.conv2  # noqa: B018
