@@ -1,6 +1,6 @@
 """Activations: relu and its family, elu, gelu, silu, the hard ones; each with the gradient op that OneFlow has.
 
-sigmoid, tanh and softplus are in ``opkit.ops.elementwise``, softmax in ``opkit.ops.softmax``.
+sigmoid, tanh and softplus are in ``opkit.ops.elementwise``, softmax in ``opkit.ops.log_space``.
 """
 
 from __future__ import annotations

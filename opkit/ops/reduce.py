@@ -1,6 +1,6 @@
 """Reductions whose gradient needs arithmetic: max, min, prod, any, all, and the positions of extremes.
 
-Sums and means are in ``opkit.ops.broadcasting``, logsumexp in ``opkit.ops.softmax``.
+Sums and means are in ``opkit.ops.broadcasting``, logsumexp in ``opkit.ops.log_space``.
 """
 
 from __future__ import annotations
