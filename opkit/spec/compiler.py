@@ -21,6 +21,7 @@ from opkit.spec.preprocessor import preprocess
 from opkit.spec.program import Program
 from opkit.spec.reading import check_text, read_source
 from opkit.spec.registrations import GradEntry, OpEntry, read_registrations
+from opkit.spec.siblings import Siblings
 
 __all__ = ["CompileResult", "compile_spec"]
 
@@ -81,9 +82,10 @@ def compile_spec(
     bad_grads = check_program(program, entries, grad_entries, findings)
     ops = {entry.name: _op(entry, linker) for entry in entries}
     known = frozenset(known_ops)
+    siblings = Siblings(source.path, lambda file: compile_spec(file, folders).ops)
     others = {name: op for name, op in known_ops.items() if isinstance(op, CompiledOp)} if isinstance(known_ops, Mapping) else {}
     grads = {
-        entry.name: _grad(entry, linker, {**others, **ops}, known, bad_grads.get(entry.name, ()))
+        entry.name: _grad(entry, linker, {**others, **ops}, known, bad_grads.get(entry.name, ()), siblings)
         for entry in grad_entries
     }
     return CompileResult(MappingProxyType(ops), MappingProxyType(grads), findings.sorted(), source)
@@ -99,7 +101,12 @@ def _op(entry: OpEntry, linker: Linker) -> CompiledOp:
 
 
 def _grad(
-    entry: GradEntry, linker: Linker, ops: Mapping[str, CompiledOp], known: frozenset[str], errors: tuple[str, ...]
+    entry: GradEntry,
+    linker: Linker,
+    ops: Mapping[str, CompiledOp],
+    known: frozenset[str],
+    errors: tuple[str, ...],
+    siblings: Siblings,
 ) -> CompiledGrad:
     units = linker.program.reachable(entry.unit) if entry.unit is not None else []
     broken = entry.unit is None or any(unit.has_errors for unit in units)
@@ -110,5 +117,5 @@ def _grad(
     return CompiledGrad(
         entry.name, linker.program.tree.span(entry.name_node), linker, entry.unit, entry.is_new_style,
         ops.get(entry.name), bound, entry.has_errors or broken or bool(errors), errors, ops, known, attr_types,
-        foreign,
+        foreign, siblings,
     )

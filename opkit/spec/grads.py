@@ -18,6 +18,7 @@ from opkit.spec.link import Linker
 from opkit.spec.ops import CompiledOp, Inputs
 from opkit.spec.program import Unit
 from opkit.spec.schema import plain_value, runtime_value
+from opkit.spec.siblings import Siblings
 from opkit.spec.values import Desc, Shape
 
 __all__ = ["BackwardOp", "CompiledGrad", "GradGraph"]
@@ -86,6 +87,7 @@ class CompiledGrad:
     known_ops: frozenset[str] = frozenset()
     attr_types: dict[str, str] = field(default_factory=dict)
     foreign_outputs: dict[str, int] = field(default_factory=dict)
+    siblings: Siblings | None = None
 
     @property
     def ok(self) -> bool:
@@ -119,7 +121,8 @@ class CompiledGrad:
                 help="opkit build shows them",
             )
         ctx = self._forward(inputs, attrs, outputs, op_name)
-        flags = self.op.input_modifiers(ctx) if self.op is not None else {arg: {"requires_grad": True} for arg in ctx.inputs}
+        op = self.forward_op
+        flags = op.input_modifiers(ctx) if op is not None else {arg: {"requires_grad": True} for arg in ctx.inputs}
         wanted = self._wanted(ctx, flags, needs_grad)
         fw = FwOp(ctx.conf, ctx.descs, wanted, frozenset(ctx.outputs))
         what = f"building the gradient of {self.op_type!r}"
@@ -129,6 +132,13 @@ class CompiledGrad:
             self.linker.globals["OpBuilder"] = self._builder
             self.linker.run(self.unit, what, fw, fw.add)
         return self._graph(fw, ctx, flags, wanted)
+
+    @property
+    def forward_op(self) -> CompiledOp | None:
+        """The forward op, from this spec or from another of its folder; None where no spec has it."""
+        if self.op is None and self.siblings is not None:
+            self.op = self.ops.get(self.op_type) or self.siblings.find(self.op_type)
+        return self.op
 
     def _builder(self, name: str) -> OpBuilder:
         return OpBuilder(name, self._complete)
@@ -155,10 +165,11 @@ class CompiledGrad:
         """Return the forward op's context, its outputs inferred or given."""
         given = {name: item for name, item in (outputs or {}).items() if not isinstance(item, int)}
         counts = {name: item if isinstance(item, int) else len(item) for name, item in (outputs or {}).items()}
-        if self.op is not None:
-            ctx = self.op.prepare(inputs, attrs, counts or None, op_name)
+        op = self.forward_op
+        if op is not None:
+            ctx = op.prepare(inputs, attrs, counts or None, op_name)
             if not given:
-                self.op.infer_into(ctx)
+                op.infer_into(ctx)
         else:
             ctx = self._foreign(inputs, attrs, counts, op_name)
         for name, descs in given.items():
