@@ -189,11 +189,6 @@ def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
     return ops.argmax(as_value(input), axis)
 
 
-def top_k(input: Blob, axis: int = -1, k: int = 1, sorted: bool = True, name: str | None = None) -> Blob:
-    """Return the indices of the k largest elements along an axis."""
-    return ops.top_k(as_value(input), k, axis)[1]
-
-
 def unsorted_segment_sum(
     data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
 ) -> Blob:

@@ -16,7 +16,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.define import define, quiet
 from opkit.ops.opdef import OpDef
 
-__all__ = ["ADAM_UPDATE", "MOMENTUM_UPDATE", "RMSPROP_UPDATE", "SGD_UPDATE", "blocks_of"]
+__all__ = ["ADAM_UPDATE", "ASSIGN", "MOMENTUM_UPDATE", "RMSPROP_UPDATE", "SGD_UPDATE", "blocks_of"]
 
 #: Elements per block: its arrays and the scratch stay in a core's cache.
 _BLOCK = 16384
@@ -203,6 +203,12 @@ def _infer_nothing(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     return []
 
 
+def _assign(ref: np.ndarray, value: np.ndarray) -> tuple[()]:
+    """Write the value into the array."""
+    np.copyto(ref, value)
+    return ()
+
+
 def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kernel: Callable[..., Any]) -> OpDef:
     return define(
         name,
@@ -216,6 +222,7 @@ def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kern
     )
 
 
+ASSIGN = define("assign", "ref value", "", _assign, infer=_infer_nothing, side_effect=True)
 SGD_UPDATE = _update("sgd_update", "", "", {}, _sgd)
 MOMENTUM_UPDATE = _update("momentum_update", "momentum", "beta:float", {"beta": 0.9}, _momentum)
 ADAM_UPDATE = _update(
