@@ -16,7 +16,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
 
-__all__ = ["check", "options_of"]
+__all__ = ["check", "options_of", "put_repro"]
 
 _PRINTED = ("text", "json", "github", "sarif")
 
@@ -83,6 +83,16 @@ def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None
 
     width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
     put(text_report(outcome, width=width, is_colored=uses_colour(sys.stdout), is_verbose=is_verbose))
+
+
+def put_repro(failure_id: str, options: RunOptions) -> int:
+    """Write a saved failure's data and script to the working directory, and say where they are."""
+    from opkit.verify.repro import write_repro
+
+    data, script = write_repro(failure_id, options=options)
+    put(f"{data}\n{script}")
+    warn(f"next: python {script}")
+    return 0
 
 
 def _codes(text: str) -> frozenset[str]:

@@ -35,6 +35,10 @@ def gradcheck(
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
     replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the checks that passed.")] = False,
+    repro: Annotated[
+        str,
+        typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),
+    ] = "",
     form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
     report: Annotated[
         list[str] | None,
@@ -45,7 +49,7 @@ def gradcheck(
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """
-    from opkit.cli.checking import check, options_of
+    from opkit.cli.checking import check, options_of, put_repro
 
     options = options_of(
         seed=seed,
@@ -60,6 +64,8 @@ def gradcheck(
         memory=memory,
         replay=replay,
     )
+    if repro:
+        raise typer.Exit(put_repro(repro, options))
     raise typer.Exit(check(targets or [], options, form, [_pair(item) for item in report or []], is_verbose=verbose))
 
 

@@ -95,7 +95,7 @@ def _recipe(failure: Failure) -> _Recipe | None:
     op = str(failure.facts["op"])
     result = compile_spec(directory.spec, include_dirs=(directory.path,))
     compiled = result.ops.get(op)
-    if compiled is None or not directory.kernel.is_file():
+    if compiled is None or not directory.kernel.is_file() or any(arg.is_variadic for arg in compiled.outputs):
         return None
     values = failure.case.inputs
     inputs = tuple(
@@ -212,60 +212,56 @@ def _recorded(arrays: Mapping[str, np.ndarray]) -> list[str]:
 
 
 def _live(failure: Failure, recipe: _Recipe) -> list[str]:
+    """Return the lines that run the user's kernels; ``step.kernel(args)`` in the user's own file."""
     lines = [
-        "import importlib.util",
+        "import runpy",
         "",
         "import numpy as np",
         "",
-        f'spec = importlib.util.spec_from_file_location("kernel", {recipe.kernel!r})',
-        "kernel = importlib.util.module_from_spec(spec)",
-        "spec.loader.exec_module(kernel)",
+        f"kernel = runpy.run_path({recipe.kernel!r})",
         'data = np.load(__file__[:-3] + ".npz")',
         "",
         "",
-        "def run(function, attrs, *args):",
+        "def run(name, attrs, *args):",
+        "    function = kernel[name]",
         "    result = function(args, attrs) if function.__code__.co_argcount > 1 else function(args)",
         "    return list(result) if isinstance(result, (list, tuple)) else [result]",
         "",
         "",
-        *_forward(failure, recipe),
-        *_backward(recipe),
-        f"args = [{', '.join(_load(name, count, failure) for name, count in recipe.inputs)}]",
-        "y = forward(*args)",
     ]
-    if recipe.steps is not None and recipe.gradient and failure.facts.get("element") is not None:
+    lines += [f"{_name('in:' + name + '_0')} = {_load(name, count, failure)}" for name, count in recipe.inputs]
+    has_gradient = recipe.steps is not None and bool(recipe.gradient)
+    single = {name for name, count in recipe.inputs if count is None}
+    if has_gradient and failure.facts.get("element") is not None and failure.key[1] in single:
         return [*lines, *_slopes(failure, recipe), "print(__doc__)"]
-    return [*lines, *_facts(failure, recipe), "print(__doc__)"]
+    return [*lines, *_facts(failure, recipe, has_gradient), "print(__doc__)"]
 
 
 def _load(name: str, count: int | None, failure: Failure) -> str:
     if count is not None:
-        return f"[{', '.join(f'data[{name + _dash(i)!r}]' for i in range(count))}]"
+        return "[" + ", ".join(f"data['{name}_{index}']" for index in range(count)) + "]"
     return "None" if failure.case.inputs.get(name) is None else f"data[{name + '_0'!r}]"
 
 
-def _dash(index: int) -> str:
-    return f"_{index}"
-
-
-def _forward(failure: Failure, recipe: _Recipe) -> list[str]:
+def _call(failure: Failure, recipe: _Recipe, replaced: str = "", by: str = "") -> str:
+    """Return a call of forward, one of its arguments replaced."""
     attrs = {key: value for key, value in failure.case.attrs.items() if key != _TAG}
-    names = ", ".join(_name(f"in:{name}_0") for name, _ in recipe.inputs)
-    return [f"def forward({names}):", f"    return run(kernel.{recipe.forward}, {attrs!r}, {names})", "", ""]
+    names = [by if name == replaced else _name(f"in:{name}_0") for name, _ in recipe.inputs]
+    return f"run({recipe.forward!r}, {attrs!r}, {', '.join(names)})"
+
+
+def _forward(failure: Failure, recipe: _Recipe) -> str:
+    outs = ", ".join(_name(f"out:{name}_0") for name in recipe.outputs)
+    return f"({outs},) = {_call(failure, recipe)}"
 
 
 def _backward(recipe: _Recipe) -> list[str]:
-    if recipe.steps is None or not recipe.gradient:
-        return []
-    names = [_name(f"in:{name}_0") for name, _ in recipe.inputs]
-    outs = [_name(f"out:{name}_0") for name in recipe.outputs]
-    douts = [_name(f"dout:{name}_0") for name in recipe.outputs]
-    lines = [f"def backward({', '.join([*names, *outs, *douts])}):"]
-    for function, given, made, attrs in recipe.steps:
+    lines = []
+    for function, given, made, attrs in recipe.steps or ():
         targets = ", ".join(_name(blob) for blob in made)
         values = ", ".join(_name(blob) if blob else "None" for blob in given)
-        lines.append(f"    ({targets},) = run(kernel.{function}, {attrs!r}, {values})")
-    return [*lines, f"    return {_name(recipe.gradient)}", "", ""]
+        lines.append(f"({targets},) = run({function!r}, {attrs!r}, {values})")
+    return lines
 
 
 def _name(blob: str) -> str:
@@ -279,32 +275,38 @@ def _name(blob: str) -> str:
 
 def _slopes(failure: Failure, recipe: _Recipe) -> list[str]:
     """Return the lines that compare one entry of the Jacobian with differences from both sides."""
-    inputs = [name for name, _ in recipe.inputs]
     which = failure.key[1].partition("[")[0]
-    place = inputs.index(which) if which in inputs else 0
-    out = recipe.outputs.index(failure.key[2]) if failure.key[2] in recipe.outputs else 0
+    out = failure.key[2] if failure.key[2] in recipe.outputs else recipe.outputs[0]
+    place = recipe.outputs.index(out)
     element, output = tuple(failure.facts["element"]), failure.facts.get("output_element")
-    lines = [f"at, out = {element!r}, {tuple(output) if output is not None else '...'!r}"]
-    lines += ["dy = [np.zeros_like(item) for item in y]", f"dy[{out}][out] = 1"]
-    lines += [f"x = args[{place}].astype(np.float64)", "step = 1e-6 * max(1.0, abs(x[at]))"]
-    lines += ["def shifted(by):", "    moved = x.copy()", "    moved[at] += by"]
-    lines += [f"    return forward(*args[:{place}], moved, *args[{place + 1}:])[{out}][out].sum()"]
-    lines += ['print("slope from the right:", (shifted(step) - shifted(0)) / step)']
-    lines += ['print("slope from the left: ", (shifted(0) - shifted(-step)) / step)']
-    return [*lines, 'print("backward gives:      ", np.asarray(backward(*args, *y, *dy))[at])']
+    moved = _call(failure, recipe, which, "x + by * unit")
+    x = _name(f"in:{which}_0")
+    lines = [_forward(failure, recipe)]
+    lines += [f"{_name(f'dout:{name}_0')} = np.zeros_like({_name(f'out:{name}_0')})" for name in recipe.outputs]
+    lines += [f"at, out = {element!r}, {'...' if output is None else repr(tuple(output))}", f"d_{out}[out] = 1"]
+    lines += _backward(recipe)
+    lines += [f"x = {x}.astype(np.float64)", "unit = np.zeros_like(x)", "unit[at] = max(1.0, abs(x[at]))"]
+    lines += [f"f = [{moved}[{place}][out].sum() for by in (-1e-6, 0, 1e-6)]"]
+    lines += ['print("slope from the left: ", (f[1] - f[0]) / (1e-6 * unit[at]))']
+    lines += ['print("slope from the right:", (f[2] - f[1]) / (1e-6 * unit[at]))']
+    return [*lines, f'print("backward gives:      ", np.asarray({_name(recipe.gradient)})[at])']
 
 
-def _facts(failure: Failure, recipe: _Recipe) -> list[str]:
+def _facts(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
     """Return the lines that show what forward and backward do with the failing inputs."""
-    lines = ["before = [np.copy(item) for item in args]", "again = forward(*args)"]
-    lines += ['print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in map(np.asarray, y)])']
-    lines += ['print("same again:", all(np.array_equal(a, b, equal_nan=True) for a, b in zip(y, again)))']
-    if recipe.steps is not None and recipe.gradient:
-        count = len(failure.douts)
-        douts = ", ".join(f"data['dout_{index}']" for index in range(count)) if count else ""
-        lines += [f"dy = [{douts}]" if count else "dy = [np.ones_like(item) for item in y]"]
-        lines += ["dx = np.asarray(backward(*args, *y, *dy))"]
+    args = [_name(f"in:{name}_0") for name, _ in recipe.inputs]
+    outs = [_name(f"out:{name}_0") for name in recipe.outputs]
+    lines = [f"args = [{', '.join(args)}]", "before = [np.copy(item) for item in args]", _forward(failure, recipe)]
+    lines += [f"first, again = [{', '.join(outs)}], {_call(failure, recipe)}"]
+    lines += ['print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in map(np.asarray, first)])']
+    lines += ['print("same again:", all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)))']
+    if has_gradient:
+        gradient = _name(recipe.gradient)
+        for index, name in enumerate(recipe.outputs):
+            given = f"data['dout_{index}']" if index < len(failure.douts) else f"np.ones_like({_name(f'out:{name}_0')})"
+            lines.append(f"{_name(f'dout:{name}_0')} = {given}")
+        lines += [*_backward(recipe), f"dx = np.copy({gradient})"]
         lines += ['print("backward:", dx.dtype, dx.shape, dx.ravel()[:6])']
-        lines += ["dx3 = np.asarray(backward(*args, *y, *[3 * item for item in dy]))"]
-        lines += ['print("backward(3 dy) - 3 backward(dy):", np.ravel(dx3 - 3 * dx)[:6])']
+        lines += [f"{_name(f'dout:{name}_0')} = 3 * {_name(f'dout:{name}_0')}" for name in recipe.outputs]
+        lines += [*_backward(recipe), f'print("backward(3 dy) - 3 backward(dy):", np.ravel({gradient} - 3 * dx)[:6])']
     return [*lines, 'print("arguments unchanged:", all(np.array_equal(a, b) for a, b in zip(args, before)))']
