@@ -1,0 +1,500 @@
+"""Convolutions over 1, 2 and 3 axes and their transposes: windows unfolded into columns, then matrix products.
+
+The columns of a few samples at a time, so that they stay in the cache. Pools are in ``opkit.ops.pool``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError, UsageError
+from opkit.ir import TensorDesc
+from opkit.ops.broadcasting import broadcast_like
+from opkit.ops.define import define, quiet
+from opkit.ops.inference import check_floating, check_same_dtype, is_same_size, like, shape_error
+from opkit.ops.mode import local
+from opkit.ops.nn import bias_add
+from opkit.ops.opdef import OpDef
+from opkit.ops.value import Value, ndim_of, shape_of
+
+__all__ = ["conv", "conv_transpose", "window_list"]
+
+#: Bytes of unfolded columns at a time.
+_COLUMN_BYTES = 1 << 23
+
+_ATTRS = (
+    "filters:int32 padding_before:vector<int32> data_format:string kernel_size:vector<int32>"
+    " strides:vector<int32> dilation_rate:vector<int32> groups:int32"
+)
+_GRAD_ATTRS = (
+    "num_spatial_dims:int32 padding_before:vector<int32> data_format:string kernel_size:vector<int32>"
+    " strides:vector<int32> dilation_rate:vector<int32> groups:int32"
+)
+_DEFAULTS = {"data_format": "channels_first", "groups": 1}
+
+
+class Window:
+    """The geometry of one convolution, spatial axes only: sizes of input, kernel and output."""
+
+    __slots__ = ("dilations", "inputs", "kernel", "outputs", "pads", "strides")
+
+    def __init__(self, attrs: Mapping[str, Any], inputs: Sequence[int], outputs: Sequence[int] | None = None) -> None:
+        self.kernel = tuple(attrs["kernel_size"])
+        self.strides = tuple(attrs["strides"])
+        self.dilations = tuple(attrs["dilation_rate"])
+        self.pads = tuple(attrs["padding_before"])
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs) if outputs is not None else self._sizes()
+
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(
+            -1 if n == -1 else (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
+        )
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each output reads one input: no unfolding is needed."""
+        return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
+
+    def offsets(self) -> Any:
+        """Yield each kernel offset with the slices of the padded input that it reads."""
+        for offset in product(*map(range, self.kernel)):
+            yield (
+                offset,
+                tuple(
+                    slice(o * d, o * d + s * (n - 1) + 1, s)
+                    for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
+                ),
+            )
+
+    def padded(self) -> tuple[int, ...]:
+        """Return the sizes of the padded input that the offsets index."""
+        needed = (
+            d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(self.dilations, self.kernel, self.strides, self.outputs)
+        )
+        return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
+
+    def inner(self) -> tuple[slice, ...]:
+        """Return the slices of the padded input where the input itself lies."""
+        return tuple(slice(p, p + n) for p, n in zip(self.pads, self.inputs))
+
+
+def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
+    """Return columns ``(N, C, kernel..., outputs...)`` of ``x (N, C, inputs...)``."""
+    if window.is_pointwise:
+        return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
+    if any(window.pads) or window.padded() != window.inputs:
+        wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
+        wide[(slice(None), slice(None), *window.inner())] = x
+        x = wide
+    columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
+    for offset, part in window.offsets():
+        columns[(slice(None), slice(None), *offset)] = x[(slice(None), slice(None), *part)]
+    return columns
+
+
+def _fold(columns: np.ndarray, window: Window) -> np.ndarray:
+    """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
+    lead = columns.shape[:2]
+    if window.is_pointwise:
+        return columns.reshape(*lead, *window.inputs)
+    wide = np.zeros((*lead, *window.padded()), columns.dtype)
+    for offset, part in window.offsets():
+        wide[(slice(None), slice(None), *part)] += columns[(slice(None), slice(None), *offset)]
+    return wide[(slice(None), slice(None), *window.inner())]
+
+
+def _chunks(count: int, bytes_each: int) -> Any:
+    step = max(1, _COLUMN_BYTES // max(1, bytes_each))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+# ---- layouts ---------------------------------------------------------------------------------------------------------
+def _is_last(attrs: Mapping[str, Any]) -> bool:
+    return str(attrs["data_format"]) in ("channels_last", "NWC", "NHWC", "NDHWC")
+
+
+def _to_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    return np.moveaxis(x, -1, 1) if _is_last(attrs) else x
+
+
+def _from_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if _is_last(attrs) else x
+
+
+def _first_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    return (shape[0], shape[-1], *shape[1:-1]) if _is_last(attrs) else tuple(shape)
+
+
+def _given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    return (shape[0], *shape[2:], shape[1]) if _is_last(attrs) else tuple(shape)
+
+
+# ---- the three products ----------------------------------------------------------------------------------------------
+def _forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
+    window = Window(attrs, x.shape[2:])
+    groups, filters = attrs["groups"], weight.shape[0]
+    rows = weight.reshape(groups, filters // groups, -1)
+    out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
+    flat = out.reshape(x.shape[0], groups, filters // groups, -1)
+    each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
+    for part in _chunks(x.shape[0], each):
+        columns = _unfold(x[part], window)
+        np.matmul(rows, columns.reshape(columns.shape[0], groups, rows.shape[2], -1), out=flat[part])
+    return out
+
+
+def _by_data(dy: np.ndarray, weight: np.ndarray, shape: Sequence[int], attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
+    window = Window(attrs, shape[2:], dy.shape[2:])
+    groups, filters = attrs["groups"], weight.shape[0]
+    rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
+    dx = np.empty(tuple(shape), dy.dtype)
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
+    for part in _chunks(dy.shape[0], each):
+        columns = np.matmul(rows, flat[part])
+        dx[part] = _fold(columns.reshape(-1, shape[1], *window.kernel, *window.outputs), window)
+    return dx
+
+
+def _by_weight(dy: np.ndarray, x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
+    window = Window(attrs, x.shape[2:], dy.shape[2:])
+    groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
+    inner = channels // groups * int(np.prod(window.kernel))
+    total = np.zeros((groups, filters // groups, inner), x.dtype)
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    for part in _chunks(x.shape[0], inner * groups * flat.shape[3] * x.itemsize):
+        columns = _unfold(x[part], window)
+        columns = columns.reshape(columns.shape[0], groups, inner, -1)
+        total += np.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
+    return total.reshape(filters, channels // groups, *window.kernel)
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+def _weight_first(weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    return np.moveaxis(weight, -1, 1) if _is_last(attrs) else weight
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+@quiet
+def _conv(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, unused: Any = None, **attrs: Any) -> np.ndarray:
+    out = _forward(_wide(_to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+    return _from_first(out, attrs).astype(x.dtype, copy=False)
+
+
+@quiet
+def _data_grad(dy: np.ndarray, weight: np.ndarray, x_like: Any, addend: np.ndarray | None, **attrs: Any) -> np.ndarray:
+    shape = _first_shape(x_like.shape, attrs)
+    dx = _by_data(_wide(_to_first(dy, attrs)), _wide(_weight_first(weight, attrs)), shape, attrs)
+    dx = _from_first(dx, attrs).astype(dy.dtype, copy=False)
+    return dx if addend is None else dx + addend
+
+
+@quiet
+def _filter_grad(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
+    found = _by_weight(_wide(_to_first(dy, attrs)), _wide(_to_first(x, attrs)), attrs)
+    return _from_first(found, attrs).astype(dy.dtype, copy=False)
+
+
+@quiet
+def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> np.ndarray:
+    last = _is_last({"data_format": data_format})
+    return np.add.reduce(_wide(dy), tuple(i for i in range(dy.ndim) if i != (dy.ndim - 1 if last else 1))).astype(
+        dy.dtype, copy=False
+    )
+
+
+# ---- inference -------------------------------------------------------------------------------------------------------
+def _infer_conv(op: str, spatial: int) -> Any:
+    def infer(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        x, weight, bias = descs[:3]
+        if x is None or weight is None or x.ndim != spatial + 2 or weight.ndim != spatial + 2:
+            raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
+        check_same_dtype(op, [x, weight])
+        check_floating(op, [x])
+        shape, filter_shape = _first_shape(x.shape, attrs), _first_shape(weight.shape, attrs)
+        groups = attrs["groups"]
+        if not is_same_size(shape[1], filter_shape[1] * groups) or filter_shape[0] % groups:
+            why = f"{shape[1]} channels do not fit {filter_shape[0]} filters of {filter_shape[1]} in {groups} groups"
+            raise shape_error(op, [x, weight], why)
+        if tuple(attrs["kernel_size"]) != filter_shape[2:]:
+            raise shape_error(op, [x, weight], f"kernel_size {tuple(attrs['kernel_size'])} is not the weight's")
+        if bias is not None and (bias.ndim != 1 or bias.shape[0] != filter_shape[0]):
+            raise shape_error(op, descs, f"the bias must be a vector of {filter_shape[0]}")
+        sizes = Window(attrs, shape[2:]).outputs
+        if any(size != -1 and size < 1 for size in sizes):
+            raise shape_error(op, [x, weight], f"the kernel is larger than the padded input (output sizes {sizes})")
+        return [TensorDesc(_given_shape((shape[0], filter_shape[0], *sizes), attrs), x.dtype)]
+
+    return infer
+
+
+def _infer_filter(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    dy, x = _first_shape(descs[0].shape, attrs), _first_shape(descs[1].shape, attrs)
+    shape = (dy[1], x[1] // attrs["groups"], *attrs["kernel_size"])
+    return [TensorDesc(_given_shape(shape, attrs), descs[0].dtype)]
+
+
+def _infer_bias(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc((_first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)]
+
+
+# ---- gradients: each product is the others' --------------------------------------------------------------------------
+def _grad_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("padding_before", "data_format", "kernel_size", "strides", "dilation_rate", "groups")
+    return {"num_spatial_dims": len(attrs["kernel_size"]), **{name: attrs[name] for name in names}}
+
+
+def _conv_like(dy: Value, weight: Value, attrs: Mapping[str, Any]) -> Value:
+    """Apply the convolution that these attributes belong to."""
+    forward = {key: value for key, value in attrs.items() if key != "num_spatial_dims"}
+    forward["filters"] = shape_of(weight)[0]
+    return local.mode.apply(_CONVS[len(attrs["kernel_size"])], (dy, weight, None, None), forward)
+
+
+def _to_data(dy: Value, weight: Value, x: Value, attrs: Mapping[str, Any]) -> Value:
+    return local.mode.apply(CONV_DATA_GRAD, (dy, weight, x, None), _grad_attrs(attrs))
+
+
+def _to_filter(dy: Value, x: Value, attrs: Mapping[str, Any]) -> Value:
+    return local.mode.apply(CONV_FILTER_GRAD, (dy, x), _grad_attrs(attrs))
+
+
+def _to_bias(dy: Value, attrs: Mapping[str, Any]) -> Value:
+    bias_attrs = {"num_spatial_dims": len(attrs["kernel_size"]), "data_format": attrs["data_format"]}
+    return local.mode.apply(CONV_BIAS_GRAD, (dy,), bias_attrs)
+
+
+def _conv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, weight = applied.inputs[:2]
+    need_x, need_weight, need_bias = applied.needs[:3]
+    dy, attrs = douts[0], applied.attrs
+    return (
+        _to_data(dy, weight, x, attrs) if need_x else None,
+        _to_filter(dy, x, attrs) if need_weight else None,
+        _to_bias(dy, attrs) if need_bias else None,
+        None,
+    )
+
+
+def _data_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dy, weight, _, addend = applied.inputs
+    need_dy, need_weight = applied.needs[:2]
+    g, attrs = douts[0], applied.attrs
+    by_dy = _conv_like(g, weight, attrs) if need_dy else None
+    by_weight = _to_filter(dy, g, attrs) if need_weight else None
+    return by_dy, by_weight, None, None if addend is None else g
+
+
+def _filter_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dy, x = applied.inputs
+    need_dy, need_x = applied.needs
+    g, attrs = douts[0], applied.attrs
+    return _conv_like(x, g, attrs) if need_dy else None, _to_data(dy, g, x, attrs) if need_x else None
+
+
+def _bias_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dy = applied.inputs[0]
+    axis = len(shape_of(dy)) - 1 if _is_last(applied.attrs) else 1
+    return (broadcast_like(douts[0], dy, [i for i in range(len(shape_of(dy))) if i != axis]),)
+
+
+def _define_conv(spatial: int) -> OpDef:
+    name = f"conv{spatial}d"
+    return define(
+        name,
+        "in weight ?bias ?bias_multiplier",
+        "out",
+        _conv,
+        infer=_infer_conv(name, spatial),
+        attrs=_ATTRS,
+        defaults=_DEFAULTS,
+        grad=_conv_rule,
+        reads="in weight",
+    )
+
+
+_CONVS = {spatial: _define_conv(spatial) for spatial in (1, 2, 3)}
+CONV_DATA_GRAD = define(
+    "conv_data_grad",
+    "dy filter =x_like ?_add_to_output",
+    "dx",
+    _data_grad,
+    infer=like("conv_data_grad", 2),
+    attrs=_GRAD_ATTRS,
+    defaults=_DEFAULTS,
+    grad=_data_rule,
+    reads="dy filter",
+)
+CONV_FILTER_GRAD = define(
+    "conv_filter_grad",
+    "dy x",
+    "filter_diff",
+    _filter_grad,
+    infer=_infer_filter,
+    attrs=_GRAD_ATTRS,
+    defaults=_DEFAULTS,
+    grad=_filter_rule,
+    reads="dy x",
+)
+CONV_BIAS_GRAD = define(
+    "conv_bias_grad",
+    "dy",
+    "bias_diff",
+    _bias_grad,
+    infer=_infer_bias,
+    attrs="num_spatial_dims:int32 data_format:string",
+    defaults={"data_format": "channels_first"},
+    grad=_bias_rule,
+)
+
+
+# ---- transposed convolution ------------------------------------------------------------------------------------------
+def _transposed_sizes(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(
+        -1 if n == -1 else (n - 1) * s - 2 * p + d * (k - 1) + 1 + extra
+        for n, s, p, d, k, extra in zip(
+            shape[2:],
+            attrs["strides"],
+            attrs["padding_before"],
+            attrs["dilation_rate"],
+            attrs["kernel_size"],
+            attrs["output_padding"],
+        )
+    )
+
+
+@quiet
+def _deconv(x: np.ndarray, weight: np.ndarray, **attrs: Any) -> np.ndarray:
+    first = _wide(_to_first(x, attrs))
+    filters = _wide(_weight_first(weight, attrs))
+    shape = (first.shape[0], filters.shape[1] * attrs["groups"], *_transposed_sizes(first.shape, attrs))
+    return _from_first(_by_data(first, filters, shape, attrs), attrs).astype(x.dtype, copy=False)
+
+
+def _infer_deconv(op: str, spatial: int) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        x, weight = descs
+        if x.ndim != spatial + 2 or weight.ndim != spatial + 2:
+            raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
+        check_same_dtype(op, descs)
+        shape, filter_shape = _first_shape(x.shape, attrs), _first_shape(weight.shape, attrs)
+        if not is_same_size(shape[1], filter_shape[0]):
+            raise shape_error(op, descs, f"{shape[1]} channels do not fit a weight for {filter_shape[0]}")
+        channels = filter_shape[1] * attrs["groups"]
+        return [TensorDesc(_given_shape((shape[0], channels, *_transposed_sizes(shape, attrs)), attrs), x.dtype)]
+
+    return infer
+
+
+def _deconv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, weight = applied.inputs
+    need_x, need_weight = applied.needs
+    attrs = _grad_attrs(applied.attrs)
+    dx = _conv_like(douts[0], weight, attrs) if need_x else None
+    return dx, _to_filter(x, douts[0], attrs) if need_weight else None
+
+
+def _define_deconv(spatial: int) -> OpDef:
+    name = f"deconv{spatial}d"
+    return define(
+        name,
+        "in weight",
+        "out",
+        _deconv,
+        infer=_infer_deconv(name, spatial),
+        attrs=f"{_ATTRS} output_padding:vector<int32>",
+        defaults=_DEFAULTS,
+        grad=_deconv_rule,
+        reads="in weight",
+    )
+
+
+_DECONVS = {spatial: _define_deconv(spatial) for spatial in (1, 2, 3)}
+
+
+# ---- builders --------------------------------------------------------------------------------------------------------
+def window_list(item: Any, count: int, what: str) -> tuple[int, ...]:
+    """Return one number per spatial axis, from a number or a sequence.
+
+    Raises:
+        UsageError: it has another length.
+    """
+    numbers = tuple(int(n) for n in item) if isinstance(item, (tuple, list)) else (int(item),) * count
+    if len(numbers) != count:
+        raise UsageError(f"{what} needs {count} numbers, got {item!r}")
+    return numbers
+
+
+def _attrs(weight: Value, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str) -> dict[str, Any]:
+    spatial = ndim_of(weight) - 2
+    if spatial not in _CONVS:
+        raise ShapeError(f"op 'conv': a weight has 3, 4 or 5 axes, got shape {shape_of(weight)}")
+    attrs: dict[str, Any] = {
+        "padding_before": window_list(padding, spatial, "padding"),
+        "data_format": data_format,
+        "strides": window_list(strides, spatial, "stride"),
+        "dilation_rate": window_list(dilations, spatial, "dilation"),
+        "groups": int(groups),
+    }
+    attrs["kernel_size"] = _first_shape(shape_of(weight), attrs)[2:]
+    return attrs
+
+
+def conv(
+    x: Value,
+    weight: Value,
+    bias: Value | None = None,
+    strides: Any = 1,
+    padding: Any = 0,
+    dilations: Any = 1,
+    groups: int = 1,
+    data_format: str = "channels_first",
+) -> Value:
+    """Return a convolution (cross-correlation) over 1, 2 or 3 axes, by the weight's number of axes.
+
+    Args:
+        x: ``(N, C, sizes...)``; channels_last: ``(N, sizes..., C)``.
+        weight: ``(F, C/groups, kernel...)``; channels_last: ``(F, kernel..., C/groups)``.
+        bias: ``(F,)`` or None.
+        strides: a number or one per axis.
+        padding: zeros on both sides, a number or one per axis.
+        dilations: a number or one per axis.
+        groups: channels and filters fall into this many groups.
+        data_format: "channels_first" or "channels_last".
+    """
+    attrs = _attrs(weight, strides, padding, dilations, groups, data_format)
+    attrs["filters"] = shape_of(weight)[0]
+    return local.mode.apply(_CONVS[ndim_of(weight) - 2], (x, weight, bias, None), attrs)
+
+
+def conv_transpose(
+    x: Value,
+    weight: Value,
+    bias: Value | None = None,
+    strides: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilations: Any = 1,
+    groups: int = 1,
+    data_format: str = "channels_first",
+) -> Value:
+    """Return the transposed convolution: the adjoint of ``conv``, for a weight ``(C, F/groups, kernel...)``."""
+    attrs = _attrs(weight, strides, padding, dilations, groups, data_format)
+    attrs["output_padding"] = window_list(output_padding, ndim_of(weight) - 2, "output_padding")
+    attrs["filters"] = _first_shape(shape_of(weight), attrs)[1] * groups
+    out = local.mode.apply(_DECONVS[ndim_of(weight) - 2], (x, weight), attrs)
+    return out if bias is None else bias_add(out, bias, -1 if _is_last(attrs) else 1)
