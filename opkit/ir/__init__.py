@@ -5,7 +5,7 @@ from opkit.ir.desc import TensorDesc
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, is_floating, is_integer, to_numpy
 from opkit.ir.operation import Operation, describe_operation
 from opkit.ir.printer import program_text
-from opkit.ir.program import Program
+from opkit.ir.program import Program, Rewrite, test_rules
 from opkit.ir.value import Value, Variable
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Block",
     "Operation",
     "Program",
+    "Rewrite",
     "TensorDesc",
     "Value",
     "Variable",
@@ -23,5 +24,6 @@ __all__ = [
     "is_floating",
     "is_integer",
     "program_text",
+    "test_rules",
     "to_numpy",
 ]

@@ -6,7 +6,8 @@ Nothing is appended by itself here and nothing is executed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.errors import UsageError
@@ -15,7 +16,7 @@ from opkit.ir.operation import Operation
 from opkit.ir.printer import program_text
 from opkit.ir.value import Value, Variable
 
-__all__ = ["Program"]
+__all__ = ["Program", "Rewrite", "test_rules"]
 
 _serials = itertools.count()
 
@@ -27,6 +28,7 @@ class Program:
         version: grows with every change.
         running: one entry per run that is under way; while there is one, nothing may be appended.
         random_seed: seeds the program's random ops where it is not 0.
+        before_run: called with the scope before every run (they set learning rates).
     """
 
     def __init__(self) -> None:
@@ -35,6 +37,7 @@ class Program:
         self.running: list[int] = []
         self.random_seed = 0
         self.is_test = False
+        self.before_run: list[Callable[[Any], None]] = []
         self.blocks = [Block(self)]
 
     @property
@@ -84,8 +87,25 @@ class Program:
         return f"Program ({len(self.blocks[0].ops)} ops, version {self.version})"
 
 
-#: Attributes that a clone for test sets, on every op that declares them.
-TEST_ATTRS: dict[str, Any] = {"is_test": True, "training": False}
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What becomes of an Operation in a clone for test.
+
+    Args:
+        same_as: index of the input that its first output is; the Operation goes. -1: it goes altogether.
+        opdef: what takes its place, with one output, or None.
+        inputs: Values that the new op reads.
+        attrs: of the new op.
+    """
+
+    same_as: int = -1
+    opdef: Any = None
+    inputs: tuple[Value | None, ...] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: Op type -> ``rule(op)``, which returns a Rewrite, or None to keep the Operation in a clone for test.
+test_rules: dict[str, Callable[[Operation], Rewrite | None]] = {}
 
 
 def clone_program(program: Program, for_test: bool) -> Program:
@@ -93,6 +113,7 @@ def clone_program(program: Program, for_test: bool) -> Program:
     copy = Program()
     copy.random_seed = program.random_seed
     copy.is_test = program.is_test or for_test
+    copy.before_run = [] if for_test else list(program.before_run)
     source, block = program.blocks[0], copy.blocks[0]
     for name, variable in source.vars.items():
         block.vars[name] = _copy_variable(variable, block)
@@ -101,8 +122,17 @@ def clone_program(program: Program, for_test: bool) -> Program:
     for op in source.ops:
         if for_test and op.role in ("backward", "optimize"):
             dropped.update(value.variable.name for value in op.outputs)
-        else:
-            _copy_operation(op, block, values, for_test)
+            continue
+        rule = test_rules.get(op.type) if for_test else None
+        rewrite = rule(op) if rule is not None else None
+        if rewrite is None:
+            _copy_operation(op, block, values)
+        elif rewrite.opdef is not None:
+            _copy_as(op, rewrite, block, values)
+        elif rewrite.same_as >= 0:
+            source_value = op.inputs[rewrite.same_as]
+            assert source_value is not None
+            values[op.outputs[0]] = _twin(source_value, block, values)
     for name, variable in source.vars.items():
         twin = values.get(variable.value)
         if twin is not None:
@@ -121,20 +151,30 @@ def _copy_variable(variable: Variable, block: Block) -> Variable:
     return twin
 
 
-def _copy_operation(op: Operation, block: Block, values: dict[Value, Value], for_test: bool) -> None:
-    attrs = op.attrs
-    if for_test and any(name in attrs for name in TEST_ATTRS):
-        attrs = {name: TEST_ATTRS.get(name, value) for name, value in attrs.items()}
+def _copy_operation(op: Operation, block: Block, values: dict[Value, Value]) -> None:
     inputs = tuple(None if value is None else _twin(value, block, values) for value in op.inputs)
-    twin = Operation(block, op.opdef, inputs, attrs, op.role, op.site, op.label)
+    twin = Operation(block, op.opdef, inputs, op.attrs, op.role, op.site, op.label)
     twin.writes = op.writes
-    outputs = []
-    for value in op.outputs:
+    twin.outputs = _outputs_of(twin, op.outputs, block, values)
+    block.ops.append(twin)
+
+
+def _copy_as(op: Operation, rewrite: Rewrite, block: Block, values: dict[Value, Value]) -> None:
+    inputs = tuple(None if value is None else _twin(value, block, values) for value in rewrite.inputs)
+    twin = Operation(block, rewrite.opdef, inputs, rewrite.attrs, op.role, op.site)
+    twin.outputs = _outputs_of(twin, op.outputs[:1], block, values)
+    block.ops.append(twin)
+
+
+def _outputs_of(
+    twin: Operation, outputs: tuple[Value, ...], block: Block, values: dict[Value, Value]
+) -> tuple[Value, ...]:
+    made = []
+    for value in outputs:
         held = _twin(value, block, values)
         held.producer, held.index = twin, value.index
-        outputs.append(held)
-    twin.outputs = tuple(outputs)
-    block.ops.append(twin)
+        made.append(held)
+    return tuple(made)
 
 
 def _twin(value: Value, block: Block, values: dict[Value, Value]) -> Value:

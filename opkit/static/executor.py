@@ -182,6 +182,8 @@ class Executor:
             feed = {}
         if scope is None:
             scope = global_scope()
+        for prepare in getattr(program, "before_run", ()):
+            prepare(scope)
         last = self._last
         if last is not None and type(feed) is dict:
             arrays = last.arrays(program, feed, fetches, scope)

@@ -89,6 +89,7 @@ class Emitter:
             "ndarray": np.ndarray,
             "getrefcount": getrefcount,
             "errstate": np.errstate,
+            "only": _only,
         }
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []
@@ -227,11 +228,14 @@ class Emitter:
         names = [f"v{layout.number[value]}" for value in results]
         target = ""
         if names:
-            is_tuple = len(op.opdef.outputs) != 1 or op.opdef.outputs[0].is_variadic  # type: ignore[attr-defined]
+            declared = op.opdef.outputs  # type: ignore[attr-defined]
+            is_tuple = len(names) > 1 or declared[0].is_variadic
             target = (", ".join(names) + ("," if len(names) == 1 else "") if is_tuple else names[0]) + " = "
         text = f"{call}({', '.join(arguments)})"
         if op.type in _SAME_IF_SAME_SHAPE and self.is_exact and self._keeps_shape(op):
             text = arguments[0]
+        if len(names) == 1 and len(op.opdef.outputs) > 1:  # type: ignore[attr-defined]
+            text = f"only({text})"
         is_scalar = len(names) == 1 and self.known[results[0]].ndim == 0
         self._line(target + (f"asarray({text})" if is_scalar else text))
         for name, value in zip(names, results):
@@ -370,6 +374,11 @@ class Emitter:
 _SAME_IF_SAME_SHAPE = frozenset({"reduce_sum_like", "broadcast_like", "broadcast_to", "reshape"})
 #: What the text uses as names of locals.
 _LOCAL = re.compile(r"v\d+|[shbr]")
+
+
+def _only(result: Any) -> Any:
+    """Return the one result of a kernel that leaves optional ones out."""
+    return result[0] if type(result) is tuple else result
 
 
 def _quiet_kernel(kernel: Any) -> Any:

@@ -1,0 +1,70 @@
+"""``paddle.static``: graphs that are built first and run by an Executor."""
+
+from opkit.ir import Operation as Operator
+from opkit.ir import Program, Variable
+from opkit.paddle.framework.parameter import ParamAttr, create_parameter
+from opkit.paddle.missing import guard
+from opkit.paddle.static import nn
+from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor
+from opkit.paddle.static.graph import install_graph
+from opkit.paddle.static.hooks import install_hooks
+from opkit.paddle.static.names import install_names
+from opkit.paddle.static.program import (
+    InputSpec,
+    Print,
+    cpu_places,
+    create_global_var,
+    cuda_places,
+    data,
+    device_guard,
+    gradients,
+    name_scope,
+    py_func,
+)
+from opkit.static import (
+    Scope,
+    append_backward,
+    default_main_program,
+    default_startup_program,
+    global_scope,
+    program_guard,
+    scope_guard,
+)
+
+Parameter = Variable
+install_graph()
+install_hooks()
+install_names()
+
+__all__ = [
+    "BuildStrategy",
+    "CompiledProgram",
+    "ExecutionStrategy",
+    "Executor",
+    "InputSpec",
+    "Operator",
+    "ParamAttr",
+    "Parameter",
+    "Print",
+    "Program",
+    "Scope",
+    "Variable",
+    "append_backward",
+    "cpu_places",
+    "create_global_var",
+    "create_parameter",
+    "cuda_places",
+    "data",
+    "default_main_program",
+    "default_startup_program",
+    "device_guard",
+    "global_scope",
+    "gradients",
+    "name_scope",
+    "nn",
+    "program_guard",
+    "py_func",
+    "scope_guard",
+]
+
+__getattr__ = guard(__name__, globals())

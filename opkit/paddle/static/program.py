@@ -1,0 +1,150 @@
+"""Programs, what is fed, what is kept: Paddle's names for ``opkit.static``'s functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from opkit import static
+from opkit.errors import UnsupportedError, UsageError
+from opkit.ir import TensorDesc, Variable, canonical_dtype
+from opkit.ops.initializer import constant
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.place import CPUPlace
+from opkit.static.parameters import create_state
+from opkit.static.parameters import data as add_data
+
+__all__ = [
+    "InputSpec",
+    "Print",
+    "cpu_places",
+    "create_global_var",
+    "cuda_places",
+    "data",
+    "device_guard",
+    "gradients",
+    "name_scope",
+    "py_func",
+]
+
+
+def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0) -> Variable:
+    """Return a Variable that is fed; sizes of None or -1 may be any."""
+    return add_data(name, shape, default_dtype() if dtype is None else dtype, lod_level=lod_level)
+
+
+def create_global_var(
+    shape: Sequence[int],
+    value: float,
+    dtype: Any,
+    persistable: bool = False,
+    force_cpu: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Return a variable that the startup program fills with a value and that lives across runs."""
+    desc = TensorDesc(tuple(shape), canonical_dtype(dtype))
+    return create_state(name or static.unique_name("_generated_var"), desc, constant(value))
+
+
+def py_func(
+    func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in_backward_input: Any = None
+) -> Any:
+    """Add a Python function to the program; see ``opkit.static.py_func``."""
+    return static.py_func(func, x, out, backward_func, skip_vars_in_backward_input)
+
+
+def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Variable]:
+    """Return the gradients of targets with respect to inputs, without those inputs that have none."""
+    found = static.gradients(targets, inputs, target_gradients, no_grad_set)
+    return [gradient for gradient in found if gradient is not None]
+
+
+def Print(
+    input: Any,
+    first_n: int = -1,
+    message: str | None = None,
+    summarize: int = 20,
+    print_tensor_name: bool = True,
+    print_tensor_type: bool = True,
+    print_tensor_shape: bool = True,
+    print_tensor_layout: bool = True,
+    print_tensor_lod: bool = True,
+    print_phase: str = "both",
+) -> Any:
+    """Print a Variable whenever the program runs, and return it."""
+    name, left = input.name, [first_n]
+
+    def show(array: Any) -> None:
+        if left[0] == 0:
+            return
+        left[0] -= 1
+        text = f"Variable: {name}" if print_tensor_name else ""
+        head = "  ".join(item for item in (message, text) if item)
+        values = array.reshape(-1)[: summarize if summarize >= 0 else None]
+        print(f"{head}\n  - shape: {list(array.shape)}\n  - dtype: {array.dtype}\n  - data: {values}")  # noqa: T201
+
+    static.py_func(show, input, None)
+    return input
+
+
+@contextmanager
+def name_scope(prefix: str | None = None) -> Iterator[None]:
+    """Group ops for display; without effect."""
+    yield
+
+
+@contextmanager
+def device_guard(device: str | None = None) -> Iterator[None]:
+    """Run ops of this block on a device; the CPU is the only one.
+
+    Raises:
+        UnsupportedError: another device is asked for.
+    """
+    if device not in (None, "cpu"):
+        raise UnsupportedError(f"opkit runs on the CPU only, there is no device {device!r}")
+    yield
+
+
+def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
+    """Return CPU places."""
+    return [CPUPlace()] * (device_count or 1)
+
+
+def cuda_places(device_ids: Any = None) -> list[Any]:
+    """Refuse: opkit runs on the CPU only."""
+    raise UnsupportedError("opkit runs on the CPU only, there are no GPU places", help="use cpu_places()")
+
+
+class InputSpec:
+    """Shape, dtype and name of an input.
+
+    Args:
+        shape: sizes, None or -1 where any.
+        dtype: its dtype.
+        name: its name.
+        stop_gradient: whether it takes no gradient.
+    """
+
+    def __init__(
+        self, shape: Sequence[Any], dtype: Any = "float32", name: str | None = None, stop_gradient: bool = False
+    ) -> None:
+        if not isinstance(shape, (list, tuple)):
+            raise UsageError(f"InputSpec takes a list or tuple as shape, got {type(shape).__name__}")
+        self.shape = tuple([-1 if size is None else int(size) for size in shape])
+        self.dtype = canonical_dtype(dtype)
+        self.name = name
+        self.stop_gradient = stop_gradient
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> InputSpec:
+        """Return the spec of a tensor."""
+        return cls(list(tensor.shape), tensor._data.dtype, name or tensor.name)
+
+    @classmethod
+    def from_numpy(cls, ndarray: Any, name: str | None = None) -> InputSpec:
+        """Return the spec of an array."""
+        return cls(list(ndarray.shape), ndarray.dtype, name)
+
+    def __repr__(self) -> str:
+        return f"InputSpec(shape={self.shape}, dtype=paddle.{self.dtype}, name={self.name})"

@@ -1,0 +1,136 @@
+"""Storage: persistable arrays of a program in files, written all or nothing; nothing is ever unpickled.
+
+An archive is a ``.npz`` whose entries are named by number, with their names in a JSON entry beside them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import OpkitError, nearest
+from opkit.ir import Program, Variable
+from opkit.static.scope import Scope
+
+__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive"]
+
+_INDEX = "names.json"
+
+
+class StorageError(OpkitError, RuntimeError, ValueError):
+    """A file of saved arrays is missing, damaged, or does not fit the program."""
+
+
+def program_state(program: Program, scope: Scope, kinds: Collection[bool] = (True, False)) -> dict[str, np.ndarray]:
+    """Return copies of a program's persistable arrays by name.
+
+    Args:
+        program: whose.
+        scope: where the data is.
+        kinds: True for parameters, False for all other persistable Variables.
+
+    Raises:
+        StorageError: a variable is not initialised.
+    """
+    found = {}
+    for variable in program.list_vars():
+        if variable.persistable and variable.is_parameter in kinds:
+            holder = scope.find_var(variable.name)
+            if holder is None or holder.array is None:
+                raise StorageError(
+                    f"variable {variable.name!r} has no data in the scope", help="run the startup program first"
+                )
+            found[variable.name] = holder.array.copy()
+    return found
+
+
+def set_program_state(program: Program, state: Mapping[str, Any], scope: Scope) -> None:
+    """Put arrays into a scope by name.
+
+    Raises:
+        StorageError: an array has another shape or dtype than its variable; nothing was changed then.
+    """
+    known = {variable.name: variable for variable in program.list_vars() if variable.persistable}
+    arrays = {}
+    for name, item in state.items():
+        variable = known.get(name)
+        if variable is None:
+            near = nearest(name, known)
+            warnings.warn(
+                f"{name!r} is no persistable variable of the program and was not loaded"
+                + (f" (nearest: {', '.join(near)})" if near else ""),
+                UserWarning,
+                stacklevel=3,
+            )
+            continue
+        arrays[name] = _fitting(variable, getattr(item, "_data", item))
+    for name, array in arrays.items():
+        scope.var(name).put(array)
+
+
+def _fitting(variable: Variable, item: Any) -> np.ndarray:
+    array = np.array(item)
+    if array.shape != variable.shape or array.dtype.name != variable.desc.dtype:
+        raise StorageError(
+            f"variable {variable.name!r} is {variable.desc}, the value to load is {array.dtype}{list(array.shape)}",
+            help="the file was saved by another network",
+        )
+    return array
+
+
+def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays by name to one file, which appears whole or not at all."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(_INDEX, json.dumps(list(arrays)))
+        for number, array in enumerate(arrays.values()):
+            entry = io.BytesIO()
+            np.lib.format.write_array(entry, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+            archive.writestr(f"{number}.npy", entry.getvalue())
+    write_file(path, data.getvalue())
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, which appears whole or not at all; its folder is made."""
+    full = os.path.abspath(path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    handle, scratch = tempfile.mkstemp(dir=os.path.dirname(full), prefix=".opkit-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(scratch, 0o666 & ~mask)
+        os.replace(scratch, full)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+
+
+def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of a file that ``write_archive`` wrote, by name.
+
+    Raises:
+        StorageError: there is no such file, or it is no such archive.
+    """
+    if not os.path.isfile(path):
+        raise StorageError(f"there is no file {os.fspath(path)!r}", help="check the path; it is given without its suffix")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = json.loads(archive.read(_INDEX))
+            return {
+                str(name): np.lib.format.read_array(io.BytesIO(archive.read(f"{number}.npy")), allow_pickle=False)
+                for number, name in enumerate(names)
+            }
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise StorageError(f"{os.fspath(path)!r} is damaged or was not saved by opkit: {error}") from error
