@@ -58,6 +58,7 @@ from opkit.ops.compare import (
     not_equal,
     where,
 )
+from opkit.ops.conv import conv, conv_transpose, window_list
 from opkit.ops.creation import (
     as_value,
     cast,
@@ -123,6 +124,7 @@ from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
 from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
+from opkit.ops.pool import avg_pool, global_avg_pool, global_max_pool, max_pool
 from opkit.ops.power import atan2, pow, xdivy, xlogy
 from opkit.ops.random import (
     bernoulli,
@@ -179,11 +181,12 @@ from opkit.ops.shape import (
     unstack,
 )
 from opkit.ops.slicing import cumsum, flip, pad, repeat_interleave, roll, slice, tile, tril, triu
-from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
+from opkit.ops.update import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 from opkit.ops.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
 
 __all__ = [
     "ADAM_UPDATE",
+    "ASSIGN",
     "Abstract",
     "Applied",
     "ArgDef",
@@ -215,6 +218,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "avg_pool",
     "batch_gather",
     "batch_matmul",
     "batch_norm",
@@ -233,6 +237,8 @@ __all__ = [
     "clip",
     "concat",
     "constant",
+    "conv",
+    "conv_transpose",
     "cos",
     "cosh",
     "cumsum",
@@ -263,6 +269,8 @@ __all__ = [
     "generator",
     "generator_state",
     "getitem",
+    "global_avg_pool",
+    "global_max_pool",
     "greater",
     "greater_equal",
     "hardshrink",
@@ -299,6 +307,7 @@ __all__ = [
     "logical_xor",
     "logsumexp",
     "matmul",
+    "max_pool",
     "maximum",
     "minimum",
     "mish",
@@ -390,6 +399,7 @@ __all__ = [
     "unstack",
     "var",
     "where",
+    "window_list",
     "xdivy",
     "xlogy",
     "zeros_like",
