@@ -17,7 +17,7 @@ from opkit.spec.gradients import FwOp, GradContext, OpBuilder
 from opkit.spec.link import Linker
 from opkit.spec.ops import CompiledOp, Inputs
 from opkit.spec.program import Unit
-from opkit.spec.schema import plain_value, runtime_value
+from opkit.spec.schema import attr_value, plain_value, runtime_value
 from opkit.spec.siblings import Siblings
 from opkit.spec.values import Desc, Shape
 
@@ -58,6 +58,10 @@ class GradGraph:
     bindings: dict[str, str]
     unbound: list[str] = field(default_factory=list)
     requires_grad: dict[str, bool] = field(default_factory=dict)
+
+
+def _float_key(kind: str, value: Any) -> tuple[str, str]:
+    return (kind, repr(value) if kind in ("float", "list_float") else "")
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +121,8 @@ class CompiledGrad:
         if self.has_errors or self.unit is None:
             reason = f": {self.errors[0]}" if self.errors else ""
             raise InferError(
-                f"the gradient of {self.op_type!r} has errors in its spec{reason}", where=self.span.location,
+                f"the gradient of {self.op_type!r} has errors in its spec{reason}",
+                where=self.span.location,
                 help="opkit build shows them",
             )
         ctx = self._forward(inputs, attrs, outputs, op_name)
@@ -131,7 +136,7 @@ class CompiledGrad:
         else:
             self.linker.globals["OpBuilder"] = self._builder
             self.linker.run(self.unit, what, fw, fw.add)
-        return self._graph(fw, ctx, flags, wanted)
+        return self._graph(fw, ctx, flags, wanted, self._given_floats(attrs))
 
     @property
     def forward_op(self) -> CompiledOp | None:
@@ -154,7 +159,8 @@ class CompiledGrad:
             name, index = unknown[0]
             near = nearest(name, [arg[0] for arg in ctx.inputs])
             raise InferError(
-                f"op {self.op_type!r} has no input {name!r} with index {index}", where=self.span.location,
+                f"op {self.op_type!r} has no input {name!r} with index {index}",
+                where=self.span.location,
                 help=f"did you mean {near[0]!r}?" if near else "",
             )
         return wanted
@@ -208,7 +214,8 @@ class CompiledGrad:
                 near = nearest(builder.type, set(self.ops) | self.known_ops)
                 raise InferError(
                     f"the gradient of {self.op_type!r} uses the op type {builder.type!r}, which nothing registers",
-                    where=self.span.location, help=f"did you mean {near[0]!r}?" if near else "",
+                    where=self.span.location,
+                    help=f"did you mean {near[0]!r}?" if near else "",
                 )
             return
         for name, (kind, _) in builder.attrs.items():
@@ -232,20 +239,42 @@ class CompiledGrad:
             attrs = {f"{name}:{kind}": value for name, (kind, value) in builder.attrs.items()}
             op._run_check(unit, Conf(builder.name, builder.type, builder.inputs, builder.outputs, attrs))
 
+    def _given_floats(self, attrs: Mapping[str, Any] | None) -> dict[tuple[str, str], Any]:
+        """Return the forward op's float attributes as given, by what the gradient function sees of them: float32.
+
+        A backward op that is handed one of them gets the very number that forward's kernel got.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        for name, value in (attrs or {}).items():
+            kind = self.attr_types.get(name) or (self.op.attrs[name].type if self.op and name in self.op.attrs else "")
+            if kind in ("float", "list_float"):
+                plain = attr_value(kind, value)
+                found[_float_key(kind, runtime_value(kind, plain))] = plain
+        return found
+
     def _graph(
-        self, fw: FwOp, ctx: InferContext, flags: Mapping[Arg, Mapping[str, bool]], wanted: frozenset[Arg]
+        self,
+        fw: FwOp,
+        ctx: InferContext,
+        flags: Mapping[Arg, Mapping[str, bool]],
+        wanted: frozenset[Arg],
+        given: Mapping[tuple[str, str], Any],
     ) -> GradGraph:
         ops = []
         for conf in fw.added:
             attrs = {}
             for key, value in conf.attrs.items():
                 name, _, kind = key.rpartition(":")
-                attrs[name] = plain_value(kind, value)
+                attrs[name] = given.get(_float_key(kind, value)) or plain_value(kind, value)
             ops.append(BackwardOp(conf.op_name, conf.op_type, dict(conf.inputs), dict(conf.outputs), attrs))
         return GradGraph(
             ops,
             {f"{name}_{index}": blob for (name, index), blob in fw.bindings.items()},
-            [f"{name}_{index}" for name, index in ctx.inputs if (name, index) in wanted and (name, index) not in fw.bindings],
+            [
+                f"{name}_{index}"
+                for name, index in ctx.inputs
+                if (name, index) in wanted and (name, index) not in fw.bindings
+            ],
             {f"{name}_{index}": flags[name, index]["requires_grad"] for name, index in ctx.inputs},
         )
 
