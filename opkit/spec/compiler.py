@@ -65,7 +65,8 @@ def compile_spec(
         the ops and gradients, and every finding. Bad input gives findings, never an exception.
 
     Example:
-        >>> text = 'REGISTER_USER_OP("twice").Input("x").Output("y").SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged);'
+        >>> text = 'REGISTER_USER_OP("twice").Input("x").Output("y")'
+        >>> text += ".SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged);"
         >>> result = compile_spec(SourceText(text, "twice_cpp_def.cpp"))
         >>> list(result.ops), len(result.diagnostics)
         (['twice'], 0)
@@ -79,11 +80,13 @@ def compile_spec(
     expressions = program.collect(tree.items)
     linker = Linker(program)
     entries, grad_entries = read_registrations(program, linker, expressions, findings)
-    bad_grads = check_program(program, entries, grad_entries, findings)
-    ops = {entry.name: _op(entry, linker) for entry in entries}
     known = frozenset(known_ops)
+    bad_grads = check_program(program, entries, grad_entries, findings, known)
+    ops = {entry.name: _op(entry, linker) for entry in entries}
     siblings = Siblings(source.path, lambda file: compile_spec(file, folders).ops)
-    others = {name: op for name, op in known_ops.items() if isinstance(op, CompiledOp)} if isinstance(known_ops, Mapping) else {}
+    others = {}
+    if isinstance(known_ops, Mapping):
+        others = {name: op for name, op in known_ops.items() if isinstance(op, CompiledOp)}
     grads = {
         entry.name: _grad(entry, linker, {**others, **ops}, known, bad_grads.get(entry.name, ()), siblings)
         for entry in grad_entries
@@ -95,8 +98,17 @@ def _op(entry: OpEntry, linker: Linker) -> CompiledOp:
     units = dict(entry.units)
     broken = any(item.has_errors for unit in units.values() for item in linker.program.reachable(unit))
     return CompiledOp(
-        entry.name, tuple(entry.inputs), tuple(entry.outputs), entry.attrs, linker.program.tree.span(entry.name_node),
-        linker, entry.is_cpu_only, entry.has_no_grad, units, entry.has_errors or broken, tuple(entry.ignored),
+        entry.name,
+        tuple(entry.inputs),
+        tuple(entry.outputs),
+        entry.attrs,
+        linker.program.tree.span(entry.name_node),
+        linker,
+        entry.is_cpu_only,
+        entry.has_no_grad,
+        units,
+        entry.has_errors or broken,
+        tuple(entry.ignored),
     )
 
 
@@ -115,7 +127,18 @@ def _grad(
     attr_types = {use.name: use.detail[0] for use in uses if use.kind == "attr"}
     foreign = {use.name: 1 for use in uses if use.owner in ("FwOp", "OpConf") and use.kind in ("grad", "out")}
     return CompiledGrad(
-        entry.name, linker.program.tree.span(entry.name_node), linker, entry.unit, entry.is_new_style,
-        ops.get(entry.name), bound, entry.has_errors or broken or bool(errors), errors, ops, known, attr_types,
-        foreign, siblings,
+        entry.name,
+        linker.program.tree.span(entry.name_node),
+        linker,
+        entry.unit,
+        entry.is_new_style,
+        ops.get(entry.name),
+        bound,
+        entry.has_errors or broken or bool(errors),
+        errors,
+        ops,
+        known,
+        attr_types,
+        foreign,
+        siblings,
     )

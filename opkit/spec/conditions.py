@@ -24,8 +24,10 @@ _LEVELS: list[dict[str, Callable[[int, int], int]]] = [
     {"&": lambda a, b: a & b},
     {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
     {
-        "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b),
-        "<=": lambda a, b: int(a <= b), ">=": lambda a, b: int(a >= b),
+        "<": lambda a, b: int(a < b),
+        ">": lambda a, b: int(a > b),
+        "<=": lambda a, b: int(a <= b),
+        ">=": lambda a, b: int(a >= b),
     },
     {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
     {"+": lambda a, b: a + b, "-": lambda a, b: a - b},

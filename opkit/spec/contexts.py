@@ -330,8 +330,13 @@ class DistributionContext:
     __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
 
     def __init__(
-        self, logical: dict[Arg, Desc], conf: Conf, hierarchy: Shape, hints: Mapping[Arg, Distribution],
-        inputs: list[Arg], outputs: list[Arg],
+        self,
+        logical: dict[Arg, Desc],
+        conf: Conf,
+        hierarchy: Shape,
+        hints: Mapping[Arg, Distribution],
+        inputs: list[Arg],
+        outputs: list[Arg],
     ) -> None:
         self.inputs = inputs
         self.outputs = outputs

@@ -18,7 +18,7 @@ from opkit.spec.types import (
     Type,
     spelled,
 )
-from opkit.spec.value import ATOM, CMP, NOT, LowerError, Node, Value
+from opkit.spec.value import ATOM, CMP, LowerError, Node, Value
 
 __all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit"]
 
@@ -147,7 +147,8 @@ def _is_base(base: Type, derived: Type) -> bool:
     if base.name == "SbpContext" and derived.name == "SbpInferContext":
         return True
     return (
-        base.name == derived.name and len(base.args) == len(derived.args)
+        base.name == derived.name
+        and len(base.args) == len(derived.args)
         and all(a is UNKNOWN or a == b for a, b in zip(base.args, derived.args, strict=True))
     )
 
@@ -162,7 +163,9 @@ def convert_number(value: Value, wanted: Type) -> Value:
     if wanted.is_real:
         if wanted.name == "float" and kind.name != "float":
             return Value(f"f32({value.code})", wanted)
-        return Value(value.code if kind.is_real else f"float({value.code})", wanted, value.prec if kind.is_real else ATOM)
+        return Value(
+            value.code if kind.is_real else f"float({value.code})", wanted, value.prec if kind.is_real else ATOM
+        )
     bits, signed = INT_INFO[wanted.name]
     if kind.is_real:
         return Value(f"truncate({value.code}, {bits}, {signed})", wanted)
@@ -175,7 +178,11 @@ def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
     """Return code, type and precedence of an integer in another integer type."""
     bits, signed = INT_INFO[wanted.name]
     old_bits, old_signed = INT_INFO[kind.name]
-    if value.is_small or (bits > old_bits and (signed or not old_signed)) or (bits == old_bits and signed == old_signed):
+    if (
+        value.is_small
+        or (bits > old_bits and (signed or not old_signed))
+        or (bits == old_bits and signed == old_signed)
+    ):
         return value.code, wanted, value.prec
     if signed:
         if bits in (32, 64):
@@ -233,7 +240,9 @@ def construct_list(value: Value, wanted: Type, node: Node) -> Value:
     if name in ("set", "ordered_set"):
         return Value(f'make_map("{name}", {_vector_code(items, Type("vector", wanted.args[:1]), node)})', wanted)
     if name in ("map", "ordered_map"):
-        return Value(f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted)
+        return Value(
+            f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted
+        )
     if not items:
         return Value(default_code(wanted) or zero_code(wanted), wanted)
     if len(items) == 1:

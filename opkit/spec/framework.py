@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from opkit.spec.contexts import Arg, Distribution, InferContext, ParallelContext, Sbp, SbpBuilder, SbpContext
 from opkit.spec.faults import Fatal, Refusal
 from opkit.spec.hashing import HashMap
-from opkit.spec.values import Cell, Shape, Stream, axes, filled, idiv, shape_of, to_i32, to_i64
+from opkit.spec.values import Shape, Stream, axes, filled, idiv, shape_of
 from opkit.spec.windows import (
     AvgPoolingParams,
     Params3D,
@@ -258,7 +258,11 @@ def group_start_axes(source: Shape, target: Shape, parallel_num: int, found: Has
 
 
 def reshape_signatures(
-    source: Shape, target: Shape, in_args: Sequence[Arg], out_args: Sequence[Arg], parallel_num: int,
+    source: Shape,
+    target: Shape,
+    in_args: Sequence[Arg],
+    out_args: Sequence[Arg],
+    parallel_num: int,
     builder: SbpBuilder,
 ) -> None:
     """Build the signatures of a reshape: one for each pair of group starts, and the partial sum."""

@@ -91,7 +91,8 @@ class MapIterator:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, MapIterator) and self.owner is other.owner
+            isinstance(other, MapIterator)
+            and self.owner is other.owner
             and (self.at_end, self.key) == (other.at_end, other.key)
         )
 

@@ -130,7 +130,9 @@ def _skip_bad(source: SourceText, at: int, findings: Findings) -> int:
     if text[at] in "\"'":
         what = "string" if text[at] == '"' else "character"
         findings.add(
-            "SPEC003", f"this {what} literal does not end on its line", source.span(at, line_end),
+            "SPEC003",
+            f"this {what} literal does not end on its line",
+            source.span(at, line_end),
             help=f"close it with {text[at]}",
         )
         return line_end

@@ -13,7 +13,16 @@ from functools import lru_cache
 
 from opkit.spec.types import Type, from_text
 
-__all__ = ["CONSTANTS", "DATA_TYPES", "DATA_TYPE_OF", "FREE_FUNCTIONS", "METHODS", "STATIC_FUNCTIONS", "Callable_", "substitute"]
+__all__ = [
+    "CONSTANTS",
+    "DATA_TYPES",
+    "DATA_TYPE_OF",
+    "FREE_FUNCTIONS",
+    "METHODS",
+    "STATIC_FUNCTIONS",
+    "Callable_",
+    "substitute",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +185,8 @@ add_sbp_parallel() -> SbpParallel* = {0}.add()
 clear_sbp_parallel() -> void = {0}.clear()
 CopyFrom(ParallelDistribution) -> void = {0}.assign({1})
 """,
-    "DistributionContext": _ARGS + """
+    "DistributionContext": _ARGS
+    + """
 LogicalTensorDesc4InputArgNameAndIndex(str, i32) -> TensorDesc& @in = {0}.desc({1}, {2})
 ParallelDistributionHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
 NdSbpHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
@@ -401,16 +411,36 @@ ReshapeUserOpUtil::InferNdSbp(DistributionContext*, Shape, Shape) -> maybe<void>
 
 #: DataType enumerators; the names are opkit's dtype names.
 DATA_TYPES = {
-    "kInvalidDataType": "invalid", "kChar": "char", "kFloat": "float32", "kDouble": "float64", "kInt8": "int8",
-    "kInt32": "int32", "kInt64": "int64", "kUInt8": "uint8", "kOFRecord": "of_record", "kFloat16": "float16",
-    "kTensorBuffer": "tensor_buffer", "kBool": "bool", "kInt16": "int16", "kUInt16": "uint16", "kUInt32": "uint32",
-    "kUInt64": "uint64", "kFloat32": "float32",
+    "kInvalidDataType": "invalid",
+    "kChar": "char",
+    "kFloat": "float32",
+    "kDouble": "float64",
+    "kInt8": "int8",
+    "kInt32": "int32",
+    "kInt64": "int64",
+    "kUInt8": "uint8",
+    "kOFRecord": "of_record",
+    "kFloat16": "float16",
+    "kTensorBuffer": "tensor_buffer",
+    "kBool": "bool",
+    "kInt16": "int16",
+    "kUInt16": "uint16",
+    "kUInt32": "uint32",
+    "kUInt64": "uint64",
+    "kFloat32": "float32",
 }
 
 #: DataType of a C++ type, as GetDataType<T>::value gives it.
 DATA_TYPE_OF = {
-    "float": "float32", "double": "float64", "int8_t": "int8", "int32_t": "int32", "int64_t": "int64",
-    "uint8_t": "uint8", "char": "char", "bool": "bool", "int16_t": "int16",
+    "float": "float32",
+    "double": "float64",
+    "int8_t": "int8",
+    "int32_t": "int32",
+    "int64_t": "int64",
+    "uint8_t": "uint8",
+    "char": "char",
+    "bool": "bool",
+    "int16_t": "int16",
 }
 
 #: Named constants of the framework: C++ name to type and Python code.
@@ -443,7 +473,11 @@ def _read(text: str) -> dict[str, list[Callable_]]:
         plain, _, deref = code.partition(" | ")
         table.setdefault(name, []).append(
             Callable_(
-                kinds, from_text(result.rstrip("&")), result.endswith("&"), plain.strip(), deref.strip(),
+                kinds,
+                from_text(result.rstrip("&")),
+                result.endswith("&"),
+                plain.strip(),
+                deref.strip(),
                 frozenset(words[1:]),
             )
         )
@@ -465,7 +499,14 @@ class _Tables(dict[str, dict[str, list[Callable_]]]):
     """Method tables by type name, read when first asked for."""
 
     def __missing__(self, name: str) -> dict[str, list[Callable_]]:
-        base = {"PoolingParams": "Params3D", "AvgPoolingParams": "Params3D", "fixed_vector": "vector", "ordered_map": "map", "ordered_set": "set", "SbpInferContext": "SbpContext"}
+        base = {
+            "PoolingParams": "Params3D",
+            "AvgPoolingParams": "Params3D",
+            "fixed_vector": "vector",
+            "ordered_map": "map",
+            "ordered_set": "set",
+            "SbpInferContext": "SbpContext",
+        }
         text = _METHODS.get(base.get(name, name))
         table = _read(text) if text else {}
         if name == "fixed_vector":

@@ -24,8 +24,20 @@ from opkit.spec.values import METER, between, show
 
 __all__ = ["Linker"]
 
-_NUMBERS = ("invalid", "char", "float32", "float64", "int8", "int32", "int64", "uint8", "of_record", "float16",
-            "tensor_buffer", "bool")
+_NUMBERS = (
+    "invalid",
+    "char",
+    "float32",
+    "float64",
+    "int8",
+    "int32",
+    "int64",
+    "uint8",
+    "of_record",
+    "float16",
+    "tensor_buffer",
+    "bool",
+)
 
 
 def _dtype_of(number: int) -> str:
@@ -79,18 +91,35 @@ def _unique(first: Any, last: Any) -> Any:
 
 def _base_names() -> dict[str, Any]:
     names: dict[str, Any] = {
-        name: getattr(values, name) for name in dir(values)
+        name: getattr(values, name)
+        for name in dir(values)
         if not name.startswith("_") and name not in ("annotations", "Any", "math", "struct")
     }
     names.update(framework.FUNCTIONS)
     names.update(
-        Sbp=contexts.Sbp, Distribution=contexts.Distribution, SbpBuilder=contexts.SbpBuilder,
-        OpBuilder=gradients.OpBuilder, make_map=hashing.make_map, Refusal=Refusal, Fatal=Fatal,
-        dtype_of=_dtype_of, dtype_number=_NUMBERS.index, accumulate=_accumulate, find_if=_find_if, equal=_equal,
-        max_element=_extreme(max), min_element=_extreme(min), unique=_unique,
-        math_ceil=_domain(math.ceil), math_floor=_domain(math.floor), math_sqrt=_domain(math.sqrt),
-        math_pow=_domain(math.pow), math_log=_domain(math.log), math_exp=_domain(math.exp),
-        math_round=_domain(lambda a: math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1)), math_log2=_domain(math.log2),
+        Sbp=contexts.Sbp,
+        Distribution=contexts.Distribution,
+        SbpBuilder=contexts.SbpBuilder,
+        OpBuilder=gradients.OpBuilder,
+        make_map=hashing.make_map,
+        Refusal=Refusal,
+        Fatal=Fatal,
+        dtype_of=_dtype_of,
+        dtype_number=_NUMBERS.index,
+        accumulate=_accumulate,
+        find_if=_find_if,
+        equal=_equal,
+        max_element=_extreme(max),
+        min_element=_extreme(min),
+        unique=_unique,
+        math_ceil=_domain(math.ceil),
+        math_floor=_domain(math.floor),
+        math_sqrt=_domain(math.sqrt),
+        math_pow=_domain(math.pow),
+        math_log=_domain(math.log),
+        math_exp=_domain(math.exp),
+        math_round=_domain(lambda a: math.floor(abs(a) + 0.5) * (1 if a >= 0 else -1)),
+        math_log2=_domain(math.log2),
         math_fabs=_domain(math.fabs),
     )
     return names

@@ -5,8 +5,18 @@ from __future__ import annotations
 __all__ = ["character", "number", "string"]
 
 _ESCAPES = {
-    "n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
-    "\\": "\\", "'": "'", '"': '"', "?": "?",
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "?": "?",
 }
 
 
@@ -45,7 +55,7 @@ def _integer_kind(value: int, suffix: str, may_be_unsigned: bool) -> str:
     if value > 0x7FFFFFFFFFFFFFFF:
         is_unsigned = True
     if is_unsigned:
-        return "unsigned long" if is_long and value > 0xFFFFFFFF or "l" in suffix else "unsigned"
+        return "unsigned long" if (is_long and value > 0xFFFFFFFF) or "l" in suffix else "unsigned"
     return "long" if is_long else "int"
 
 

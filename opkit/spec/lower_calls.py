@@ -70,7 +70,10 @@ class CallLowering(ExpressionLowering):
             if owner.type.name == "mapiter":
                 return owner
             raise LowerError(
-                "SPEC021", f"'->' needs a pointer, and this is a {spelled(owner.type)}", node.object, "write '.' instead"
+                "SPEC021",
+                f"'->' needs a pointer, and this is a {spelled(owner.type)}",
+                node.object,
+                "write '.' instead",
             )
         if is_pointer:
             raise LowerError(
@@ -153,7 +156,9 @@ class CallLowering(ExpressionLowering):
         kind = owner.type if owner is not None else VOID
         chosen = self.choose(name, overloads, kind, args, node)
         params = [substitute(param, kind) for param in chosen.params]
-        ready = [self.argument(arg, param, node.args[i]) for i, (arg, param) in enumerate(zip(args, params, strict=True))]
+        ready = [
+            self.argument(arg, param, node.args[i]) for i, (arg, param) in enumerate(zip(args, params, strict=True))
+        ]
         if owner is not None:
             ready.insert(0, owner.at(ATOM))
         if chosen.flags:
@@ -203,8 +208,12 @@ class CallLowering(ExpressionLowering):
         counts = sorted({len(item.params) for item in overloads})
         if len(args) not in counts:
             wanted = " or ".join(map(str, counts))
-            raise LowerError("SPEC022", f"{name!r} takes {wanted} argument{'s' * (counts != [1])}, {len(args)} given", node)
-        for arg, param, syntax_arg in zip(args, next(o for o in overloads if len(o.params) == len(args)).params, node.args, strict=True):
+            raise LowerError(
+                "SPEC022", f"{name!r} takes {wanted} argument{'s' * (counts != [1])}, {len(args)} given", node
+            )
+        for arg, param, syntax_arg in zip(
+            args, next(o for o in overloads if len(o.params) == len(args)).params, node.args, strict=True
+        ):
             wanted_type = substitute(param, kind)
             if fit(arg, wanted_type, syntax_arg) is None:
                 raise LowerError(
@@ -257,7 +266,9 @@ class CallLowering(ExpressionLowering):
             raise LowerError("SPEC022", f"'{member.name.text}' takes the attribute's name", node)
         if wanted is None:
             raise LowerError(
-                "SPEC022", f"'{member.name.text}' needs the attribute's type", member.name,
+                "SPEC022",
+                f"'{member.name.text}' needs the attribute's type",
+                member.name,
                 f'write {member.name.text}<T>("name")',
             )
         attr_kind = ATTR_KINDS.get(wanted)
@@ -311,7 +322,9 @@ class CallLowering(ExpressionLowering):
             return self.program.call_local(self, text, name, args, node)
         overloads = FREE_FUNCTIONS.get(text) or STATIC_FUNCTIONS.get(text)
         if overloads is None and "::" in text:
-            overloads = STATIC_FUNCTIONS.get("::".join(text.split("::")[-2:])) or FREE_FUNCTIONS.get(name.parts[-1].text)
+            overloads = STATIC_FUNCTIONS.get("::".join(text.split("::")[-2:])) or FREE_FUNCTIONS.get(
+                name.parts[-1].text
+            )
         if overloads is not None:
             args = [self.lower(arg) for arg in node.args]
             if any(arg.is_unknown for arg in args):
@@ -349,6 +362,8 @@ class CallLowering(ExpressionLowering):
             value, kind = self.dereference(value, node), kind.element
         if kind.name != "function" or not kind.args:
             raise LowerError("SPEC023", f"a {spelled(kind)} cannot be called", node.function)
+        if kind.args[0].name == "ptr" and kind.args[0].element.name.endswith("ArgModifier"):
+            self.unit.note_use(frozenset({"@modifier"}), "", kind.args[0].element, args, node)
         params = kind.args[1:]
         if len(params) != len(args):
             raise LowerError("SPEC022", f"this function takes {len(params)} arguments, {len(args)} given", node)
@@ -462,8 +477,10 @@ class CallLowering(ExpressionLowering):
         for arg, item in zip(args[1:], node.args[1:] or node.args, strict=False):
             if given is None and arg.type != kind:
                 raise LowerError(
-                    "SPEC022", f"std::{word} needs two values of one type, not {spelled(kind)} and {spelled(arg.type)}",
-                    item, f"write std::{word}<{spelled(kind)}>(...) or cast one of them",
+                    "SPEC022",
+                    f"std::{word} needs two values of one type, not {spelled(kind)} and {spelled(arg.type)}",
+                    item,
+                    f"write std::{word}<{spelled(kind)}>(...) or cast one of them",
                 )
         ready = [convert(arg, kind, node) for arg in args]
         small = all(arg.is_small for arg in ready)
@@ -503,7 +520,9 @@ class CallLowering(ExpressionLowering):
         if kind.is_integer:
             bits, signed = INT_INFO[kind.name]
             top = (1 << (bits - 1 if signed else bits)) - 1
-            return number_literal({"max": top, "min": -top - 1 if signed else 0, "lowest": -top - 1 if signed else 0}[word], kind)
+            return number_literal(
+                {"max": top, "min": -top - 1 if signed else 0, "lowest": -top - 1 if signed else 0}[word], kind
+            )
         limits = {
             "float": {"max": 3.4028234663852886e38, "min": 1.1754943508222875e-38},
             "double": {"max": 1.7976931348623157e308, "min": 2.2250738585072014e-308},
@@ -653,8 +672,19 @@ for _word in ("ceil", "floor", "sqrt", "pow", "log", "exp", "round", "log2", "fa
     _SPECIAL["std::" + _word] = CallLowering.maths
     _SPECIAL[_word] = CallLowering.maths
 for _word in (
-    "CheckFailedError", "Unimplemented", "UnimplementedError", "TodoError", "InvalidValueError", "IndexError",
-    "ValueError", "TypeError", "RuntimeError", "Todo", "OutOfRangeError", "ShapeError", "DimensionError",
+    "CheckFailedError",
+    "Unimplemented",
+    "UnimplementedError",
+    "TodoError",
+    "InvalidValueError",
+    "IndexError",
+    "ValueError",
+    "TypeError",
+    "RuntimeError",
+    "Todo",
+    "OutOfRangeError",
+    "ShapeError",
+    "DimensionError",
 ):
     _SPECIAL["Error::" + _word] = CallLowering.error_value
 
@@ -683,7 +713,9 @@ def _make_vector(self: CallLowering, kind: Type, args: list[Value], node: syntax
         if args[0].type.is_integer and fit(args[1], kind.element, node) is not None:
             count, fill = convert(args[0], INT64, node).code, convert(args[1], kind.element, node)
             if kind.element.is_object:
-                return Value(f"{check}[{copied(Value(fill.code, fill.type, is_stored=True))} for _ in filled({count}, 0)])", kind)
+                return Value(
+                    f"{check}[{copied(Value(fill.code, fill.type, is_stored=True))} for _ in filled({count}, 0)])", kind
+                )
             return Value(f"{check}filled({count}, {fill.code}))", kind)
     return None
 
@@ -738,7 +770,9 @@ def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
         if len(args) == 1 and args[0].type == kind:
             return args[0]
         if len(args) != len(params):
-            raise LowerError("SPEC022", f"a {spelled(kind)} is made of {len(params)} arguments, {len(args)} given", node)
+            raise LowerError(
+                "SPEC022", f"a {spelled(kind)} is made of {len(params)} arguments, {len(args)} given", node
+            )
         codes = [convert(arg, param, node).code for arg, param in zip(args, params, strict=True)]
         return Value(f"{name}({', '.join(codes)})", kind)
 
@@ -759,7 +793,9 @@ def _make_stream(self: CallLowering, kind: Type, args: list[Value], node: syntax
     return Value(f"Stream({convert(args[0], STRING, node).code})", kind) if len(args) == 1 else None
 
 
-def _make_sbp_builder(self: CallLowering, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_sbp_builder(
+    self: CallLowering, kind: Type, args: list[Value], node: syntax.Node, braced: bool
+) -> Value | None:
     if len(args) == 1 and args[0].type == pointer(Type("SbpSignatureList")):
         return Value(f"SbpBuilder({args[0].code})", kind)
     return args[0] if len(args) == 1 and args[0].type == kind else None

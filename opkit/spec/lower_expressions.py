@@ -41,7 +41,11 @@ if TYPE_CHECKING:
 __all__ = ["ExpressionLowering", "unknown"]
 
 _LITERALS = {
-    "int": INT32, "unsigned": Type("uint32_t"), "long": INT64, "unsigned long": SIZE, "float": Type("float"),
+    "int": INT32,
+    "unsigned": Type("uint32_t"),
+    "long": INT64,
+    "unsigned long": SIZE,
+    "float": Type("float"),
     "double": DOUBLE,
 }
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -350,8 +354,14 @@ class ExpressionLowering(Writer):
 
         a, b = left.const, right.const
         operations: dict[str, Callable[[Any, Any], Any]] = {
-            "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": idiv, "%": irem,
-            "&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y,
+            "+": lambda x, y: x + y,
+            "-": lambda x, y: x - y,
+            "*": lambda x, y: x * y,
+            "/": idiv,
+            "%": irem,
+            "&": lambda x, y: x & y,
+            "|": lambda x, y: x | y,
+            "^": lambda x, y: x ^ y,
         }
         return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
 
@@ -395,12 +405,12 @@ class ExpressionLowering(Writer):
             return Value(f"{shown} {word} None", BOOL, CMP, negated=f"{shown} {other} None")
         if right.items is not None and left.type != UNKNOWN:
             right = convert(right, left.type, node)
-        if left.type == DATA_TYPE and right.type.is_integer or right.type == DATA_TYPE and left.type.is_integer:
-            raise LowerError("SPEC023", "a DataType is compared with a number", node, "name the DataType::k... it stands for")
-        if fit(left, right.type, node) is None and fit(right, left.type, node) is None:
+        if (left.type == DATA_TYPE and right.type.is_integer) or (right.type == DATA_TYPE and left.type.is_integer):
             raise LowerError(
-                "SPEC023", f"a {spelled(left.type)} is not compared with a {spelled(right.type)}", node
+                "SPEC023", "a DataType is compared with a number", node, "name the DataType::k... it stands for"
             )
+        if fit(left, right.type, node) is None and fit(right, left.type, node) is None:
+            raise LowerError("SPEC023", f"a {spelled(left.type)} is not compared with a {spelled(right.type)}", node)
         if op not in ("==", "!=") and left.type.name in ("Shape", "TensorDesc", "map", "set"):
             raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(left.type)}", node)
         if left.type == DIM_VECTOR:
@@ -615,7 +625,8 @@ def _field_place(code: str) -> tuple[str, ...]:
 
 def _holds(op: str, a: Any, b: Any) -> bool:
     return bool(
-        {"==": a == b, "!=": a != b}[op] if op in ("==", "!=")
+        {"==": a == b, "!=": a != b}[op]
+        if op in ("==", "!=")
         else {"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b}[op]
     )
 

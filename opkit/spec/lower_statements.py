@@ -61,7 +61,11 @@ class StatementLowering(CallLowering):
             if value is None:
                 raise LowerError("SPEC023", f"'auto {item.name}' needs an initial value", item)
             kind = self.deduced(value, item)
-        how = "cell" if self.program.is_addressed(item.name) and self.is_celled(kind) and kind.name != "function" else "plain"
+        how = (
+            "cell"
+            if self.program.is_addressed(item.name) and self.is_celled(kind) and kind.name != "function"
+            else "plain"
+        )
         if value is not None:
             value = convert(value, kind, item.args[0] if item.args else item)
         elif kind.name == "ptr" and node.type.name.parts[-1].text in ("shared_ptr", "unique_ptr"):
@@ -73,7 +77,13 @@ class StatementLowering(CallLowering):
 
     def remember_constant(self, variable: Variable, value: Value | None) -> None:
         """Let a const variable with a known value be folded."""
-        if variable.is_read_only and value is not None and value.is_const and value.type.is_number and variable.kind == "plain":
+        if (
+            variable.is_read_only
+            and value is not None
+            and value.is_const
+            and value.type.is_number
+            and variable.kind == "plain"
+        ):
             variable.value = value
 
     def set_initial(self, variable: Variable, kind: Type, value: Value | None, item: syntax.Declarator) -> None:
@@ -146,7 +156,12 @@ class StatementLowering(CallLowering):
         if place and place[0] == "item":
             owner, index = self.temporary(place[1], node), self.temporary(place[2], node)
             return Value(
-                f"at({owner}, {index})", value.type, ATOM, True, f"{owner}[idx({owner}, {index})]", ("item", owner, index)
+                f"at({owner}, {index})",
+                value.type,
+                ATOM,
+                True,
+                f"{owner}[idx({owner}, {index})]",
+                ("item", owner, index),
             )
         if place and place[0] == "field":
             owner = self.temporary(place[1], node)
@@ -448,11 +463,17 @@ class StatementLowering(CallLowering):
         """Lower ``for (T i = a; i < b; ++i)`` to a range where neither i nor b changes inside."""
         init, held, step = node.init, node.condition, node.step
         if not (
-            isinstance(init, syntax.Declaration) and len(init.names) == 1 and init.names[0].style
-            and isinstance(held, syntax.Binary) and held.op in ("<", "<=")
-            and isinstance(held.left, syntax.Name) and held.left.text == init.names[0].name
-            and isinstance(step, (syntax.Unary, syntax.Postfix)) and step.op == "++"
-            and isinstance(step.operand, syntax.Name) and step.operand.text == init.names[0].name
+            isinstance(init, syntax.Declaration)
+            and len(init.names) == 1
+            and init.names[0].style
+            and isinstance(held, syntax.Binary)
+            and held.op in ("<", "<=")
+            and isinstance(held.left, syntax.Name)
+            and held.left.text == init.names[0].name
+            and isinstance(step, (syntax.Unary, syntax.Postfix))
+            and step.op == "++"
+            and isinstance(step.operand, syntax.Name)
+            and step.operand.text == init.names[0].name
         ):
             return False
         name = init.names[0]
@@ -506,7 +527,14 @@ class StatementLowering(CallLowering):
         self.loops.pop()
 
     def range_loop(
-        self, name: str, kind: Type, begin: Value, end: Value, is_closed: bool, body: syntax.Statement, node: syntax.Node
+        self,
+        name: str,
+        kind: Type,
+        begin: Value,
+        end: Value,
+        is_closed: bool,
+        body: syntax.Statement,
+        node: syntax.Node,
     ) -> None:
         stop = f"{end.at(13)} + 1" if is_closed else end.code
         variable = self.declare(name, kind, "plain", node)
@@ -522,7 +550,7 @@ class StatementLowering(CallLowering):
         values = self.lower(node.range)
         base = self.program.type_of(node.type, self.bindings)
         items, element = self.iterated(values, base, node)
-        kind = element if base.name == "auto" or base.name == "ptr" and base.element.name == "auto" else base
+        kind = element if base.name == "auto" or (base.name == "ptr" and base.element.name == "auto") else base
         is_const = node.type.is_const
         with self.scope():
             needs_alias = node.type.ref == "&" and not is_const and self.is_celled(kind) and kind.name != "pair"
@@ -604,11 +632,15 @@ class StatementLowering(CallLowering):
         self.statements(body.items)
         if result not in (VOID, AUTO) and not _ends(body, self.program):
             self.unit.warn("SPEC026", "this function may end without returning a value", body, at_end=True)
-            self.emit(f"raise failed({self.program.site(body, 'the end of the function')}, [], 'no value is returned')", body)
+            self.emit(
+                f"raise failed({self.program.site(body, 'the end of the function')}, [], 'no value is returned')", body
+            )
 
     def lambda_value(self, node: syntax.Lambda) -> Value:
         """Lower a lambda to a nested function; captures by value are defaults of its parameters."""
-        by_value = frozenset(item.name for item in node.captures if item.name and not item.by_ref and item.value is None)
+        by_value = frozenset(
+            item.name for item in node.captures if item.name and not item.by_ref and item.value is None
+        )
         takes_all = any(not item.name and not item.by_ref for item in node.captures)
         name = self.fresh("function")
         saved = (self.frame, self.result, self.loops, self.indent)
@@ -656,7 +688,8 @@ class StatementLowering(CallLowering):
 def is_cell_parameter(kind: syntax.TypeName, resolved: Type) -> bool:
     """Say whether a parameter is a reference through which a scalar is assigned."""
     return (
-        kind.ref == "&" and not kind.is_const
+        kind.ref == "&"
+        and not kind.is_const
         and (resolved.is_number or resolved.name in ("string", "DataType", "pair", "ptr"))
     )
 
@@ -723,7 +756,11 @@ def _changes(body: syntax.Node, name: str) -> bool:
     for node in _walk(body):
         if isinstance(node, syntax.Assign) and _is_named(node.left, name):
             return True
-        if isinstance(node, (syntax.Unary, syntax.Postfix)) and node.op in ("++", "--", "&") and _is_named(node.operand, name):
+        if (
+            isinstance(node, (syntax.Unary, syntax.Postfix))
+            and node.op in ("++", "--", "&")
+            and _is_named(node.operand, name)
+        ):
             return True
     return False
 
@@ -747,7 +784,9 @@ def _is_fixed(bound: syntax.Expr, body: syntax.Node, counter: str) -> bool:
     return True
 
 
-_GROWING = frozenset({"push_back", "emplace_back", "insert", "erase", "resize", "clear", "pop_back", "emplace", "assign"})
+_GROWING = frozenset(
+    {"push_back", "emplace_back", "insert", "erase", "resize", "clear", "pop_back", "emplace", "assign"}
+)
 
 
 def _ends(node: syntax.Statement, program: Any) -> bool:

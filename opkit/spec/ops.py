@@ -85,7 +85,8 @@ class CompiledOp:
             if spec is None:
                 near = nearest(name, self.attrs)
                 raise InferError(
-                    f"op {self.name!r} has no attribute {name!r}", where=self.span.location,
+                    f"op {self.name!r} has no attribute {name!r}",
+                    where=self.span.location,
                     help=f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.attrs) or 'none'}",
                 )
             try:
@@ -102,9 +103,7 @@ class CompiledOp:
 
     # -- arguments ----------------------------------------------------------------------------
 
-    def _counts(
-        self, declared: tuple[ArgSpec, ...], given: Mapping[str, int], kind: str
-    ) -> list[Arg]:
+    def _counts(self, declared: tuple[ArgSpec, ...], given: Mapping[str, int], kind: str) -> list[Arg]:
         """Return (name, index) of every argument, in declared order, after checking counts."""
         order: list[Arg] = []
         known = 0
@@ -140,7 +139,8 @@ class CompiledOp:
             if name not in names:
                 near = nearest(name, names)
                 raise InferError(
-                    f"op {self.name!r} has no {kind} {name!r}", where=self.span.location,
+                    f"op {self.name!r} has no {kind} {name!r}",
+                    where=self.span.location,
                     help=f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'none'}",
                 )
 
@@ -194,7 +194,8 @@ class CompiledOp:
         first = descs_by_arg[in_order[0]] if in_order else None
         for arg in out_order:
             descs_by_arg[arg] = (
-                Desc(Shape(), "invalid", False) if first is None
+                Desc(Shape(), "invalid", False)
+                if first is None
                 else Desc(Shape(first.shape.dims), first.dtype, first.is_dynamic)
             )
         return InferContext(descs_by_arg, runtime, in_order, out_order, conf)

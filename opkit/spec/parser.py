@@ -90,7 +90,12 @@ class _Parser(ExpressionParser):
                 if depth == 0 and text == "}":
                     return
                 depth = max(depth - 1, 0)
-                if depth == 0 and text == "}" and self.at + 1 >= stop and self.texts[self.at + 1] not in (")", ",", ";", "."):
+                if (
+                    depth == 0
+                    and text == "}"
+                    and self.at + 1 >= stop
+                    and self.texts[self.at + 1] not in (")", ",", ";", ".")
+                ):
                     self.at += 1
                     return
             elif text == ";" and depth == 0 and self.at >= stop - 1:
@@ -157,9 +162,10 @@ class _Parser(ExpressionParser):
         value = self.expression()
         if self.here == ";":
             self.at += 1
-        elif not (self.tokens[self.at].first or self.tokens[self.at].origin or self.kinds[self.at] == END):
-            raise self.expected("';'")
-        elif not self.texts[start].isupper():
+        elif (
+            not (self.tokens[self.at].first or self.tokens[self.at].origin or self.kinds[self.at] == END)
+            or not self.texts[start].isupper()
+        ):
             raise self.expected("';'")
         return ExprStatement(start, self.at - 1, value)
 
@@ -332,9 +338,7 @@ class _Parser(ExpressionParser):
             raise self.expected("'('")
         return self.declaration_rest(start, made, name.parts[0].text, name.first)
 
-    def function(
-        self, start: int, made: TypeName, name: Name, template: tuple[TemplateParam, ...] | None
-    ) -> Function:
+    def function(self, start: int, made: TypeName, name: Name, template: tuple[TemplateParam, ...] | None) -> Function:
         params = self.parameter_list()
         self.note_references(name.parts[-1].text, params)
         while self.here in ("const", "override", "final", "noexcept"):

@@ -240,7 +240,9 @@ def _include(state: _State, word: Token, rest: Tokens, source: SourceText, depth
     found = find_include(name, source.path, state.folders)
     if found is None:
         state.findings.add(
-            "SPEC008", f"the included file {name!r} was not found", rest[0].span,
+            "SPEC008",
+            f"the included file {name!r} was not found",
+            rest[0].span,
             help="give its folder with include_dirs",
         )
         return
@@ -301,7 +303,9 @@ def _spend(state: _State, count: int, token: Token) -> None:
     if state.work > MOST_TOKENS:
         place = token.origin or token
         state.findings.add(
-            "SPEC007", f"expanding {place.text!r} makes more than {MOST_TOKENS:,} tokens", place.span,
+            "SPEC007",
+            f"expanding {place.text!r} makes more than {MOST_TOKENS:,} tokens",
+            place.span,
             help="a macro here multiplies itself; write it out or make it smaller",
         )
         raise _TooLarge
@@ -349,9 +353,7 @@ def _deeper(state: _State, token: Token, depth: int) -> int:
     return depth + 1
 
 
-def _push_sequence(
-    state: _State, token: Token, least: int, args: list[Tokens], stack: Tokens, depth: int
-) -> None:
+def _push_sequence(state: _State, token: Token, least: int, args: list[Tokens], stack: Tokens, depth: int) -> None:
     name = token.text
     if len(args) < least:
         state.findings.add("SPEC006", f"{name} needs {least} arguments, {len(args)} given", token.span)
@@ -389,7 +391,9 @@ def _push_call(state: _State, token: Token, macro: Macro, inside: Tokens, stack:
     if len(args) != len(params) and not (macro.variadic and len(args) == len(params) - 1):
         wanted, given = len(params), len(args)
         state.findings.add(
-            "SPEC006", f"macro {token.text!r} takes {wanted} argument{'s' * (wanted != 1)}, {given} given", token.span,
+            "SPEC006",
+            f"macro {token.text!r} takes {wanted} argument{'s' * (wanted != 1)}, {given} given",
+            token.span,
             Note("defined here", macro.name.span),
         )
         return
@@ -441,7 +445,9 @@ def _glued(state: _State, macro: Macro, left: Token, piece: Tokens) -> Tokens:
     joined = paste(left, piece[0])
     if joined is None:
         state.findings.add(
-            "SPEC006", f"{left.text!r} ## {piece[0].text!r} is no token", piece[0].span,
+            "SPEC006",
+            f"{left.text!r} ## {piece[0].text!r} is no token",
+            piece[0].span,
             Note(f"in the body of {macro.name.text!r}", macro.name.span),
         )
         return [left, *piece]

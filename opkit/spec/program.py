@@ -33,6 +33,8 @@ from opkit.spec.value import ATOM, LowerError, Value
 
 __all__ = ["Program", "Site", "Unit"]
 
+#: Flags of library functions whose first argument names an argument of the op.
+_NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
 _NAMESPACES = frozenset({"oneflow", "user_op", "cfg", "summary", "maybe", "details", "internal"})
 _DEEPEST_INSTANCES = 2_000
 
@@ -84,13 +86,13 @@ class Unit:
         span = program.tree.between(node.last, node.last) if at_end else program.tree.span(node)
         program.findings.add(code, message, span, program.tree.expansion(node), help=help, subject=self.subject)
 
-    def note_use(
-        self, flags: frozenset[str], method: str, owner: Type, args: list[Value], node: syntax.Call
-    ) -> None:
+    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Value], node: syntax.Call) -> None:
         """Note the name of an argument that a call uses."""
         made = use_of(flags, method, owner, args, node)
         if made is not None:
             self.uses.append(made)
+        elif any(flag in _NAMING for flag in flags) and args and not args[0].is_const:
+            self.uses.append(Use("dynamic", "", owner.name, node, ()))
 
     def note_attr(self, name: Value, kind: str, owner: Type, node: syntax.Call) -> None:
         """Note an attribute that a call reads."""
@@ -188,7 +190,11 @@ class Program:
         found = found or self.functions.get(text)
         if found is None and "::" in text:
             last = text.rsplit("::", 1)[-1]
-            if text.split("::")[0] not in self.structs and text not in STATIC_FUNCTIONS and not text.startswith("std::"):
+            if (
+                text.split("::")[0] not in self.structs
+                and text not in STATIC_FUNCTIONS
+                and not text.startswith("std::")
+            ):
                 found = self.functions.get(last)
         return found or []
 
@@ -365,9 +371,7 @@ class Program:
             return self.function_value(chosen, {}, node)
         return Value(overloads[0].name.text, Type("function"), functions=tuple(overloads))
 
-    def struct_bindings(
-        self, node: syntax.Name, function: syntax.Function, bindings: Bindings
-    ) -> dict[str, Binding]:
+    def struct_bindings(self, node: syntax.Name, function: syntax.Function, bindings: Bindings) -> dict[str, Binding]:
         """Return what the template parameters of a function's struct stand for, and the struct itself."""
         struct = self.owners.get(id(function))
         if struct is None:
@@ -401,7 +405,9 @@ class Program:
         if unit is None:
             if function.body is None:
                 raise LowerError(
-                    "SPEC020", f"the function {function.name.text!r} is declared but not defined here", node,
+                    "SPEC020",
+                    f"the function {function.name.text!r} is declared but not defined here",
+                    node,
                     "define it in this file, or include the file that does",
                 )
             if len(self.instances) > _DEEPEST_INSTANCES:
@@ -481,9 +487,7 @@ class Program:
             return value if value is not None else arg.name.parts[-1].text
         return StatementLowering(self, self.scratch(arg), bindings).lower(arg)
 
-    def call_local(
-        self, lowering: Any, text: str, name: syntax.Name, args: list[Value], node: syntax.Call
-    ) -> Value:
+    def call_local(self, lowering: Any, text: str, name: syntax.Name, args: list[Value], node: syntax.Call) -> Value:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
         outer = self.struct_bindings(name, overloads[0], lowering.bindings)
@@ -554,9 +558,7 @@ class Program:
                     return item, {}
         return function, bindings
 
-    def score(
-        self, function: syntax.Function, bindings: Bindings, args: list[Value], node: syntax.Call
-    ) -> int | None:
+    def score(self, function: syntax.Function, bindings: Bindings, args: list[Value], node: syntax.Call) -> int | None:
         total = 0
         for value, param in zip(args, function.params, strict=False):
             found = fit(value, self.parameter_type(param.type, bindings), node)
@@ -570,7 +572,9 @@ class Program:
         counts = sorted({len(item.params) for item in overloads})
         if len(args) not in counts:
             wanted = " or ".join(map(str, counts))
-            return LowerError("SPEC022", f"{name!r} takes {wanted} argument{'s' * (counts != [1])}, {len(args)} given", node)
+            return LowerError(
+                "SPEC022", f"{name!r} takes {wanted} argument{'s' * (counts != [1])}, {len(args)} given", node
+            )
         given = ", ".join(spelled(arg.type) for arg in args)
         return LowerError("SPEC022", f"no {name!r} takes ({given})", node)
 
@@ -662,7 +666,9 @@ class Program:
             if not variable.is_set and variable.first_read is not None and variable.kind == "plain":
                 name = variable.name
                 unit.warn(
-                    "SPEC024", f"{name!r} is read, but nothing has given it a value", variable.first_read,
+                    "SPEC024",
+                    f"{name!r} is read, but nothing has given it a value",
+                    variable.first_read,
                     help=f"initialise {name} where it is declared",
                 )
 
@@ -708,9 +714,7 @@ class Program:
         del self.units[python]
         return None
 
-    def lambda_unit(
-        self, unit: Unit, lowering: StatementLowering, node: syntax.Lambda, wanted: Type
-    ) -> Unit:
+    def lambda_unit(self, unit: Unit, lowering: StatementLowering, node: syntax.Lambda, wanted: Type) -> Unit:
         params, kinds = lowering.parameters(node.params)
         result = self.type_of(node.result, {}) if node.result is not None else wanted.args[0]
         lowering.function_body(node.body, result)
@@ -735,7 +739,9 @@ class Program:
             raise LowerError("SPEC022", f"this setter takes a function of ({takes}), not of ({has})", node)
         if wanted.args[0].name == "maybe" and given.args[0].name != "maybe":
             raise LowerError(
-                "SPEC023", f"this function returns {spelled(given.args[0])}, and not Maybe<void>", node,
+                "SPEC023",
+                f"this function returns {spelled(given.args[0])}, and not Maybe<void>",
+                node,
                 "declare it as returning Maybe<void>",
             )
 

@@ -24,7 +24,9 @@ def read_source(path: str | os.PathLike[str], findings: Findings) -> SourceText:
     try:
         file = Path(name)
         if file.is_dir():
-            findings.add("SPEC001", f"{name} is a folder, not a spec", empty.span(0, 0), help="name the .cpp file in it")
+            findings.add(
+                "SPEC001", f"{name} is a folder, not a spec", empty.span(0, 0), help="name the .cpp file in it"
+            )
             return empty
         if file.exists() and not file.is_file():
             findings.add("SPEC001", f"{name} is not a regular file", empty.span(0, 0))
@@ -54,7 +56,9 @@ def check_text(source: SourceText, findings: Findings, bad: tuple[int, str] | No
     text = source.text
     if len(text) > LARGEST:
         findings.add(
-            "SPEC001", f"the spec is too long: {len(text):,} characters, at most {LARGEST:,}", source.span(0, 0),
+            "SPEC001",
+            f"the spec is too long: {len(text):,} characters, at most {LARGEST:,}",
+            source.span(0, 0),
             help="keep data out of the spec, or split it into several ops",
         )
         return SourceText("", source.path)
@@ -63,7 +67,5 @@ def check_text(source: SourceText, findings: Findings, bad: tuple[int, str] | No
     if bad is None:
         return source
     at, reason = bad
-    findings.add(
-        "SPEC002", f"the spec {reason} here", source.span(at, at + 1), help="save the file as UTF-8 text"
-    )
+    findings.add("SPEC002", f"the spec {reason} here", source.span(at, at + 1), help="save the file as UTF-8 text")
     return SourceText(text.replace("\0", " ").replace("\N{REPLACEMENT CHARACTER}", " "), source.path)

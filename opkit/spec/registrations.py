@@ -139,7 +139,9 @@ class _Reader:
             current = current.function.object
         links.reverse()
         if not (isinstance(current, syntax.Call) and isinstance(current.function, syntax.Name)):
-            self.add("SPEC010", "this does nothing at file scope", item, help="registrations start with REGISTER_USER_OP")
+            self.add(
+                "SPEC010", "this does nothing at file scope", item, help="registrations start with REGISTER_USER_OP"
+            )
             return
         macro = current.function.parts[-1].text
         if macro in _OP_MACROS:
@@ -148,14 +150,18 @@ class _Reader:
             self.grad(current, links, item)
         elif macro in _KERNEL_MACROS:
             self.add(
-                "SPEC050", "this C++ kernel is not used: opkit runs the function of NAME_py_kernel.py", current.function,
+                "SPEC050",
+                "this C++ kernel is not used: opkit runs the function of NAME_py_kernel.py",
+                current.function,
                 help="keep it for OneFlow, or remove it",
             )
         elif macro not in _QUIET_MACROS:
             known = set(_OP_MACROS) | _GRAD_MACROS | {name for name in self.program.functions if name.isupper()}
             near = nearest(macro, known)
             self.add(
-                "SPEC020", f"no macro is named {macro!r}", current.function,
+                "SPEC020",
+                f"no macro is named {macro!r}",
+                current.function,
                 help=f"did you mean {near[0]!r}?" if near else "define it, or include the header that does",
             )
 
@@ -167,7 +173,9 @@ class _Reader:
         if value is None:
             return None
         if not value.is_const:
-            self.add("SPEC036", f"{what} needs a constant string", call.args[0], help='write the name in quotes: "my_op"')
+            self.add(
+                "SPEC036", f"{what} needs a constant string", call.args[0], help='write the name in quotes: "my_op"'
+            )
             return None
         if not value.const:
             self.add("SPEC036", "an op type needs a name", call.args[0])
@@ -206,15 +214,21 @@ class _Reader:
             self.op_link(entry, link)
         if "tensor_desc" not in entry.setters:
             self.add(
-                "SPEC033", f"op {entry.name!r} has no shape inference function", entry.name_node,
-                help="add .SetTensorDescInferFn(...)", subject=entry.name,
+                "SPEC033",
+                f"op {entry.name!r} has no shape inference function",
+                entry.name_node,
+                help="add .SetTensorDescInferFn(...)",
+                subject=entry.name,
             )
         entry.has_errors = any(item.is_error for item in self.findings.items[before:])
         first = next((other for other in self.ops if other.name == entry.name), None)
         if first is not None:
             self.add(
-                "SPEC031", f"op {entry.name!r} is registered twice", entry.name_node,
-                self.program.note("first registered here", first.name_node), subject=entry.name,
+                "SPEC031",
+                f"op {entry.name!r} is registered twice",
+                entry.name_node,
+                self.program.note("first registered here", first.name_node),
+                subject=entry.name,
                 help="rename one of them",
             )
             return
@@ -238,8 +252,11 @@ class _Reader:
             known = [*_ARGUMENTS, "Attr", *SETTERS, *_FLAGS]
             near = nearest(name, known)
             self.add(
-                "SPEC030", f"a registration has no method {name!r}", link.member.name,
-                help=f"did you mean {near[0]!r}?" if near else "", subject=entry.name,
+                "SPEC030",
+                f"a registration has no method {name!r}",
+                link.member.name,
+                help=f"did you mean {near[0]!r}?" if near else "",
+                subject=entry.name,
             )
 
     def argument(self, entry: OpEntry, link: _Link) -> None:
@@ -272,7 +289,11 @@ class _Reader:
             if spec.name == name:
                 note = Note("first declared here", spec.span)
                 self.add(
-                    "SPEC032", f"op {entry.name!r} declares {name!r} twice", node, note, subject=entry.name,
+                    "SPEC032",
+                    f"op {entry.name!r} declares {name!r} twice",
+                    node,
+                    note,
+                    subject=entry.name,
                     help="inputs, outputs and attributes share their names",
                 )
                 return True
@@ -300,7 +321,10 @@ class _Reader:
             entry.attrs[name] = AttrSpec(name, kind, default[0], self.program.tree.span(args[0]))
 
     def attr_kind(
-        self, entry: OpEntry, link: _Link, given: tuple[syntax.TypeName | syntax.Expr, ...] | None,
+        self,
+        entry: OpEntry,
+        link: _Link,
+        given: tuple[syntax.TypeName | syntax.Expr, ...] | None,
         rest: list[syntax.Expr],
     ) -> str | None:
         """Return the attribute type that ``Attr<T>``, an AttrType or the default gives."""
@@ -327,20 +351,26 @@ class _Reader:
             shown = spelled(wanted) if wanted is not UNKNOWN else "this"
             message = f"no attribute has the type {shown}" if given else ".Attr needs the attribute's type"
             self.add(
-                "SPEC034", message, link.member.name, subject=entry.name,
+                "SPEC034",
+                message,
+                link.member.name,
+                subject=entry.name,
                 help="write .Attr<T> with int32_t, int64_t, bool, float, double, std::string, Shape, DataType, or a vector",
             )
         return kind
 
-    def attr_default(
-        self, entry: OpEntry, kind: str, rest: list[syntax.Expr], link: _Link
-    ) -> tuple[Any] | None:
+    def attr_default(self, entry: OpEntry, kind: str, rest: list[syntax.Expr], link: _Link) -> tuple[Any] | None:
         """Return the default as a plain value, in a tuple; None where it has a mistake."""
         wanted = ATTR_TYPES[kind]
         if not rest:
             return (_ZEROS[kind],)
         if len(rest) > 1:
-            self.add("SPEC022", f".Attr takes a name and a default, {len(rest) + 1} arguments given", link.node, subject=entry.name)
+            self.add(
+                "SPEC022",
+                f".Attr takes a name and a default, {len(rest) + 1} arguments given",
+                link.node,
+                subject=entry.name,
+            )
             return None
         before = len(self.findings.items)
         value = self.lower(rest[0], wanted, entry.name)
@@ -362,7 +392,12 @@ class _Reader:
     def setter(self, entry: OpEntry, link: _Link) -> None:
         slots, kind = SETTERS[link.name]
         if len(link.node.args) != 1:
-            self.add("SPEC022", f".{link.name} takes one function, {len(link.node.args)} given", link.node, subject=entry.name)
+            self.add(
+                "SPEC022",
+                f".{link.name} takes one function, {len(link.node.args)} given",
+                link.node,
+                subject=entry.name,
+            )
             return
         before = len(self.findings.items)
         unit = self.program.slot_unit(
@@ -373,8 +408,12 @@ class _Reader:
         earlier = entry.setters.get(link.name)
         if earlier is not None:
             self.add(
-                "SPEC038", f".{link.name} is called twice, and the last call wins", link.member.name,
-                self.program.note("first called here", earlier), subject=entry.name, help="remove one of them",
+                "SPEC038",
+                f".{link.name} is called twice, and the last call wins",
+                link.member.name,
+                self.program.note("first called here", earlier),
+                subject=entry.name,
+                help="remove one of them",
             )
         entry.setters[link.name] = link.member.name
         for slot in slots:
@@ -395,8 +434,11 @@ class _Reader:
             if link.name not in GRAD_SETTERS:
                 near = nearest(link.name, GRAD_SETTERS)
                 self.add(
-                    "SPEC030", f"a gradient registration has no method {link.name!r}", link.member.name,
-                    help=f"did you mean {near[0]!r}?" if near else "", subject=entry.name,
+                    "SPEC030",
+                    f"a gradient registration has no method {link.name!r}",
+                    link.member.name,
+                    help=f"did you mean {near[0]!r}?" if near else "",
+                    subject=entry.name,
                 )
                 continue
             has_setter = True
@@ -409,15 +451,21 @@ class _Reader:
             )
         if not has_setter:
             self.add(
-                "SPEC039", f"the gradient of {entry.name!r} has no function", entry.name_node,
-                help="add .SetGenBackwardOpConfFn(...) or .SetBackwardOpConfGenFn(...)", subject=entry.name,
+                "SPEC039",
+                f"the gradient of {entry.name!r} has no function",
+                entry.name_node,
+                help="add .SetGenBackwardOpConfFn(...) or .SetBackwardOpConfGenFn(...)",
+                subject=entry.name,
             )
         entry.has_errors = any(item.is_error for item in self.findings.items[before:])
         first = next((other for other in self.grads if other.name == entry.name), None)
         if first is not None:
             self.add(
-                "SPEC031", f"the gradient of {entry.name!r} is registered twice", entry.name_node,
-                self.program.note("first registered here", first.name_node), subject=entry.name,
+                "SPEC031",
+                f"the gradient of {entry.name!r} is registered twice",
+                entry.name_node,
+                self.program.note("first registered here", first.name_node),
+                subject=entry.name,
             )
             return
         self.grads.append(entry)
@@ -429,12 +477,32 @@ def _python_name(name: str) -> str:
 
 
 _ZEROS: dict[str, Any] = {
-    "int32": 0, "int64": 0, "bool": False, "float": 0.0, "double": 0.0, "string": "", "shape": (),
-    "data_type": "invalid", "list_int32": [], "list_int64": [], "list_float": [], "list_data_type": [],
-    "list_shape": [], "list_string": [],
+    "int32": 0,
+    "int64": 0,
+    "bool": False,
+    "float": 0.0,
+    "double": 0.0,
+    "string": "",
+    "shape": (),
+    "data_type": "invalid",
+    "list_int32": [],
+    "list_int64": [],
+    "list_float": [],
+    "list_data_type": [],
+    "list_shape": [],
+    "list_string": [],
 }
 _ATTR_ENUM = {"kAt" + "".join(part.title() for part in name.split("_")): name for name in ATTR_TYPES}
-_QUIET_MACROS = frozenset({"NOTE", "TODO", "OF_DISALLOW_COPY_AND_MOVE", "COMMAND", "static_assert", "REGISTER_USER_OP_SAME_OUTPUT_BLOB_REGST_NUM"})
+_QUIET_MACROS = frozenset(
+    {
+        "NOTE",
+        "TODO",
+        "OF_DISALLOW_COPY_AND_MOVE",
+        "COMMAND",
+        "static_assert",
+        "REGISTER_USER_OP_SAME_OUTPUT_BLOB_REGST_NUM",
+    }
+)
 
 
 def read_registrations(

@@ -6,14 +6,14 @@ A parameter is bound to a type, to the value of a constant or function, or to th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from opkit.spec.types import Type
 from opkit.spec.value import Value
 
 __all__ = ["Binding", "Bindings", "binding_key", "binding_text"]
 
-Binding: TypeAlias = Union[Type, Value, str]
+Binding: TypeAlias = Type | Value | str
 Bindings: TypeAlias = Mapping[str, Binding]
 
 

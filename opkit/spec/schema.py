@@ -116,7 +116,7 @@ def _string(kind: str, value: Any) -> str:
 def _shape(kind: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, Shape):
         return value.dims
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) and not hasattr(value, "__len__"):
+    if isinstance(value, (str, bytes)) or (not isinstance(value, Sequence) and not hasattr(value, "__len__")):
         raise TypeError(f"expected a shape, got {_shown(value)}")
     if len(value) > 20:
         raise TypeError(f"a shape has at most 20 axes, not {len(value)}")
@@ -131,8 +131,14 @@ def _data_type(kind: str, value: Any) -> str:
 
 
 _CHECKS = {
-    "int32": _integer, "int64": _integer, "bool": _bool, "float": _real, "double": _real, "string": _string,
-    "shape": _shape, "data_type": _data_type,
+    "int32": _integer,
+    "int64": _integer,
+    "bool": _bool,
+    "float": _real,
+    "double": _real,
+    "string": _string,
+    "shape": _shape,
+    "data_type": _data_type,
 }
 
 

@@ -6,7 +6,7 @@ Which members a type has stands in the tables of ``library``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 __all__ = [
     "ATTR_TYPES",
@@ -95,8 +95,22 @@ INT_INFO: dict[str, tuple[int, bool]] = {
 }
 _OBJECTS = frozenset(
     {
-        "Shape", "ShapeView", "vector", "fixed_vector", "map", "ordered_map", "set", "ordered_set", "TensorDesc",
-        "SbpParallel", "ParallelDistribution", "SbpSignature", "SbpSignatureList", "stringstream", "OptInt64", "struct",
+        "Shape",
+        "ShapeView",
+        "vector",
+        "fixed_vector",
+        "map",
+        "ordered_map",
+        "set",
+        "ordered_set",
+        "TensorDesc",
+        "SbpParallel",
+        "ParallelDistribution",
+        "SbpSignature",
+        "SbpSignatureList",
+        "stringstream",
+        "OptInt64",
+        "struct",
     }
 )
 
@@ -119,14 +133,37 @@ UNKNOWN = Type("?")
 
 #: Spellings of the language's plain types.
 _PLAIN = {
-    "int": INT32, "signed": INT32, "signed int": INT32, "unsigned": Type("uint32_t"),
-    "unsigned int": Type("uint32_t"), "long": INT64, "long int": INT64, "long long": INT64,
-    "long long int": INT64, "unsigned long": SIZE, "unsigned long long": SIZE, "size_t": SIZE, "uint64": SIZE,
-    "short": Type("int16_t"), "unsigned short": Type("uint16_t"), "unsigned char": Type("uint8_t"),
-    "signed char": Type("int8_t"), "ptrdiff_t": INT64, "string": STRING, "int32": INT32, "int64": INT64,
-    "DimVector": DIM_VECTOR, "AxisVector": DIM_VECTOR, "FixedDimVector": DIM_VECTOR,
-    "FixedVector": Type("fixed_vector", (INT32,)), "double": DOUBLE, "float": FLOAT, "void": VOID,
-    "nullptr_t": NULL, "ssize_t": INT64, "uint": Type("uint32_t"),
+    "int": INT32,
+    "signed": INT32,
+    "signed int": INT32,
+    "unsigned": Type("uint32_t"),
+    "unsigned int": Type("uint32_t"),
+    "long": INT64,
+    "long int": INT64,
+    "long long": INT64,
+    "long long int": INT64,
+    "unsigned long": SIZE,
+    "unsigned long long": SIZE,
+    "size_t": SIZE,
+    "uint64": SIZE,
+    "short": Type("int16_t"),
+    "unsigned short": Type("uint16_t"),
+    "unsigned char": Type("uint8_t"),
+    "signed char": Type("int8_t"),
+    "ptrdiff_t": INT64,
+    "string": STRING,
+    "int32": INT32,
+    "int64": INT64,
+    "DimVector": DIM_VECTOR,
+    "AxisVector": DIM_VECTOR,
+    "FixedDimVector": DIM_VECTOR,
+    "FixedVector": Type("fixed_vector", (INT32,)),
+    "double": DOUBLE,
+    "float": FLOAT,
+    "void": VOID,
+    "nullptr_t": NULL,
+    "ssize_t": INT64,
+    "uint": Type("uint32_t"),
 }
 #: Other names of class types; versions v0.3.4 to v0.5.0 of OneFlow in one table.
 CLASS_ALIASES = {
@@ -155,27 +192,93 @@ CLASS_ALIASES = {
 #: Every class type that specs may name besides the templates.
 _CLASSES = frozenset(
     {
-        "Shape", "ShapeView", "MutShapeView", "DataType", "OpArg", "InferContext", "SbpContext", "SbpInferContext",
-        "TimeShapeContext", "DistributionContext", "DeviceContext", "DeviceInferContext", "OpBuilder", "OpConf", "FwOp",
-        "GradContext", "OpDef", "SbpBuilder", "InputArgModifier", "OutputArgModifier", "SbpParallel", "SbpSignature",
-        "SbpSignatureList", "ParallelDistribution", "ParallelContext", "ParallelDesc", "BatchAxisContext", "OptInt64",
-        "stringstream", "Error", "BalancedSplitter", "Range", "DeviceType", "Device", "JobDesc", "Params3D", "PoolingParams", "AvgPoolingParams", "AttrType",
-        "OpTimeShape", "SplitParallel", "BroadcastParallel", "PartialSumParallel", "UserOpConf", "OperatorConf",
-        "TensorDesc", "DeviceTag", "ConfAttr", "SbpInferHint",
+        "Shape",
+        "ShapeView",
+        "MutShapeView",
+        "DataType",
+        "OpArg",
+        "InferContext",
+        "SbpContext",
+        "SbpInferContext",
+        "TimeShapeContext",
+        "DistributionContext",
+        "DeviceContext",
+        "DeviceInferContext",
+        "OpBuilder",
+        "OpConf",
+        "FwOp",
+        "GradContext",
+        "OpDef",
+        "SbpBuilder",
+        "InputArgModifier",
+        "OutputArgModifier",
+        "SbpParallel",
+        "SbpSignature",
+        "SbpSignatureList",
+        "ParallelDistribution",
+        "ParallelContext",
+        "ParallelDesc",
+        "BatchAxisContext",
+        "OptInt64",
+        "stringstream",
+        "Error",
+        "BalancedSplitter",
+        "Range",
+        "DeviceType",
+        "Device",
+        "JobDesc",
+        "Params3D",
+        "PoolingParams",
+        "AvgPoolingParams",
+        "AttrType",
+        "OpTimeShape",
+        "SplitParallel",
+        "BroadcastParallel",
+        "PartialSumParallel",
+        "UserOpConf",
+        "OperatorConf",
+        "TensorDesc",
+        "DeviceTag",
+        "ConfAttr",
+        "SbpInferHint",
     }
 )
 _TEMPLATES = {
-    "vector": "vector", "fixed_vector": "fixed_vector", "HashMap": "map", "unordered_map": "map", "map": "ordered_map",
-    "HashSet": "set", "unordered_set": "set", "set": "ordered_set", "pair": "pair", "function": "function",
-    "Maybe": "maybe", "shared_ptr": "ptr", "unique_ptr": "ptr", "PbRf": "vector", "PbRpf": "vector",
-    "initializer_list": "vector", "Symbol": "ptr", "list": "vector", "deque": "vector",
+    "vector": "vector",
+    "fixed_vector": "fixed_vector",
+    "HashMap": "map",
+    "unordered_map": "map",
+    "map": "ordered_map",
+    "HashSet": "set",
+    "unordered_set": "set",
+    "set": "ordered_set",
+    "pair": "pair",
+    "function": "function",
+    "Maybe": "maybe",
+    "shared_ptr": "ptr",
+    "unique_ptr": "ptr",
+    "PbRf": "vector",
+    "PbRpf": "vector",
+    "initializer_list": "vector",
+    "Symbol": "ptr",
+    "list": "vector",
+    "deque": "vector",
 }
 #: The 14 attribute types with their C++ type.
 ATTR_TYPES: dict[str, Type] = {
-    "int32": INT32, "int64": INT64, "bool": BOOL, "float": FLOAT, "double": DOUBLE, "string": STRING,
-    "shape": SHAPE, "data_type": DATA_TYPE, "list_int32": Type("vector", (INT32,)),
-    "list_int64": Type("vector", (INT64,)), "list_float": Type("vector", (FLOAT,)),
-    "list_data_type": Type("vector", (DATA_TYPE,)), "list_shape": Type("vector", (SHAPE,)),
+    "int32": INT32,
+    "int64": INT64,
+    "bool": BOOL,
+    "float": FLOAT,
+    "double": DOUBLE,
+    "string": STRING,
+    "shape": SHAPE,
+    "data_type": DATA_TYPE,
+    "list_int32": Type("vector", (INT32,)),
+    "list_int64": Type("vector", (INT64,)),
+    "list_float": Type("vector", (FLOAT,)),
+    "list_data_type": Type("vector", (DATA_TYPE,)),
+    "list_shape": Type("vector", (SHAPE,)),
     "list_string": Type("vector", (STRING,)),
 }
 
@@ -225,12 +328,22 @@ def common_integer(left: Type, right: Type) -> Type:
 
 
 _SHORT = {
-    "i32": INT32, "i64": INT64, "size": SIZE, "u64": SIZE, "f32": FLOAT, "f64": DOUBLE, "str": STRING, "bool": BOOL,
-    "dtype": DATA_TYPE, "void": VOID, "dims": DIM_VECTOR, "any": UNKNOWN,
+    "i32": INT32,
+    "i64": INT64,
+    "size": SIZE,
+    "u64": SIZE,
+    "f32": FLOAT,
+    "f64": DOUBLE,
+    "str": STRING,
+    "bool": BOOL,
+    "dtype": DATA_TYPE,
+    "void": VOID,
+    "dims": DIM_VECTOR,
+    "any": UNKNOWN,
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def from_text(text: str) -> Type:
     """Read the short notation of the library tables: ``vector<pair<str,i32>>``, ``Shape*``, ``fn(void,OpConf)``."""
     text = text.strip()
@@ -256,11 +369,23 @@ def from_text(text: str) -> Type:
 
 
 _SPELLED = {
-    "string": "std::string", "vector": "std::vector", "ptr": "pointer", "map": "HashMap", "set": "HashSet",
-    "ordered_map": "std::map", "ordered_set": "std::set", "pair": "std::pair", "maybe": "Maybe",
-    "OpBuilder": "UserOpConfWrapperBuilder", "OpConf": "UserOpConfWrapper", "FwOp": "UserOpWrapper",
-    "GradContext": "BackwardOpConfContext", "OpDef": "UserOpDefWrapper", "SbpBuilder": "UserOpSbpSignatureBuilder",
-    "null": "nullptr", "stringstream": "std::stringstream",
+    "string": "std::string",
+    "vector": "std::vector",
+    "ptr": "pointer",
+    "map": "HashMap",
+    "set": "HashSet",
+    "ordered_map": "std::map",
+    "ordered_set": "std::set",
+    "pair": "std::pair",
+    "maybe": "Maybe",
+    "OpBuilder": "UserOpConfWrapperBuilder",
+    "OpConf": "UserOpConfWrapper",
+    "FwOp": "UserOpWrapper",
+    "GradContext": "BackwardOpConfContext",
+    "OpDef": "UserOpDefWrapper",
+    "SbpBuilder": "UserOpSbpSignatureBuilder",
+    "null": "nullptr",
+    "stringstream": "std::stringstream",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from opkit.spec.syntax import Call, Node
+from opkit.spec.syntax import Call, InitList, Node
 from opkit.spec.types import Type
 from opkit.spec.value import Value
 
@@ -55,8 +55,17 @@ def use_of(flags: frozenset[str], method: str, owner: Type, args: list[Value], n
         found = {"arg": "any", "bindarg": "bind"}.get(kind, kind)
         if kind == "in" and method == "NeedGenGradTensor4OpInput":
             found = "need"
-        return Use(found, value, owner.name, node.args[place], (index,))
+        return Use(found, value, owner.name, _literal(node.args[place]), (index,))
     return None
+
+
+def _literal(node: Node) -> Node:
+    """Return the name itself where it stands in ``OpArg("x", 0)`` or ``{"x", 0}``."""
+    if isinstance(node, Call) and node.args:
+        return node.args[0]
+    if isinstance(node, InitList) and node.items:
+        return node.items[0]
+    return node
 
 
 def attr_use(name: str, kind: str, owner: Type, node: Call) -> Use:

@@ -532,7 +532,9 @@ class Desc:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Desc) and self.shape == other.shape and self.dtype == other.dtype
+            isinstance(other, Desc)
+            and self.shape == other.shape
+            and self.dtype == other.dtype
             and self.is_dynamic == other.is_dynamic
         )
 

@@ -51,7 +51,13 @@ def _same(size: int, effective: int, stride: int) -> tuple[int, int]:
 
 
 def calc_out_and_padding(
-    size: int, window: int, dilation: int, stride: int, kind: str, out: Cell | None, before: Cell | None,
+    size: int,
+    window: int,
+    dilation: int,
+    stride: int,
+    kind: str,
+    out: Cell | None,
+    before: Cell | None,
     after: Cell | None,
 ) -> None:
     """Return the output size and padding of a window by padding type "valid" or "same"."""
@@ -84,8 +90,15 @@ def windowed_output_size(*args: object) -> None:
 
 
 def _windowed_ceil(
-    size: int, window: int, dilation: int, stride: int, kind: str, ceil: bool, out: Cell | None,
-    before: Cell | None, after: Cell | None,
+    size: int,
+    window: int,
+    dilation: int,
+    stride: int,
+    kind: str,
+    ceil: bool,
+    out: Cell | None,
+    before: Cell | None,
+    after: Cell | None,
 ) -> None:
     effective = _effective(window, dilation, stride)
     if kind == "customized":
@@ -145,12 +158,30 @@ def in_dim(shape: Shape, data_format: str, dim: int, count: int) -> int:
 class Params3D:
     """The window arithmetic of pooling, over three spatial axes."""
 
-    __slots__ = ("batch", "channel", "count", "data_format", "padding_after", "padding_before", "size", "strides", "x",
-                 "y")
+    __slots__ = (
+        "batch",
+        "channel",
+        "count",
+        "data_format",
+        "padding_after",
+        "padding_before",
+        "size",
+        "strides",
+        "x",
+        "y",
+    )
 
     def __init__(
-        self, count: int, x: Shape, data_format: str, padding: str, before: list[int], after: list[int],
-        size: list[int], strides: list[int], ceil: bool,
+        self,
+        count: int,
+        x: Shape,
+        data_format: str,
+        padding: str,
+        before: list[int],
+        after: list[int],
+        size: list[int],
+        strides: list[int],
+        ceil: bool,
     ) -> None:
         self.count = count
         self.size = _three(size, count, 1)
@@ -206,8 +237,16 @@ class PoolingParams(Params3D):
     __slots__ = ()
 
     def __init__(
-        self, count: int, x: Shape, data_format: str, padding: list[int], window: list[int], stride: list[int],
-        dilation: list[int], _return_indices: bool, is_ceil: bool,
+        self,
+        count: int,
+        x: Shape,
+        data_format: str,
+        padding: list[int],
+        window: list[int],
+        stride: list[int],
+        dilation: list[int],
+        _return_indices: bool,
+        is_ceil: bool,
     ) -> None:
         self.count = count
         self.data_format = data_format
@@ -230,7 +269,15 @@ class AvgPoolingParams(PoolingParams):
     __slots__ = ()
 
     def __init__(
-        self, count: int, x: Shape, data_format: str, padding: list[int], window: list[int], stride: list[int],
-        is_ceil: bool, _count_include_pad: bool, _divisor: int,
+        self,
+        count: int,
+        x: Shape,
+        data_format: str,
+        padding: list[int],
+        window: list[int],
+        stride: list[int],
+        is_ceil: bool,
+        _count_include_pad: bool,
+        _divisor: int,
     ) -> None:
         super().__init__(count, x, data_format, padding, window, stride, [1] * count, False, is_ceil)

@@ -6,8 +6,8 @@ It knows names and frames; what is written is decided by lowering.
 from __future__ import annotations
 
 import keyword
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from opkit.spec.syntax import Node
 from opkit.spec.types import Type
@@ -17,11 +17,90 @@ __all__ = ["RESERVED", "Writer"]
 
 #: Names that generated code uses itself; a variable of the spec with such a name gets another.
 RESERVED = frozenset(keyword.kwlist) | frozenset(
-    """abs axes at assign back between bool broadcast calc cat char_at copy default dict erase f32 failed False fdiv
-    fill filled find float front idiv idx insert int iota irem len list make_map max METER min None not_null
-    pop print push push_axis range refuse refused remove resize round_up setattr shape_of Shape show sort str string
-    substr sum swap tick to_i32 to_i64 to_signed True truncate tuple type write_from Cell Desc Sbp Distribution Stream
-    Iterator ItemPointer FieldPointer field_pointer Params3D BalancedSplitter OpBuilder Refusal Fatal self""".split()
+    [
+        "abs",
+        "axes",
+        "at",
+        "assign",
+        "back",
+        "between",
+        "bool",
+        "broadcast",
+        "calc",
+        "cat",
+        "char_at",
+        "copy",
+        "default",
+        "dict",
+        "erase",
+        "f32",
+        "failed",
+        "False",
+        "fdiv",
+        "fill",
+        "filled",
+        "find",
+        "float",
+        "front",
+        "idiv",
+        "idx",
+        "insert",
+        "int",
+        "iota",
+        "irem",
+        "len",
+        "list",
+        "make_map",
+        "max",
+        "METER",
+        "min",
+        "None",
+        "not_null",
+        "pop",
+        "print",
+        "push",
+        "push_axis",
+        "range",
+        "refuse",
+        "refused",
+        "remove",
+        "resize",
+        "round_up",
+        "setattr",
+        "shape_of",
+        "Shape",
+        "show",
+        "sort",
+        "str",
+        "string",
+        "substr",
+        "sum",
+        "swap",
+        "tick",
+        "to_i32",
+        "to_i64",
+        "to_signed",
+        "True",
+        "truncate",
+        "tuple",
+        "type",
+        "write_from",
+        "Cell",
+        "Desc",
+        "Sbp",
+        "Distribution",
+        "Stream",
+        "Iterator",
+        "ItemPointer",
+        "FieldPointer",
+        "field_pointer",
+        "Params3D",
+        "BalancedSplitter",
+        "OpBuilder",
+        "Refusal",
+        "Fatal",
+        "self",
+    ]
 )
 
 
@@ -114,7 +193,9 @@ class Writer:
             code = f"{python}.v"
             return Value(code, variable.type, ATOM, True, code, ("cell", python))
         target = "" if variable.is_read_only else python
-        return Value(python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=variable.is_read_only)
+        return Value(
+            python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=variable.is_read_only
+        )
 
     def captured(self, variable: Variable) -> str:
         """Return the Python name of a variable in this frame; captures by value get one of their own."""
