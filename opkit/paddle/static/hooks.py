@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from opkit.ir import TensorDesc, Variable
+from opkit import ops, static
+from opkit.ir import Program, TensorDesc, Variable
 from opkit.ops.initializer import constant
 from opkit.paddle.framework.static_mode import static_hooks
+from opkit.static.backward import append_backward as find_pairs
+from opkit.static.minimize import Pairs, State, append_updates, learning_rate_variable
 from opkit.static.parameters import create_parameter, create_state
 
-__all__ = ["install_hooks"]
+__all__ = ["apply_gradients", "backward", "install_hooks", "minimize"]
 
 
 def _create_parameter(shape: Any, dtype: str, attr: Any, initializer: Any) -> Variable:
@@ -27,9 +31,86 @@ def _create_buffer(array: np.ndarray, name: str) -> Variable:
     return create_state(name, TensorDesc(array.shape, array.dtype.name), constant(array))
 
 
+# ---- optimizers ------------------------------------------------------------------------------------------------------
+def minimize(
+    optimizer: Any, loss: Variable, startup_program: Program | None, parameters: Any, no_grad_set: Any
+) -> tuple[list[Any], Pairs]:
+    """Append the gradients of a loss and the updates of the parameters.
+
+    Args:
+        optimizer: a ``paddle.optimizer.Optimizer``: its ``update`` op, ``state_spec()``, ``options(parameter, {})``,
+            ``get_lr()`` and gradient clip are read.
+        loss: a floating-point Variable.
+        startup_program: initialises the optimizer's state; left out: the default one.
+        parameters: which ones; left out: the optimizer's, or all trainable ones.
+        no_grad_set: Variables through which no gradient flows.
+
+    Returns:
+        the update Operations, and the (parameter, gradient) pairs.
+    """
+    pairs = backward(optimizer, loss, startup_program, parameters, no_grad_set)
+    with static.program_guard(loss.block.program, startup_program):
+        return apply_gradients(optimizer, pairs), pairs
+
+
+def backward(
+    optimizer: Any, loss: Variable, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+) -> Pairs:
+    """Append the gradients of a loss and return the (parameter, gradient) pairs."""
+    chosen = parameters or optimizer._parameter_list
+    return find_pairs(loss, chosen, no_grad_set)
+
+
+def apply_gradients(optimizer: Any, pairs: Pairs) -> list[Any]:
+    """Append the updates of parameters by gradients, clipped as the optimizer says."""
+    if not pairs:
+        return []
+    clip = optimizer._grad_clip
+    program = pairs[0][0].block.program
+    rates: dict[float, Variable] = {}
+    made: list[Any] = []
+    with static.build_in(program, "optimize"):
+        if clip is not None:
+            pairs = clip(pairs)
+        rates[1.0] = learning_rate_variable(optimizer.get_lr)
+        for parameter, gradient in pairs:
+            factor = _factor(optimizer, parameter)
+            if factor not in rates:
+                rates[factor] = ops.scalar_mul(rates[1.0], factor)
+            made += append_updates(
+                [(parameter, gradient)],
+                optimizer.update,
+                learning_rate=rates[factor],
+                states=_states(optimizer),
+                attrs=_options(optimizer),
+            )
+    return made
+
+
+def _factor(optimizer: Any, parameter: Variable) -> float:
+    factor = float(getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0))
+    ratio = getattr(optimizer, "_lr_ratio", None)
+    return factor if ratio is None else factor * float(ratio(parameter))
+
+
+def _options(optimizer: Any) -> Callable[[Variable], Any]:
+    return lambda parameter: optimizer.options(parameter, {})
+
+
+def _states(optimizer: Any) -> list[State]:
+    states = []
+    for name, value in optimizer.state_spec().items():
+        if value is None:
+            states.append(State(name))
+        elif isinstance(value, tuple):
+            states.append(State(name, float(value[1])))
+        else:
+            states.append(State(name, float(value), (1,)))
+    return states
+
+
 def install_hooks() -> None:
     """Enter the functions."""
     static_hooks.create_parameter = _create_parameter
     static_hooks.create_buffer = _create_buffer
-
-
+    static_hooks.minimize = minimize
