@@ -16,12 +16,12 @@ from types import TracebackType
 
 from opkit.checker import CheckCode, CheckResult, Evidence, OpReport, Status
 from opkit.errors import Location
-from opkit.verify.codes import CRASH, EXIT, LOAD, MEMORY, TIMEOUT
+from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
 from opkit.verify.flight import Phase
 from opkit.verify.supervisor import Death, Ended
 from opkit.verify.watch import Call, Left
 
-__all__ = ["blame_death", "blame_error", "blame_left", "report_of", "shown_path", "user_line"]
+__all__ = ["blame_death", "blame_error", "blame_left", "blame_ourselves", "report_of", "shown_path", "user_line"]
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 _OURS = tuple(
@@ -86,6 +86,14 @@ def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult
     if isinstance(error, SyntaxError) and error.filename:
         where = Location(shown_path(error.filename), error.lineno or 0, error.offset or 0)
     return _finding(row, f"{doing} raised {type(error).__name__}: {error}", None, where)
+
+
+def blame_ourselves(error: Exception, call: Call) -> CheckResult:
+    """Tell of an exception that came out of opkit's own checker."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    at = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    message = f"opkit's checker raised {type(error).__name__}: {error} (at {at}); the op was not judged"
+    return _finding(INTERNAL, message, call, None)
 
 
 def blame_death(ended: Ended, limits: str, find_call: Callable[[int], Call | None]) -> CheckResult:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from opkit.checker import CheckCode
 
-__all__ = ["CODES", "CRASH", "EXIT", "LOAD", "MEMORY", "SCRIPT", "TIMEOUT"]
+__all__ = ["CODES", "CRASH", "EXIT", "INTERNAL", "LOAD", "MEMORY", "SCRIPT", "TIMEOUT"]
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
 TIMEOUT = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
@@ -15,6 +15,7 @@ EXIT = CheckCode("GC193", "exit", "the op's functions return instead of leaving 
 MEMORY = CheckCode("GC194", "memory", "the check stays within the memory limit")
 LOAD = CheckCode("GC195", "load", "the op's files can be imported")
 SCRIPT = CheckCode("GC196", "script", "the recorded script runs to its end")
+INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")
 
 #: The rows above, by code.
-CODES: dict[str, CheckCode] = {row.code: row for row in (CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT)}
+CODES: dict[str, CheckCode] = {row.code: row for row in (CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL)}

@@ -12,9 +12,12 @@ import numpy as np
 
 from opkit import eager, ops
 from opkit.eager import Tensor, wrap
+from opkit.ir import Program, Variable
 from opkit.project.user_op import UserOp
+from opkit.static import Executor, Scope, build_in, gradients
+from opkit.static.parameters import data
 
-__all__ = ["eager_runner", "runners_of"]
+__all__ = ["eager_runner", "runners_of", "static_runner"]
 
 Runner = Callable[
     [Mapping[str, Any], Mapping[str, Any], Sequence[np.ndarray]], tuple[list[np.ndarray], Mapping[str, Any]]
@@ -23,7 +26,7 @@ Runner = Callable[
 
 def runners_of(op: UserOp) -> dict[str, Runner]:
     """Return the ways in which the runtime runs an op."""
-    return {"dynamic": eager_runner(op)}
+    return {"dynamic": eager_runner(op), "static": static_runner(op)}
 
 
 def eager_runner(op: UserOp) -> Runner:
@@ -63,4 +66,56 @@ def _gradients(
     found: dict[str, list[Any]] = {}
     for (name, _), value in zip(leaves, values):
         found.setdefault(name, []).append(None if value is None else value._data)
+    return found
+
+
+def static_runner(op: UserOp) -> Runner:
+    """Return a function that puts an op and its gradient into a Program of their own and runs it."""
+
+    def run(
+        arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    ) -> tuple[list[np.ndarray], Mapping[str, Any]]:
+        feed: dict[str, np.ndarray] = {}
+        program = Program()
+        with build_in(program):
+            fed = {name: _variables(name, value, feed) for name, value in arrays.items() if value is not None}
+            bound = op.bind(fed, dict(attrs))
+            result = ops.apply(bound.opdef, bound.inputs, bound.attrs)
+            outputs = list(result) if isinstance(result, tuple) else [result]
+            found = _appended(fed, outputs, douts, feed) if op.grad is not None else {}
+            wanted = [variable for items in found.values() for variable in items if variable is not None]
+            values = iter(Executor().run(program, feed=feed, fetch_list=[*outputs, *wanted], scope=Scope()))
+        results = [next(values) for _ in outputs]
+        named = {name: [None if item is None else next(values) for item in items] for name, items in found.items()}
+        return results, {
+            name: items if isinstance(arrays[name], (list, tuple)) else items[0] for name, items in named.items()
+        }
+
+    return run
+
+
+def _variables(name: str, value: Any, feed: dict[str, np.ndarray]) -> list[Variable]:
+    variables: list[Variable] = []
+    for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+        variable = data(f"{name}_{index}", item.shape, item.dtype.name)
+        variable.stop_gradient = item.dtype.kind != "f"
+        feed[variable.name] = item
+        variables.append(variable)
+    return variables
+
+
+def _appended(
+    fed: Mapping[str, list[Variable]],
+    outputs: Sequence[Variable],
+    douts: Sequence[np.ndarray],
+    feed: dict[str, np.ndarray],
+) -> dict[str, list[Variable | None]]:
+    """Append the gradient; return a Variable per float input."""
+    places = [index for index, variable in enumerate(outputs) if not variable.stop_gradient]
+    leaves = [(name, item) for name, items in fed.items() for item in items if not item.stop_gradient]
+    seeds = [seed for index in places for seed in _variables(f"d_output_{index}", np.asarray(douts[index]), feed)]
+    values = gradients([outputs[index] for index in places], [item for _, item in leaves], seeds)
+    found: dict[str, list[Variable | None]] = {}
+    for (name, _), value in zip(leaves, values):
+        found.setdefault(name, []).append(value)
     return found

@@ -15,7 +15,7 @@ from functools import partial
 
 from opkit.checker import Checkable, CheckResult, OpReport, check
 from opkit.checker.case import plain
-from opkit.verify.blame import blame_death, blame_error, blame_left, report_of
+from opkit.verify.blame import blame_death, blame_error, blame_left, blame_ourselves, report_of
 from opkit.verify.codes import LOAD
 from opkit.verify.failures import FailureStore, former
 from opkit.verify.flight import Flight, Phase, Stop
@@ -127,6 +127,9 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
         return Call(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
     except Left as left:
         finding = blame_left(left, watch.last)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    except Exception as error:
+        finding = blame_ourselves(error, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
     return joined(report, again, time.perf_counter() - started)
 
