@@ -121,7 +121,7 @@ def guarded(
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    view = array.view()
+    view: np.ndarray = array.view()
     view.flags.writeable = False
     return view
 

@@ -241,9 +241,7 @@ def _no_function(directory: OpDirectory, op: CompiledOp, module: ModuleType, wan
         "PROJ003",
         f"op type {op.name!r} has no kernel: {directory.kernel} defines no function {wanted!r}",
         op.span,
-        help=f"did you mean to call it {wanted!r} where it says {near[0]!r}?"
-        if near
-        else f"add: def {wanted}(args): ...",
+        help=f"is it {near[0]!r}?" if near else f"add: def {wanted}(args): ...",
         subject=op.name,
     )
 

@@ -90,9 +90,7 @@ class UserOp:
                 self._signatures.clear()
             complete = compiled.check_attrs(dict(attrs))
             descs = {
-                slot.name: [desc_of(value) for value in inputs.get(slot.name, ())]
-                for slot in groups
-                if slot.count
+                slot.name: [desc_of(value) for value in inputs.get(slot.name, ())] for slot in groups if slot.count
             }
             known = self._signatures[key] = _specialised(self, compiled, groups, descs, complete, counts)
         return BoundOp(known.opdef, flat, known.attrs, known.output_names)
