@@ -30,6 +30,7 @@ __all__ = [
     "Pullback",
     "Registration",
     "Value",
+    "describe_inputs",
 ]
 
 #: An input's value: an array, a list of arrays (variadic), or None (optional and left out).
@@ -64,6 +65,15 @@ class Attr:
     name: str
     type: str
     default: Any
+
+
+def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
+    """Return a list of descriptions per input, as infer functions want them."""
+    described: dict[str, list[TensorDesc]] = {}
+    for name, value in inputs.items():
+        items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        described[name] = [TensorDesc(np.shape(item), np.asarray(item).dtype.name) for item in items]
+    return described
 
 
 class Forward(Protocol):
@@ -240,6 +250,15 @@ class Checkable:
     def has_gradient(self) -> bool:
         """Whether there is anything to differentiate."""
         return self.backward is not None or self.vjp is not None
+
+    def bound(self, inputs: Arrays, attrs: Attrs) -> frozenset[str] | None:
+        """Return the inputs that get a gradient at these inputs, None where only a run can tell."""
+        if self.gradients is not None or self.registration is None:
+            return self.gradients
+        try:
+            return self.registration(describe_inputs(inputs), attrs).bound
+        except Exception:  # the registration refuses the signature; running it will say why
+            return None
 
     def run(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
         """Run forward and return its raw results and the pullback ``(douts, needs) -> gradients``."""

@@ -135,9 +135,10 @@ def _tried(session: Session) -> Iterator[str]:
 
 def _notes(checkable: Checkable, session: Session) -> Iterator[str]:
     yield from session.notes
-    if checkable.gradients is not None and session.cases:
+    if checkable.has_gradient and session.cases:
+        bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)
         for leaf, array in leaves_of(session.cases[0].inputs):
-            if is_float(array) and leaf.name not in checkable.gradients:
+            if bound is not None and is_float(array) and leaf.name not in bound:
                 yield f"input {leaf} has no bound gradient and counts as a constant"
     for name in sorted(checkable.nondifferentiable_outputs):
         yield f"output {name} is declared not differentiable"

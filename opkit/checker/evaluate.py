@@ -103,7 +103,7 @@ class Evaluator:
             if is_float(item) and (index >= len(names) or names[index] not in hidden)
         ]
         self.sizes = [self.outputs[index].size for index in self.slots]
-        bound = self.checkable.gradients
+        bound = self.checkable.bound(self.inputs, self.attrs)
         self.leaves = [
             leaf for leaf, item in leaves_of(self.inputs) if is_float(item) and (bound is None or leaf.name in bound)
         ]

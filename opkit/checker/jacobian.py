@@ -337,7 +337,9 @@ class _Judged:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
         self.estimate = columns.estimate(rows, scales)
         largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
-        natural = np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0) / scales.min(initial=np.inf, where=scales > 0)
+        natural = np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0) / scales.min(
+            initial=np.inf, where=scales > 0
+        )
         rounding = 4.0 * columns.evaluator.eps() * natural + 1e-30
         self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding
         self.tolerance = self._tolerance(self.estimate)
@@ -395,7 +397,7 @@ class _Judged:
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:24])
         own = np.abs(self.columns.flat.astype(np.float64))
         own = np.where((own > 0) & (own < 0.5 * self.scales), own, self.scales)
-        second = self.columns.estimate(self.rows[again], own, STEPS + 3, 0.6180339887)
+        second = self.columns.estimate(self.rows[again], own, STEPS + 5, 0.6180339887)
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed

@@ -197,7 +197,10 @@ class _Grid:
 
     # --- values that look constant, or have another slope, below the resolution of a lower precision
     def mark_staircases(self, out: Estimate) -> None:
-        """Replace a slope seen only below a lower precision's resolution by the one of the larger steps."""
+        """Where small steps show one slope and large ones another, hold both for possible.
+
+        That is how a function computed in a lower precision looks, and also one that is meant to have steps.
+        """
         with np.errstate(all="ignore"):
             fourth = self.slope[:, 1:] + (self.slope[:, 1:] - self.slope[:, :-1]) / 15.0
             if fourth.shape[1] < 6:
@@ -226,11 +229,9 @@ class _Grid:
             reach = self._reach(out.value, 0.25 * gap_to_fine)
             slight = conflict & found & (gap_to_fine < 0.01 * np.abs(value)) & (reach < 0.1 * step_there)
             suspect = conflict & found & (reach < 0.1 * step_there)
-            low_precision = suspect & (reach < _FINE * self.scale) & (bound < 0.3 * np.abs(value))
-            low_precision &= noise < 1e-6 * self._size()
-            quantised = suspect & ~low_precision & ~slight & (reach < _COARSE * self.scale)
+            stairs = suspect & ~slight & (reach < _COARSE * self.scale)
             bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
-        for mask, kind in ((low_precision | slight, Kind.REGULAR), (quantised, Kind.STAIRCASE)):
+        for mask, kind in ((slight, Kind.REGULAR), (stairs, Kind.STAIRCASE)):
             if not mask.any():
                 continue
             other = out.value if kind is Kind.STAIRCASE else value

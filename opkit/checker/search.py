@@ -60,6 +60,7 @@ class Search:
     notes: list[str] = field(default_factory=list)
     mismatches: list[Case] = field(default_factory=list)
     _roles: tuple[Role, ...] | None = None
+    _bound: frozenset[str] | None = None
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -168,7 +169,8 @@ class Search:
                 if self._roles is None or self._has_wider_limit(roles):
                     self._roles = roles
                 return case
-            return None
+            is_odd = not outcome.may_have_broadcast() and self._is_spoken_for(assignment, case, {})
+            return case if is_odd and self._roles == roles else None
         return None
 
     def _has_wider_limit(self, roles: Sequence[Role]) -> bool:
@@ -245,8 +247,11 @@ class Search:
         return self.trial.accepts(case.inputs, attrs)
 
     def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
-        bound = self.checkable.gradients
-        return [index for index, arg in enumerate(self.args) if bound is not None and arg.name not in bound]
+        if self._bound is None:
+            case = self._case(assignment, attrs, (Role(),) * len(self.args))
+            self._bound = self.checkable.bound(case.inputs, attrs)
+        bound = self._bound
+        return [index for index, arg in enumerate(self.args) if bound is None or arg.name not in bound]
 
     def _integer_candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         unbound = self._unbound(assignment, attrs)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.case import Case
-from opkit.checker.checkable import Checkable
+from opkit.checker.checkable import Checkable, describe_inputs
 from opkit.checker.evaluate import frozen, is_float, snapshot
 from opkit.ir import TensorDesc
 
-__all__ = ["Outcome", "Trial", "Verdict", "describe_inputs"]
+__all__ = ["Outcome", "Trial", "Verdict"]
 
 
 class Verdict(Enum):
@@ -52,14 +52,15 @@ class Outcome:
             -1 in desc.shape or tuple(np.shape(item)) == desc.shape for desc, item in zip(self.promised, self.outputs)
         )
 
-
-def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
-    """Return a list of descriptions per input, as infer functions want them."""
-    described: dict[str, list[TensorDesc]] = {}
-    for name, value in inputs.items():
-        items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-        described[name] = [TensorDesc(np.shape(item), np.asarray(item).dtype.name) for item in items]
-    return described
+    def may_have_broadcast(self) -> bool:
+        """Say whether results differ from the promise only as numpy's broadcasting makes them larger."""
+        for desc, item in zip(self.promised or (), self.outputs):
+            try:
+                if np.broadcast_shapes(desc.shape, np.shape(item)) != np.shape(item):
+                    return False
+            except ValueError:
+                return False
+        return True
 
 
 @dataclass(slots=True)

@@ -25,6 +25,13 @@ def _partly_zero(rng: np.random.Generator, size: int) -> np.ndarray:
     return values
 
 
+def _one_zero(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Zeros four or five apart, so that a row of a small matrix has one."""
+    values = rng.uniform(0.5, 2, size) * _signs(rng, size)
+    values[1::5] = 0.0
+    return values
+
+
 #: name -> values of one array. The first is what shapes and attributes are tried with.
 REGIMES: dict[str, Make] = {
     "normal": lambda rng, n: rng.uniform(-2, 2, n),
@@ -39,11 +46,13 @@ REGIMES: dict[str, Make] = {
     "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),
     "tiny": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-6, 2e-6, n),
     "offset": lambda rng, n: 1e3 + rng.uniform(-2, 2, n),
+    "far offset": lambda rng, n: 1e6 + rng.uniform(-2, 2, n),
     "ascending": lambda rng, n: np.sort(rng.uniform(-3, 3, n)),
     "descending": lambda rng, n: np.sort(rng.uniform(-3, 3, n))[::-1].copy(),
     "ties": lambda rng, n: rng.integers(-1, 3, n).astype(float),
     "equal": lambda rng, n: np.full(n, float(rng.uniform(0.5, 0.9))),
     "partly zero": _partly_zero,
+    "one zero": _one_zero,
     "zeros": lambda _, n: np.zeros(n),
 }
 

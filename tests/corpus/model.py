@@ -202,7 +202,7 @@ def write(op: Op, folder: Path, mutant: Mutant | None = None) -> Path:
     """
     texts = {"spec": op.spec(), "kernel": op.kernel()}
     if mutant is not None:
-        old, new = dedent(mutant.old), dedent(mutant.new)
+        old, new = mutant.old, mutant.new
         if texts[mutant.file].count(old) != 1:
             raise ValueError(f"{mutant.label}: the text occurs {texts[mutant.file].count(old)} times")
         texts[mutant.file] = texts[mutant.file].replace(old, new)
