@@ -15,6 +15,7 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+import itertools
 import statistics
 import sys
 import time
@@ -40,7 +41,7 @@ def weights() -> list[tuple[np.ndarray, np.ndarray]]:
     rng = np.random.RandomState(0)
     return [
         (rng.uniform(-1, 1, (b, a)).astype(np.float32) * np.float32((6 / (a + b)) ** 0.5), np.zeros(b, np.float32))
-        for a, b in zip(SIZES, SIZES[1:])
+        for a, b in itertools.pairwise(SIZES)
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opkit.errors import MissingNameError, nearest
@@ -57,24 +56,6 @@ from opkit.oneflow.array import (
     zeros,
     zeros_like,
 )
-from opkit.oneflow.scalar_types import (
-    DType,
-    bool,
-    char,
-    convert_oneflow_dtype_to_numpy_dtype,
-    double,
-    dtypes,
-    float,
-    float16,
-    float32,
-    float64,
-    int8,
-    int32,
-    int64,
-    record,
-    tensor_buffer,
-    uint8,
-)
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.initializers import (
     constant_initializer,
@@ -95,21 +76,147 @@ from opkit.oneflow.initializers import (
 )
 from opkit.oneflow.job import eager_execution_enabled, enable_eager_execution, global_function
 from opkit.oneflow.linalg import linalg, matmul
+from opkit.oneflow.scalar_types import (
+    DType,
+    bool,
+    char,
+    convert_oneflow_dtype_to_numpy_dtype,
+    double,
+    dtypes,
+    float,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    record,
+    tensor_buffer,
+    uint8,
+)
 from opkit.oneflow.session import clear_default_session
 from opkit.oneflow.user_op import user_op_builder
 from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
 from opkit.oneflow.watch import losses, watch, watch_diff
 
-int = int32  # noqa: A001 - the scripts write flow.int
+int = int32
 function_config = ExecutionConfig = FunctionConfig
 dtype = DType
 clip_by_value = clip = clip_by_scalar = math.clip_by_value
-sigmoid, tanh, gelu, relu = math.sigmoid, math.tanh, math.gelu, math.relu  # type: ignore[attr-defined]
+sigmoid, tanh, gelu, relu = math.sigmoid, math.tanh, math.gelu, math.relu
 consistent_user_op_builder = user_op_builder
 
 __version__ = "0.4.0"
 
-__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in ("Any", "Callable", "annotations"))
+__all__ = [
+    "DType",
+    "ExecutionConfig",
+    "FunctionConfig",
+    "assign",
+    "bool",
+    "broadcast_like",
+    "cast",
+    "char",
+    "checkpoint",
+    "clear_default_session",
+    "clip",
+    "clip_by_scalar",
+    "clip_by_value",
+    "concat",
+    "config",
+    "consistent_user_op_builder",
+    "constant",
+    "constant_initializer",
+    "constant_like",
+    "constant_scalar",
+    "convert_oneflow_dtype_to_numpy_dtype",
+    "current_scope",
+    "data",
+    "distribute",
+    "double",
+    "dtype",
+    "dtypes",
+    "eager_execution_enabled",
+    "elem_cnt",
+    "empty_initializer",
+    "enable_eager_execution",
+    "env",
+    "expand_dims",
+    "experimental",
+    "flatten",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "function_config",
+    "gather",
+    "gather_nd",
+    "gelu",
+    "get_all_variables",
+    "get_variable",
+    "global_function",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "hierarchical_parallel_cast",
+    "identity",
+    "initializers",
+    "int",
+    "int32",
+    "int64",
+    "int8",
+    "kaiming_initializer",
+    "layers",
+    "linalg",
+    "load_variables",
+    "losses",
+    "math",
+    "matmul",
+    "nn",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "optimizer",
+    "pad",
+    "parallel_cast",
+    "random_normal_initializer",
+    "random_uniform_initializer",
+    "range",
+    "record",
+    "regularizers",
+    "relu",
+    "reshape",
+    "reshape_like",
+    "reverse",
+    "scatter_nd",
+    "scope",
+    "sigmoid",
+    "slice",
+    "slice_v2",
+    "split",
+    "squeeze",
+    "stack",
+    "tanh",
+    "tensor_buffer",
+    "train",
+    "transpose",
+    "truncated_normal",
+    "truncated_normal_initializer",
+    "typing",
+    "uint8",
+    "unittest",
+    "user_op_builder",
+    "util",
+    "variance_scaling_initializer",
+    "watch",
+    "watch_diff",
+    "where",
+    "xavier_normal_initializer",
+    "xavier_uniform_initializer",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+]
 
 
 def current_scope() -> Any:
@@ -120,5 +227,6 @@ def current_scope() -> Any:
 def __getattr__(name: str) -> Any:
     near = nearest(name, __all__)
     raise MissingNameError(
-        f"opkit has no OneFlow name {name!r}", help=f"nearest: flow.{near[0]}" if near else "see the OneFlow page of the docs"
+        f"opkit has no OneFlow name {name!r}",
+        help=f"nearest: flow.{near[0]}" if near else "see the OneFlow page of the docs",
     )

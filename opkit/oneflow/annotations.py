@@ -147,9 +147,7 @@ def signature_of(function: Callable[..., Any]) -> JobSignature:
     return JobSignature(name, tuple(parameters), returns, where, python)
 
 
-def _evaluated(
-    function: Callable[..., Any], python: inspect.Signature, name: str, where: Location
-) -> dict[str, Any]:
+def _evaluated(function: Callable[..., Any], python: inspect.Signature, name: str, where: Location) -> dict[str, Any]:
     raw = dict(getattr(function, "__annotations__", {}))
     if not any(isinstance(item, str) for item in raw.values()):
         return raw
@@ -189,9 +187,7 @@ def _tree(annotation: Any, path: str, name: str, where: Location) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, OneflowNumpyDef):
         return Leaf(path, annotation.desc(), issubclass(annotation, ListOfNumpyDef))
     if typing.get_origin(annotation) is tuple and typing.get_args(annotation):
-        return tuple(
-            _tree(part, f"{path}[{i}]", name, where) for i, part in enumerate(typing.get_args(annotation))
-        )
+        return tuple(_tree(part, f"{path}[{i}]", name, where) for i, part in enumerate(typing.get_args(annotation)))
     raise UsageError(
         f"job {name!r}: parameter {path!r} is annotated {annotation!r}, which is no Placeholder",
         where=where,

@@ -17,6 +17,42 @@ from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.value import dtype_of, shape_of
 
+__all__ = [
+    "assign",
+    "broadcast_like",
+    "cast",
+    "concat",
+    "constant",
+    "constant_like",
+    "constant_scalar",
+    "elem_cnt",
+    "expand_dims",
+    "flatten",
+    "gather",
+    "gather_nd",
+    "hierarchical_parallel_cast",
+    "identity",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "pad",
+    "parallel_cast",
+    "range",
+    "reshape",
+    "reshape_like",
+    "reverse",
+    "scatter_nd",
+    "slice",
+    "slice_v2",
+    "split",
+    "squeeze",
+    "stack",
+    "transpose",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
 Blob = Any
 
 
@@ -59,9 +95,7 @@ def expand_dims(input: Blob, axis: int, name: str | None = None) -> Blob:
     return ops.expand_dims(as_value(input), axis)
 
 
-def broadcast_like(
-    x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = None, name: str | None = None
-) -> Blob:
+def broadcast_like(x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = None, name: str | None = None) -> Blob:
     """Repeat the blob to the shape of another."""
     return ops.broadcast_like(as_value(x), as_value(like), tuple(broadcast_axes or ()))
 
@@ -111,9 +145,7 @@ def split(x: Blob, num_or_sections: int | Sequence[int], axis: int = 0, name: st
     return parts
 
 
-def slice(  # noqa: A001 - OneFlow's name
-    x: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None
-) -> Blob:
+def slice(x: Blob, begin: Sequence[int | None], size: Sequence[int | None], name: str | None = None) -> Blob:
     """Take ``size[i]`` elements from ``begin[i]`` on; -1 or None means up to the end.
 
     Raises:
@@ -126,14 +158,16 @@ def slice(  # noqa: A001 - OneFlow's name
     index = []
     for start, count, length in zip(begin, size, sizes):
         first = 0 if start is None else start + length if start < 0 else start
-        last = length if count in (None, -1) else first + count  # type: ignore[operator]
+        last = length if count in (None, -1) else first + count
         if not (0 <= first <= last <= length):
             raise ShapeError(f"flow.slice: begin {start} and size {count} leave an axis of {length} elements")
         index.append(builtins.slice(first, last, 1))
     return ops.getitem(value, tuple(index))
 
 
-def slice_v2(x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: str | None = None) -> Blob:
+def slice_v2(
+    x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: str | None = None
+) -> Blob:
     """Take a slice (start, stop, step) per leading axis."""
     return ops.getitem(as_value(x), tuple(builtins.slice(*item) for item in slice_tup_list))
 
@@ -277,9 +311,7 @@ def ones(shape: Sequence[int], dtype: Any = None, name: str | None = None) -> Bl
     return constant(1.0, dtype, shape)
 
 
-def range(  # noqa: A001 - OneFlow's name
-    start: int, limit: int | None = None, delta: int = 1, dtype: Any = None, name: str = "range"
-) -> Blob:
+def range(start: int, limit: int | None = None, delta: int = 1, dtype: Any = None, name: str = "range") -> Blob:
     """Return ``start, start+delta, ...`` below ``limit``; one number alone is the limit."""
     first, last = (0, start) if limit is None else (start, limit)
     return ops.range(first, last, delta, canonical_dtype(dtype or "int64"))

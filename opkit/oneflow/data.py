@@ -50,8 +50,8 @@ def load_mnist(
         raise UsageError(
             f"{path} is no mnist.npz: {problem}", help=f"it needs the arrays {', '.join(_FIELDS)} (no pickled objects)"
         ) from problem
-    train = _batches(path, *found[:2], train_batch_size, data_format)
-    test = _batches(path, *found[2:], test_batch_size, data_format)
+    train = _batches(path, found[0], found[1], train_batch_size, data_format)
+    test = _batches(path, found[2], found[3], test_batch_size, data_format)
     return train, test
 
 

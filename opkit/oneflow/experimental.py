@@ -35,9 +35,11 @@ class CustomOpModule:
         self._wanted: list[str] = []
         self._api: ModuleType | None = None
         if not os.path.isdir(self._path):
-            beside = [item for item in os.listdir(base) if os.path.isdir(os.path.join(base, item))] if os.path.isdir(
-                base
-            ) else []
+            beside = (
+                [item for item in os.listdir(base) if os.path.isdir(os.path.join(base, item))]
+                if os.path.isdir(base)
+                else []
+            )
             near = nearest(op_module_name, beside)
             raise UsageError(
                 f"there is no op directory {self._path!r}",

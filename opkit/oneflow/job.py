@@ -1,7 +1,7 @@
-"""Jobs: ``@flow.global_function`` (v0.4). A job is traced once into a graph and run by the static executor, or, under
-``flow.enable_eager_execution()``, run op by op.
+"""Jobs: ``@flow.global_function`` (v0.4).
 
-Here a job's blobs, variables, losses and watchers are collected; graphs, plans and training are ``opkit.static``'s.
+A job is traced once into a graph and run by the static executor, or, under ``flow.enable_eager_execution()``, run op
+by op. Here a job's blobs, variables, losses and watchers are collected; graphs, plans and training are ``opkit.static``'s.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ class Job:
 
     # ---- calling -----------------------------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the job on arrays; see ``JobSignature.bind`` for what is refused."""
         arrays = self.signature.bind(args, kwargs)
         if self._is_eager:
             return self._packed(self._run_eagerly(arrays))
@@ -175,8 +176,7 @@ class Job:
         returns = self.signature.returns
         if returns in (Numpy, ListNumpy) and not isinstance(self._structure, int):
             raise UsageError(
-                f"job {self.name!r} returned {type(self._structure).__name__ if self._structure is not None else 'None'} "
-                f"where its annotation says one blob",
+                f"job {self.name!r} returned {type(self._structure).__name__} where its annotation says one blob",
                 where=self.signature.where,
             )
 
@@ -207,7 +207,8 @@ class Job:
             for (_, handler), gradient in zip(self._watch_diffs, found[len(values) :]):
                 if gradient is not None:
                     apply(static.observer_op(f"watch_diff in job {self.name}", handler), (gradient,), {})
-            return found[: len(values)]
+            first: Sequence[Any] = found[: len(values)]
+            return first
 
         append_training(self.name, losses, recipe, trained, with_watched, self._state)
 
@@ -235,7 +236,8 @@ def _filled(tree: Any, flat: Any) -> Any:
 
 
 def _differentiate_eagerly(losses: Sequence[Any], seeds: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
-    return eager.grad(list(losses), list(values), list(seeds), allow_unused=True)
+    found: Sequence[Any] = eager.grad(list(losses), list(values), list(seeds), allow_unused=True)
+    return found
 
 
 def handler_of(function: Any, prompt: str) -> Handler:
@@ -256,7 +258,7 @@ def handler_of(function: Any, prompt: str) -> Handler:
 
 
 def global_function(
-    type: str | FunctionConfig = "predict",  # noqa: A002 - OneFlow's parameter name
+    type: str | FunctionConfig = "predict",
     function_config: FunctionConfig | None = None,
 ) -> Any:
     """Make a job of a function: ``@flow.global_function(type="train")``.

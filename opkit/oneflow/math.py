@@ -14,6 +14,88 @@ from opkit.errors import MissingNameError, nearest
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.value import shape_of
 
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
+    "argmax",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clip_by_value",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+    "floordiv",
+    "floormod",
+    "gelu",
+    "gelu_grad",
+    "greater",
+    "greater_equal",
+    "l2_normalize",
+    "less",
+    "less_equal",
+    "lgamma",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "logical_and",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "not_equal",
+    "pow",
+    "reciprocal",
+    "reciprocal_no_nan",
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "reduce_variance",
+    "reduced_shape_elem_cnt",
+    "relu",
+    "rint",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sigmoid_grad",
+    "sigmoid_v2",
+    "sign",
+    "sin",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "subtract",
+    "tan",
+    "tanh",
+    "tanh_v2",
+    "tril",
+    "unsorted_segment_sum",
+    "xdivy",
+    "xlogy",
+]
+
 Blob = Any
 Axis = int | Sequence[int] | None
 
@@ -31,8 +113,10 @@ def _binary(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 def _unary(op: str) -> Callable[..., Any]:
+    builder = getattr(ops, op)
+
     def function(x: Blob, name: str | None = None) -> Blob:
-        return getattr(ops, op)(as_value(x))
+        return builder(as_value(x))
 
     function.__doc__ = f"Return ``{op}(x)``, element by element."
     return function
@@ -45,7 +129,7 @@ multiply = _binary(lambda x, y: ops.mul(x, y), "Return ``x * y``.")
 divide = _binary(lambda x, y: ops.div(x, y), "Return ``x / y``.")
 mod = floormod = _binary(lambda x, y: ops.floor_mod(x, y), "Return the remainder of ``x / y``.")
 floordiv = _binary(lambda x, y: ops.floor_div(x, y), "Return ``floor(x / y)``.")
-pow = _binary(lambda x, y: ops.pow(x, y), "Return ``x ** y``.")  # noqa: A001
+pow = _binary(lambda x, y: ops.pow(x, y), "Return ``x ** y``.")
 maximum = _binary(lambda x, y: ops.maximum(x, y), "Return the larger of x and y.")
 minimum = _binary(lambda x, y: ops.minimum(x, y), "Return the smaller of x and y.")
 atan2 = _binary(lambda x, y: ops.atan2(x, y), "Return the angle of (y, x).")
@@ -74,47 +158,44 @@ def add_n(inputs: Sequence[Blob], name: str | None = None) -> Blob:
 
 
 # ---- one operand -----------------------------------------------------------------------------------------------------
-_UNARY = {
-    "abs": "abs",
-    "acos": "acos",
-    "acosh": "acosh",
-    "asin": "asin",
-    "asinh": "asinh",
-    "atan": "atan",
-    "atanh": "atanh",
-    "ceil": "ceil",
-    "cos": "cos",
-    "cosh": "cosh",
-    "erf": "erf",
-    "erfc": "erfc",
-    "exp": "exp",
-    "expm1": "expm1",
-    "floor": "floor",
-    "gelu": "gelu",
-    "lgamma": "lgamma",
-    "log": "log",
-    "log1p": "log1p",
-    "log_sigmoid": "log_sigmoid",
-    "negative": "neg",
-    "reciprocal": "reciprocal",
-    "reciprocal_no_nan": "reciprocal_no_nan",
-    "relu": "relu",
-    "rint": "rint",
-    "round": "round",
-    "rsqrt": "rsqrt",
-    "sigmoid": "sigmoid",
-    "sigmoid_v2": "sigmoid",
-    "sign": "sign",
-    "sin": "sin",
-    "sinh": "sinh",
-    "softplus": "softplus",
-    "sqrt": "sqrt",
-    "square": "square",
-    "tan": "tan",
-    "tanh": "tanh",
-    "tanh_v2": "tanh",
-}
-globals().update({_name: _unary(_op) for _name, _op in _UNARY.items()})
+abs = _unary("abs")
+acos = _unary("acos")
+acosh = _unary("acosh")
+asin = _unary("asin")
+asinh = _unary("asinh")
+atan = _unary("atan")
+atanh = _unary("atanh")
+ceil = _unary("ceil")
+cos = _unary("cos")
+cosh = _unary("cosh")
+erf = _unary("erf")
+erfc = _unary("erfc")
+exp = _unary("exp")
+expm1 = _unary("expm1")
+floor = _unary("floor")
+gelu = _unary("gelu")
+lgamma = _unary("lgamma")
+log = _unary("log")
+log1p = _unary("log1p")
+log_sigmoid = _unary("log_sigmoid")
+negative = _unary("neg")
+reciprocal = _unary("reciprocal")
+reciprocal_no_nan = _unary("reciprocal_no_nan")
+relu = _unary("relu")
+rint = _unary("rint")
+round = _unary("round")
+rsqrt = _unary("rsqrt")
+sigmoid = _unary("sigmoid")
+sigmoid_v2 = _unary("sigmoid")
+sign = _unary("sign")
+sin = _unary("sin")
+sinh = _unary("sinh")
+softplus = _unary("softplus")
+sqrt = _unary("sqrt")
+square = _unary("square")
+tan = _unary("tan")
+tanh = _unary("tanh")
+tanh_v2 = _unary("tanh")
 
 
 def sigmoid_grad(y: Blob, dy: Blob, name: str | None = None) -> Blob:

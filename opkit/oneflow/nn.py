@@ -46,7 +46,7 @@ __all__ = [
 Blob = Any
 Padding = str | Sequence[Sequence[int]]
 
-relu = flow_math.relu  # type: ignore[attr-defined]
+relu = flow_math.relu
 
 
 # ---- convolution and pooling -----------------------------------------------------------------------------------------
@@ -287,9 +287,7 @@ def dropout(
     return ops.dropout(value, rate)
 
 
-def moments(
-    x: Blob, axes: Sequence[int], keepdims: bool = False, name: str | None = None
-) -> tuple[Blob, Blob]:
+def moments(x: Blob, axes: Sequence[int], keepdims: bool = False, name: str | None = None) -> tuple[Blob, Blob]:
     """Return mean and variance over axes."""
     return flow_math.reduce_mean(x, axes, keepdims), flow_math.reduce_variance(x, axes, keepdims)
 

@@ -30,7 +30,9 @@ _names = _Names()
 
 
 @contextmanager
-def placement(device_tag: str, machine_device_ids: str | Sequence[str] = "0:0", hierarchy: Any = None) -> Iterator[None]:
+def placement(
+    device_tag: str, machine_device_ids: str | Sequence[str] = "0:0", hierarchy: Any = None
+) -> Iterator[None]:
     """Place the ops of the block on a device.
 
     Args:

@@ -1,4 +1,4 @@
-"""The session: what lives as long as the process or until ``flow.clear_default_session()``: op types, variables, jobs."""
+"""The session: op types, variables and jobs, which live until ``flow.clear_default_session()`` or the process ends."""
 
 from __future__ import annotations
 

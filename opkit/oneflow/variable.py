@@ -10,8 +10,8 @@ import numpy as np
 
 from opkit.errors import UsageError, nearest
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.initializers import Regularizer
+from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
 from opkit.oneflow.session import session
 from opkit.ops.initializer import Initializer
@@ -89,7 +89,8 @@ class SavedBlob:
 
     def numpy(self) -> np.ndarray:
         """Return a copy of the data."""
-        return self._array.copy()
+        copy: np.ndarray = self._array.copy()
+        return copy
 
     def __repr__(self) -> str:
         return f"SavedBlob({self.name!r}, {TensorDesc(self._array.shape, self._array.dtype.name)})"

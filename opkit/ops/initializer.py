@@ -59,9 +59,7 @@ def normal(mean: float, std: float) -> Initializer:
 
 def truncated_normal(mean: float, std: float) -> Initializer:
     """Normal with the given mean and standard deviation, redrawn beyond two standard deviations."""
-    return Initializer(
-        f"truncated_normal({mean}, {std})", lambda rng, shape: mean + std * _draw_truncated(rng, shape)
-    )
+    return Initializer(f"truncated_normal({mean}, {std})", lambda rng, shape: mean + std * _draw_truncated(rng, shape))
 
 
 def variance_scaling(

@@ -7,6 +7,7 @@ Each variable is ``NAME/out`` (raw little-endian data in C order) and ``NAME/met
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -215,7 +216,7 @@ def _read_meta(name: str, folder: Path, sums: Mapping[str, int]) -> StoredVariab
         raise CheckpointError(f"variable {name!r}: cannot read {file}: {problem}") from problem
     shape: list[int] = []
     dtype = ""
-    pairs = zip(words, words[1:])
+    pairs = itertools.pairwise(words)
     try:
         for key, value in pairs:
             if key == "dim:":

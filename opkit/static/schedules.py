@@ -54,8 +54,10 @@ class Schedule:
     def rate(self, step: int) -> np.float32:
         """Return the learning rate of a step as float32."""
         if self.warmup is not None and step < self.warmup.steps:
-            return np.float32(self.base * self.warmup.factor(step))
-        return np.float32(self.decay(step))
+            warm: np.float32 = np.float32(self.base * self.warmup.factor(step))
+            return warm
+        rate: np.float32 = np.float32(self.decay(step))
+        return rate
 
 
 def constant_warmup(steps: int, multiplier: float) -> Warmup:
@@ -105,7 +107,8 @@ def polynomial(
             span *= math.ceil(now / span)
         else:
             now = min(now, span)
-        return (base - end) * (1.0 - now / span) ** power + end
+        rate: float = (base - end) * (1.0 - now / span) ** power + end
+        return rate
 
     return Schedule(base, decay, warmup)
 

@@ -30,9 +30,7 @@ def lenet(images: Any) -> Any:
     )
     pool2 = flow.nn.max_pool2d(conv2, ksize=2, strides=2, padding="SAME", data_format="NCHW")
     flat = flow.reshape(pool2, [pool2.shape[0], -1])
-    hidden = flow.layers.dense(
-        flat, 64, activation=activation, kernel_initializer=init((64, 128)), name="dense1"
-    )
+    hidden = flow.layers.dense(flat, 64, activation=activation, kernel_initializer=init((64, 128)), name="dense1")
     return flow.layers.dense(hidden, 10, kernel_initializer=init((10, 64)), name="dense2")
 
 

@@ -1,5 +1,6 @@
 """A job's annotations say what it takes and gives; calls that do not fit are refused before anything runs."""
 
+# ruff: noqa: UP006
 from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple  # noqa: UP035 - scripts of OneFlow's time write these

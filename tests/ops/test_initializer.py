@@ -18,7 +18,7 @@ def draw(recipe: init.Initializer, shape: tuple[int, ...] = SHAPE) -> np.ndarray
 
 
 def test_a_constant_has_the_asked_shape_and_dtype() -> None:
-    """dtype and shape are the variable's."""
+    """Shape and dtype are the variable's."""
     value = init.constant(2)(np.random.default_rng(0), (2, 3), "int32")
     assert value.dtype == np.int32
     assert (value == 2).all()

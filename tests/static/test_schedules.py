@@ -20,10 +20,14 @@ FORMULAS = {
     ),
     "linear_cosine": (
         s.linear_cosine(BASE, STEPS, num_periods=0.5, alpha=0.1, beta=0.01),
-        lambda t: BASE
-        * (
-            (0.1 + (STEPS - min(t, STEPS)) / STEPS) * 0.5 * (1 + math.cos(math.pi * 2 * 0.5 * min(t, STEPS) / STEPS))
-            + 0.01
+        lambda t: (
+            BASE
+            * (
+                (0.1 + (STEPS - min(t, STEPS)) / STEPS)
+                * 0.5
+                * (1 + math.cos(math.pi * 2 * 0.5 * min(t, STEPS) / STEPS))
+                + 0.01
+            )
         ),
     ),
     "exponential": (s.exponential(BASE, STEPS, 0.5), lambda t: BASE * 0.5 ** (t / STEPS)),
