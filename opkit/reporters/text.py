@@ -61,10 +61,16 @@ def text_report(run: Run, *, width: int = 80, is_colored: bool = False, is_verbo
 
 def _op(console: Console, run: Run, place: int, op: OpReport, is_verbose: bool) -> None:
     console.print(_heading(op))
+    broken = sum(result.check == "build" for result in op.checks)
+    if broken:
+        text = f"does not build: {broken} error{'s' if broken != 1 else ''}, shown above"
+        console.print(Padding(Text(text), (0, 0, 0, 10)))
     if op.status is Status.PASS:
         console.print(Padding(Text(_rests_on(op), style="dim"), (0, 0, 0, 10)))
     for index, result in enumerate(op.checks):
         finding = Finding(op, result, run.saved.get((place, index), ""))
+        if result.check == "build" and run.diagnostics:
+            continue  # shown above, with the source
         if result.status in (Status.FAIL, Status.ERROR):
             _finding(console, finding)
         elif result.status is Status.UNDECIDED:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Checkable, CheckResult, OpReport, Status, code_of
+from opkit.checker import CODES, Arg, Attr, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
 from opkit.errors import Location, OpkitError, ProjectError, UsageError
 from opkit.ir import TensorDesc
@@ -22,7 +22,6 @@ from opkit.project.loading import LoadedOps, assemble
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.blame import blame_error, shown_path
-from opkit.verify.codes import LOAD
 from opkit.verify.declared import declared_in
 from opkit.verify.flight import Flight
 from opkit.verify.gradient import RawGradient, RawKernel
@@ -48,16 +47,17 @@ def load_directory(target: Target, _options: RunOptions, _flight: Flight) -> Loa
             module = loaded.cases()
         except ProjectError as error:
             cause = error.__cause__ or error
-            report = OpReport(target.label, (blame_error(cause, LOAD, "loading the cases file"),), target.label)
+            finding = blame_error(cause, CODES["GC183"], "loading the cases file")
+            report = OpReport(loaded.directory.name, (finding,), target.label)
             return Loaded((), (report,), loaded.diagnostics)
     fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
     if fatal:
-        return Loaded((), (_broken(target.label, target.label, fatal),), loaded.diagnostics)
+        return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
     names = [name for name in loaded.forward_ops if not target.name or name == target.name]
     checkables: list[Checkable] = []
     reports: list[OpReport] = []
     for name in names:
-        errors = [item for item in loaded.diagnostics if item.is_error and item.subject == name]
+        errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]
         try:
             made = checkable_of(loaded, loaded.ops[name], module)
         except UsageError as error:
@@ -68,6 +68,14 @@ def load_directory(target: Target, _options: RunOptions, _flight: Flight) -> Loa
         else:
             checkables.append(made)
     return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
+
+
+def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
+    """Say whether a finding about an op type makes a forward op unusable: it itself, or a backward op of its own."""
+    forward = loaded.forward_ops
+    if subject == op or subject in forward:
+        return subject == op
+    return len(forward) == 1 or subject.startswith(f"{op.removesuffix('_forward')}_")
 
 
 def malformed(error: OpkitError) -> CheckResult:

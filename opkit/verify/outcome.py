@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from opkit.checker import Report
+from opkit.checker import Report, Status, code_of
 from opkit.diagnostics import Diagnostic
 
 __all__ = ["Outcome"]
+
+_CASES = code_of("cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,11 @@ class Outcome:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a spec or an op directory has errors of its own."""
-        return any(item.is_error for item in self.diagnostics)
+        """Whether a spec, an op directory or a cases file has errors of its own."""
+        if any(item.is_error for item in self.diagnostics):
+            return True
+        checks = (result for op in self.report.ops for result in op.checks)
+        return any(result.code == _CASES and result.status is Status.ERROR for result in checks)
 
     def exit_status(self, strict: bool = False) -> int:
         """Return the status of the contract: 130, 5, 3, 1 or 0, the first that applies."""
