@@ -12,18 +12,26 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, is_integer
-from opkit.ops.arithmetic import add, mul
+from opkit.ops.arithmetic import add, mul, neg, scalar_div, sub
 from opkit.ops.broadcasting import reduce_sum
-from opkit.ops.compare import not_equal
+from opkit.ops.compare import less, not_equal
 from opkit.ops.creation import cast_like, ones_like
 from opkit.ops.define import NO_ATTRS, define, quiet
-from opkit.ops.inference import check_floating, dtype_error, is_same_size, shape_error
+from opkit.ops.elementwise import abs as absolute
+from opkit.ops.elementwise import sigmoid, sigmoid_of, square
+from opkit.ops.inference import check_floating, check_same_dtype, dtype_error, is_same_size, merge_shapes, shape_error
+from opkit.ops.log_space import SOFTMAX_GRAD, log_softmax, log_softmax_of
 from opkit.ops.mode import local
 from opkit.ops.shape import expand_dims
-from opkit.ops.log_space import SOFTMAX_GRAD
 from opkit.ops.value import Value, shape_of
 
-__all__ = ["sparse_softmax_cross_entropy"]
+__all__ = [
+    "sigmoid_cross_entropy",
+    "smooth_l1_loss",
+    "softmax_cross_entropy",
+    "sparse_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
 
 
 # ---- sparse labels: softmax and cross entropy in one -----------------------------------------------------------------
@@ -167,3 +175,309 @@ def sparse_softmax_cross_entropy(
     }
     prob, loss = local.mode.apply(SPARSE, (prediction, label), attrs)
     return prob, loss
+
+
+# The "_ms" forms (for split classes) compute the same on one device.
+define(
+    "sparse_softmax_cross_entropy_ms",
+    "prediction label",
+    "prob out",
+    _sparse,
+    infer=_infer_sparse("sparse_softmax_cross_entropy_ms", "both"),
+    grad=_sparse_grad,
+    reads="label prob",
+    **_SPARSE_ATTRS,
+)
+define(
+    "sparse_softmax_cross_entropy_ms_grad",
+    "label dy prob",
+    "prediction_diff",
+    _sparse_slope,
+    infer=lambda descs, attrs: [descs[2]],
+    grad=_sparse_slope_grad,
+    reads="label dy prob",
+    **_SPARSE_ATTRS,
+)
+
+
+# ---- sparse labels: of probabilities ---------------------------------------------------------------------------------
+_TINY = 1e-20
+
+
+def _picked(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    classes = prediction.shape[-1]
+    flat, _ = _rows(label, classes, NOTHING_IGNORED, "sparse_cross_entropy")
+    at = (np.arange(flat.size), flat)
+    return prediction.reshape(-1, classes)[at], at
+
+
+@quiet
+def _sparse_plain(prediction: np.ndarray, label: np.ndarray, depth: int) -> np.ndarray:
+    chosen, _ = _picked(prediction, label)
+    return (-np.log(np.maximum(chosen, prediction.dtype.type(_TINY)))).reshape(label.shape)
+
+
+@quiet
+def _sparse_plain_slope(prediction: np.ndarray, label: np.ndarray, dy: np.ndarray, depth: int) -> np.ndarray:
+    chosen, at = _picked(prediction, label)
+    grad = np.zeros_like(prediction)
+    grad.reshape(-1, prediction.shape[-1])[at] = -dy.reshape(-1) / np.maximum(chosen, prediction.dtype.type(_TINY))
+    return grad
+
+
+def _plain_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    return local.mode.apply(PLAIN_GRAD, (prediction, label, douts[0]), applied.attrs), None
+
+
+def _plain_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # dx[label] = -dy / p, elsewhere 0
+    prediction, label, dy = applied.inputs
+    need_prediction, _, need_dy = applied.needs
+    per_one = local.mode.apply(PLAIN_GRAD, (prediction, label, ones_like(dy)), applied.attrs)
+    by_dy = reduce_sum(mul(douts[0], per_one), -1) if need_dy else None
+    by_prediction = mul(mul(douts[0], square(per_one)), expand_dims(dy, -1)) if need_prediction else None
+    return by_prediction, None, by_dy
+
+
+PLAIN = define(
+    "sparse_cross_entropy",
+    "prediction label",
+    "out",
+    _sparse_plain,
+    infer=_infer_sparse("sparse_cross_entropy", "loss"),
+    attrs="depth:int64",
+    grad=_plain_grad,
+    reads="prediction label",
+)
+PLAIN_GRAD = define(
+    "sparse_cross_entropy_grad",
+    "prediction label dy",
+    "prediction_diff",
+    _sparse_plain_slope,
+    infer=_infer_sparse("sparse_cross_entropy_grad", "diff"),
+    attrs="depth:int64",
+    grad=_plain_slope_grad,
+    reads="prediction label dy",
+)
+
+
+def sparse_cross_entropy(prediction: Value, label: Value) -> Value:
+    """Return ``-log(p[label])`` of rows of probabilities (at least 1e-20), one loss per row."""
+    return local.mode.apply(PLAIN, (prediction, label), {"depth": shape_of(prediction)[-1]})
+
+
+# ---- soft labels -----------------------------------------------------------------------------------------------------
+@quiet
+def _soft(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    log_prob = log_softmax_of(prediction)
+    loss = -np.add.reduce(label * log_prob, -1)
+    return np.exp(log_prob, out=log_prob), loss
+
+
+@quiet
+def _soft_slope(dy: np.ndarray, label: np.ndarray, prob: np.ndarray) -> np.ndarray:
+    total = np.add.reduce(label, -1, keepdims=True)
+    return (prob * total - label) * dy[..., None]
+
+
+def _soft_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    by_prob, by_loss = douts
+    prediction, label = applied.inputs
+    prob = applied.outputs[0]
+    need_prediction, need_label = applied.needs
+    to_prediction = to_label = None
+    if by_loss is not None:
+        if need_prediction:
+            to_prediction = local.mode.apply(SOFT_GRAD, (by_loss, label, prob), NO_ATTRS)
+        if need_label:
+            to_label = neg(mul(expand_dims(by_loss, -1), log_softmax(prediction)))
+    if by_prob is not None:
+        through = local.mode.apply(SOFTMAX_GRAD, (prob, by_prob), NO_ATTRS)
+        to_prediction = through if to_prediction is None else add(to_prediction, through)
+    return to_prediction, to_label
+
+
+def _soft_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # dx = (prob * sum(label) - label) * dy
+    dy, label, prob = applied.inputs
+    g, wide = douts[0], expand_dims(dy, -1)
+    total = reduce_sum(label, -1, keepdims=True)
+    by_dy = reduce_sum(mul(g, sub(mul(prob, total), label)), -1)
+    by_label = mul(sub(reduce_sum(mul(g, prob), -1, keepdims=True), g), wide)
+    return by_dy, by_label, mul(mul(g, total), wide)
+
+
+def _infer_soft(op: str) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_same_dtype(op, descs)
+        check_floating(op, descs)
+        shape = merge_shapes(op, descs)
+        return [TensorDesc(shape, descs[0].dtype), TensorDesc(shape[:-1], descs[0].dtype)]
+
+    return infer
+
+
+SOFT_GRAD = define(
+    "softmax_cross_entropy_grad",
+    "dy label prob",
+    "prediction_diff",
+    _soft_slope,
+    infer=lambda descs, attrs: [descs[2]],
+    grad=_soft_slope_grad,
+    reads="dy label prob",
+)
+SOFT = define(
+    "softmax_cross_entropy",
+    "prediction label",
+    "prob out",
+    _soft,
+    infer=_infer_soft("softmax_cross_entropy"),
+    grad=_soft_grad,
+    reads="prediction label prob",
+)
+
+
+def softmax_cross_entropy(prediction: Value, label: Value) -> tuple[Value, Value]:
+    """Return the softmax of the prediction and ``-sum(label * log(softmax))``, one loss per row.
+
+    Args:
+        prediction: logits ``(..., classes)``.
+        label: weights of the classes, same shape and dtype.
+    """
+    prob, loss = local.mode.apply(SOFT, (prediction, label), NO_ATTRS)
+    return prob, loss
+
+
+# ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
+@quiet
+def _sigmoid_ce(prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
+    z = label.astype(prediction.dtype, copy=False)
+    return np.maximum(prediction, 0) - prediction * z + np.log1p(np.exp(-np.abs(prediction)))
+
+
+@quiet
+def _sigmoid_ce_slope(prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray) -> np.ndarray:
+    slope = sigmoid_of(prediction)
+    slope -= label.astype(prediction.dtype, copy=False)
+    slope *= loss_diff
+    return slope
+
+
+def _sigmoid_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    need_prediction, need_label = applied.needs
+    return (
+        local.mode.apply(SIGMOID_CE_GRAD, (prediction, douts[0], label), NO_ATTRS) if need_prediction else None,
+        neg(mul(douts[0], prediction)) if need_label else None,
+    )
+
+
+def _sigmoid_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, dy, label = applied.inputs
+    need_prediction, need_dy, need_label = applied.needs
+    both, s = mul(douts[0], dy), sigmoid(prediction)
+    return (
+        mul(both, mul(s, sigmoid(neg(prediction)))) if need_prediction else None,
+        mul(douts[0], sub(s, cast_like(label, s))) if need_dy else None,
+        neg(both) if need_label else None,
+    )
+
+
+def _infer_with_label(op: str) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_floating(op, [descs[0]])
+        return [TensorDesc(merge_shapes(op, descs), descs[0].dtype)]
+
+    return infer
+
+
+SIGMOID_CE_GRAD = define(
+    "sigmoid_cross_entropy_grad",
+    "prediction loss_diff label",
+    "prediction_diff",
+    _sigmoid_ce_slope,
+    infer=_infer_with_label("sigmoid_cross_entropy_grad"),
+    grad=_sigmoid_ce_slope_grad,
+    reads="prediction loss_diff label",
+    elementwise=True,
+)
+SIGMOID_CE = define(
+    "sigmoid_cross_entropy",
+    "prediction label",
+    "loss",
+    _sigmoid_ce,
+    infer=_infer_with_label("sigmoid_cross_entropy"),
+    grad=_sigmoid_ce_grad,
+    reads="prediction label",
+    elementwise=True,
+)
+
+
+def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
+    """Return the binary cross entropy of logits with labels in [0, 1], per element, without overflow."""
+    return local.mode.apply(SIGMOID_CE, (prediction, label), NO_ATTRS)
+
+
+# ---- smooth l1 -------------------------------------------------------------------------------------------------------
+# Within beta of the label: d*d / (2*beta); beyond it: |d| - beta/2.
+@quiet
+def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> np.ndarray:
+    size = np.abs(prediction - label)
+    if beta == 0:
+        return size
+    return np.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta).astype(prediction.dtype, copy=False)
+
+
+@quiet
+def _smooth_l1_slope(dy: np.ndarray, prediction: np.ndarray, label: np.ndarray, beta: float) -> np.ndarray:
+    d = prediction - label
+    slope = np.sign(d) if beta == 0 else np.clip(d * (1 / beta), -1, 1)
+    return np.asarray(dy * slope)
+
+
+def _smooth_l1_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    need_prediction, need_label = applied.needs
+    slope = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    return slope if need_prediction else None, neg(slope) if need_label else None
+
+
+def _smooth_l1_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dy, prediction, label = applied.inputs
+    beta = applied.attrs["beta"]
+    by_dy = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    if beta == 0:
+        return by_dy, None, None
+    inside = cast_like(less(absolute(sub(prediction, label)), float(beta)), dy)
+    through = scalar_div(mul(mul(douts[0], dy), inside), float(beta))
+    return by_dy, through, neg(through)
+
+
+SMOOTH_L1_GRAD = define(
+    "smooth_l1_loss_grad",
+    "loss_grad prediction label",
+    "prediction_grad",
+    _smooth_l1_slope,
+    infer=_infer_with_label("smooth_l1_loss_grad"),
+    attrs="beta:float",
+    grad=_smooth_l1_slope_grad,
+    reads="loss_grad prediction label",
+    elementwise=True,
+)
+SMOOTH_L1 = define(
+    "smooth_l1_loss",
+    "prediction label",
+    "loss",
+    _smooth_l1,
+    infer=_infer_with_label("smooth_l1_loss"),
+    attrs="beta:float",
+    grad=_smooth_l1_grad,
+    reads="prediction label",
+    elementwise=True,
+)
+
+
+def smooth_l1_loss(prediction: Value, label: Value, beta: float = 1.0) -> Value:
+    """Return d*d / (2*beta) where the distance d is below beta, else d - beta/2, per element."""
+    return local.mode.apply(SMOOTH_L1, (prediction, label), {"beta": float(beta)})
