@@ -119,7 +119,13 @@ from opkit.ops.indexing import getitem, setitem
 from opkit.ops.inference import explain
 from opkit.ops.linalg import batch_matmul, dot, matmul
 from opkit.ops.log_space import log_softmax, logsumexp, softmax
-from opkit.ops.loss import sparse_softmax_cross_entropy
+from opkit.ops.loss import (
+    sigmoid_cross_entropy,
+    smooth_l1_loss,
+    softmax_cross_entropy,
+    sparse_cross_entropy,
+    sparse_softmax_cross_entropy,
+)
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
 from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
@@ -363,16 +369,20 @@ __all__ = [
     "setitem",
     "shape_of",
     "sigmoid",
+    "sigmoid_cross_entropy",
     "sigmoid_v2",
     "sign",
     "silu",
     "sin",
     "sinh",
     "slice",
+    "smooth_l1_loss",
     "softmax",
+    "softmax_cross_entropy",
     "softplus",
     "softshrink",
     "softsign",
+    "sparse_cross_entropy",
     "sparse_softmax_cross_entropy",
     "split",
     "sqrt",
