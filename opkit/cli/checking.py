@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from opkit.cli.arguments import shape_of
 from opkit.cli.console import put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
 from opkit.errors import UsageError
@@ -32,7 +33,7 @@ def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any)
             **others,
             "select": _codes(select),
             "ignore": _codes(ignore),
-            "shapes": dict(_shape(item) for item in shape),
+            "shapes": dict(shape_of(item) for item in shape),
         }
     )
 
@@ -97,14 +98,3 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
 
 def _codes(text: str) -> frozenset[str]:
     return frozenset(part.strip().upper() for part in text.split(",") if part.strip())
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, equals, sizes = text.partition("=")
-    try:
-        shape = tuple(int(size) for size in sizes.split(",") if size.strip())
-        if not equals or not name.strip() or any(size < 0 for size in shape):
-            raise ValueError
-    except ValueError:
-        raise UsageError(f"--shape {text!r}: expected NAME=SIZES, for example x=3,4 (x= for a 0-d array)") from None
-    return name.strip(), shape

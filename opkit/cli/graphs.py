@@ -1,0 +1,159 @@
+"""Gradient graphs for ``opkit graph``: built for shapes that the definitions accept, and put into words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from opkit.errors import InferError, UsageError, nearest
+from opkit.ir import TensorDesc
+from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
+
+__all__ = ["OpGraph", "graphs_of", "render"]
+
+Descs = dict[str, list[TensorDesc]]
+_SIZES = ((2, 3), (2,), (2, 2), (3, 2), (2, 3, 4, 4), ())
+
+
+@dataclass(frozen=True, slots=True)
+class OpGraph:
+    """The gradient of one op for one signature.
+
+    Args:
+        op: the forward op.
+        inputs: its inputs' descriptions.
+        outputs: its outputs' descriptions.
+        plan: the backward ops.
+    """
+
+    op: UserOp
+    inputs: Descs
+    outputs: Descs
+    plan: GradientPlan
+
+
+def graphs_of(
+    loaded: Sequence[LoadedOps], shapes: Mapping[str, tuple[int, ...]], dtype: str
+) -> tuple[list[OpGraph], list[str]]:
+    """Build the gradient graph of every op that has one.
+
+    Returns:
+        the graphs, and a message for each op whose graph cannot be built.
+    """
+    found: list[OpGraph] = []
+    troubles: list[str] = []
+    for op in [op for one in loaded for op in one.ops.values() if op.grad is not None]:
+        if not op.has_gradient:
+            troubles.append(f"{op.name}: its gradient has errors{op.grad_trouble}")
+            continue
+        try:
+            found.append(_graph(op, shapes, dtype))
+        except InferError as error:
+            troubles.append(f"{op.name}: {error}")
+    return found, troubles
+
+
+def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpGraph:
+    if op.compiled is None or op.grad is None:
+        raise UsageError(f"op {op.name!r} has no gradient")
+    _refuse_unknown(op, shapes)
+    last: InferError | None = None
+    for descs in _candidates(op, shapes, dtype):
+        try:
+            outputs = op.compiled.infer(descs)
+            graph = op.grad.build(descs, op_name=op.name.removesuffix("_forward"))
+            return OpGraph(op, descs, outputs, plan_of(graph))
+        except InferError as error:
+            last = last or error
+    raise InferError(
+        f"its definitions accept none of the shapes that were tried ({last.message if last else 'none'})",
+        help="give them: --shape NAME=SIZES for each input",
+    )
+
+
+def _candidates(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> Iterator[Descs]:
+    inputs = op.compiled.inputs if op.compiled is not None else ()
+    options: list[list[tuple[tuple[int, ...], str]]] = []
+    for arg in inputs:
+        sizes = [shapes[arg.name]] if arg.name in shapes else list(_SIZES)
+        options.append([(size, kind) for size in sizes for kind in (dtype, "int32")])
+    same = [choice for choice in itertools.product(*options) if len(set(choice)) == 1]
+    for choice in itertools.chain(same, itertools.islice(itertools.product(*options), 20_000)):
+        yield {
+            arg.name: [TensorDesc(*item)] * max(arg.count, 1)
+            for arg, item in zip(inputs, choice)
+            if not arg.is_optional
+        }
+
+
+def _refuse_unknown(op: UserOp, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    known = [arg.name for arg in op.compiled.inputs] if op.compiled is not None else []
+    for name in shapes:
+        if name not in known:
+            near = nearest(name, known)
+            raise UsageError(
+                f"--shape: op {op.name!r} has no input {name!r} (it has {', '.join(known)})",
+                help=f"did you mean {near[0]!r}?" if near else "",
+            )
+
+
+def render(graphs: Sequence[OpGraph], form: str) -> str:
+    """Return graphs as text, as one mermaid flow chart each, or as JSON."""
+    if form == "json":
+        return json.dumps({"schema": 1, "graphs": [_json(graph) for graph in graphs]}, indent=2)
+    return "\n\n".join((_text if form == "text" else _mermaid)(graph) for graph in graphs)
+
+
+def _text(graph: OpGraph) -> str:
+    lines = [f"{graph.op.name}({_signature(graph.inputs)}) -> {_signature(graph.outputs)}"]
+    for step in graph.plan.steps:
+        inputs = ", ".join(f"{arg}={'+'.join(blobs)}" for arg, blobs in step.inputs.items())
+        attrs = "".join(f", {name}={value!r}" for name, value in step.attrs.items() if name != "device_sub_tag")
+        outputs = ", ".join(blob for blobs in step.outputs.values() for blob in blobs)
+        lines.append(f"  {outputs} = {step.type}({inputs}{attrs})")
+    for slot, blob in graph.plan.bindings.items():
+        lines.append(f"  gradient of {slot} is {blob}")
+    bound = {slot.rpartition("_")[0] for slot in graph.plan.bindings}
+    for name in graph.inputs:
+        if name not in bound:
+            lines.append(f"  {name} has no gradient")
+    return "\n".join(lines)
+
+
+def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> str:
+    return ", ".join(f"{name}: {desc}" for name, items in descs.items() for desc in items)
+
+
+def _mermaid(graph: OpGraph) -> str:
+    lines = ["flowchart LR"]
+    for index, step in enumerate(graph.plan.steps):
+        lines.append(f'  op{index}["{step.type}"]')
+        for arg, blobs in step.inputs.items():
+            lines.extend(f"  {_node(graph, blob)} -->|{arg}| op{index}" for blob in blobs)
+    for slot, blob in graph.plan.bindings.items():
+        lines.append(f'  {_node(graph, blob)} --> d_{slot}(("gradient of {slot}"))')
+    return "\n".join(lines)
+
+
+def _node(graph: OpGraph, blob: str) -> str:
+    for index, step in enumerate(graph.plan.steps):
+        if any(blob in blobs for blobs in step.outputs.values()):
+            return f"op{index}"
+    side, _, name = blob.partition(":")
+    return f'{side}_{name}(["{blob}"])'
+
+
+def _json(graph: OpGraph) -> dict[str, object]:
+    return {
+        "op": graph.op.name,
+        "inputs": {name: [str(desc) for desc in items] for name, items in graph.inputs.items()},
+        "outputs": {name: [str(desc) for desc in items] for name, items in graph.outputs.items()},
+        "ops": [
+            {"name": step.name, "type": step.type, "inputs": step.inputs, "outputs": step.outputs, "attrs": step.attrs}
+            for step in graph.plan.steps
+        ],
+        "bindings": dict(graph.plan.bindings),
+        "reads": sorted(graph.plan.reads),
+    }
