@@ -115,7 +115,8 @@ class JobSignature:
         )
         if not fits:
             raise ShapeError(
-                f"job {self.name!r}: argument {leaf.path!r} has shape {value.shape}, its Placeholder declares {declared}",
+                f"job {self.name!r}: argument {leaf.path!r} has shape {value.shape}, its Placeholder "
+                f"declares {declared}",
                 where=self.where,
             )
         if value.dtype.name != leaf.desc.dtype:

@@ -1,19 +1,18 @@
-"""Every test of jobs starts with an empty session."""
+"""Every test of jobs starts with an empty session and no op directories loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import importlib
 
 import pytest
 
 import opkit.oneflow as flow
 
+session_module = importlib.import_module("opkit.oneflow.session")
+
 
 @pytest.fixture(autouse=True)
-def _fresh_session() -> Iterator[Any]:
-    flow.clear_default_session()
-    flow.enable_eager_execution(False)
-    yield
-    flow.enable_eager_execution(False)
-    flow.clear_default_session()
+def _fresh_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "_default", session_module.Session())
+    monkeypatch.setattr(importlib.import_module("opkit.oneflow.job")._mode, "is_eager", False)
+    assert not flow.eager_execution_enabled()
