@@ -17,6 +17,7 @@ from opkit.cli.doctor import doctor
 from opkit.cli.edge import Edge
 from opkit.cli.explain import explain
 from opkit.cli.gradcheck import gradcheck
+from opkit.cli.graph import graph
 from opkit.cli.new import new
 from opkit.cli.ops import ops
 from opkit.cli.run import run
@@ -58,6 +59,7 @@ app.command()(gradcheck)
 app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 app.command()(test)
 app.command()(ops)
+app.command()(graph)
 app.command()(explain)
 app.command()(demo)
 app.command()(doctor)

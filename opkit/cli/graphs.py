@@ -81,11 +81,8 @@ def _candidates(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -
         options.append([(size, kind) for size in sizes for kind in (dtype, "int32")])
     same = [choice for choice in itertools.product(*options) if len(set(choice)) == 1]
     for choice in itertools.chain(same, itertools.islice(itertools.product(*options), 20_000)):
-        yield {
-            arg.name: [TensorDesc(*item)] * max(arg.count, 1)
-            for arg, item in zip(inputs, choice)
-            if not arg.is_optional
-        }
+        descs = {arg.name: [TensorDesc(*item)] * max(arg.count, 1) for arg, item in zip(inputs, choice)}
+        yield {arg.name: descs[arg.name] for arg in inputs if not arg.is_optional}
 
 
 def _refuse_unknown(op: UserOp, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -116,9 +113,7 @@ def _text(graph: OpGraph) -> str:
     for slot, blob in graph.plan.bindings.items():
         lines.append(f"  gradient of {slot} is {blob}")
     bound = {slot.rpartition("_")[0] for slot in graph.plan.bindings}
-    for name in graph.inputs:
-        if name not in bound:
-            lines.append(f"  {name} has no gradient")
+    lines += [f"  {name} has no gradient" for name in graph.inputs if name not in bound]
     return "\n".join(lines)
 
 
