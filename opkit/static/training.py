@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_U
 from opkit.ops.value import desc_of
 from opkit.static.schedules import Schedule
 
-__all__ = ["COUNT_STEP", "LEARNING_RATE", "Recipe", "Trained", "append_training", "step_name"]
+__all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Recipe", "Trained", "append_training", "step_name"]
 
 #: Update op and names of the state that it keeps per variable.
 _RULES: dict[str, tuple[OpDef, tuple[str, ...]]] = {
@@ -121,6 +122,35 @@ LEARNING_RATE = OpDef(
     infer=lambda descs, attrs: [TensorDesc((1,), "float32")],
     attrs=(AttrDef("schedule", "object"), AttrDef("correction", "object")),
 )
+
+
+class LossWarning(UserWarning):
+    """A loss became NaN or infinite; said once per job, with the step."""
+
+
+def _check_loss(loss: np.ndarray, step: np.ndarray, *, job: str, told: list[str]) -> tuple[()]:
+    if not told and not np.isfinite(loss).all():
+        kind = "NaN" if np.isnan(loss).any() else "infinite"
+        told.append(job)
+        warnings.warn(
+            f"job {job!r}: the loss is {kind} at step {int(step.reshape(-1)[0])}; "
+            "flow.config.enable_debug_mode(True) before the job is called names the op that made it",
+            LossWarning,
+            stacklevel=2,
+        )
+    return ()
+
+
+#: Warns when a loss is not finite.
+CHECK_LOSS = OpDef(
+    "check_loss",
+    (ArgDef("loss"), ArgDef("train_step")),
+    (),
+    _check_loss,
+    infer=lambda descs, attrs: [],
+    attrs=(AttrDef("job", "string"), AttrDef("told", "object")),
+    has_side_effect=True,
+)
 #: Adds one to the step counter, in place.
 COUNT_STEP = OpDef(
     "count_step", (ArgDef("train_step"),), (), _count_step, infer=lambda descs, attrs: [], has_side_effect=True
@@ -162,6 +192,8 @@ def append_training(
             help="make the loss from flow.get_variable(...) or layers, or leave out minimize() in a predict job",
         )
     step = new_state(step_name(job), TensorDesc((1,), "int64"))
+    for loss in losses:
+        apply(CHECK_LOSS, (loss, step), {"job": job, "told": []})
     rate = apply(LEARNING_RATE, (step,), {"schedule": recipe.schedule, "correction": _correction(recipe)})
     scale = 1.0 / (count * recipe.loss_scale)
     if recipe.clip_norm is None:

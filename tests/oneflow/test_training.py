@@ -331,3 +331,14 @@ def test_an_unknown_name_offers_the_nearest() -> None:
         flow.get_varible  # noqa: B018
     with pytest.raises(AttributeError, match=r"flow.nn has no 'conv2'[\s\S]*conv2d"):
         flow.nn.conv2  # noqa: B018
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_a_loss_that_is_not_finite_is_told_once_with_its_step(is_eager: bool) -> None:
+    """The job goes on, as in OneFlow; the warning names the step and how to find the op."""
+    flow.enable_eager_execution(is_eager)
+    job = train_job(lambda: flow.optimizer.SGD(constant(), momentum=0))
+    job(X, T)
+    with pytest.warns(UserWarning, match=r"job 'job': the loss is NaN at step 1;.*enable_debug_mode") as caught:
+        job(X * np.float32("nan"), T)
+    assert len(caught) == 1
