@@ -223,8 +223,10 @@ def _rsqrt_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.reciprocal(out, out=out)
 
 
-def _reciprocal_no_nan_of(x: np.ndarray) -> Any:
-    return np.where(x == 0, x.dtype.type(0), 1 / x)
+def _reciprocal_no_nan_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    out = np.empty_like(x) if out is None else out
+    out.fill(0)
+    return np.reciprocal(x, out=out, where=x != 0)
 
 
 def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
@@ -293,7 +295,7 @@ erfc: Unary = _unary("erfc", "1 - erf(x)", erfc_of, lambda x, dy: dy * np.exp(-x
 lgamma: Unary = _unary("lgamma", "the logarithm of the absolute gamma function", lgamma_of,
                 lambda x, dy: dy * digamma_of(x), lambda x: polygamma(x, 1))
 digamma: Unary = _unary("digamma", "the derivative of lgamma", digamma_of,
-                 lambda x, dy: dy * polygamma_of(x, 1), lambda x: polygamma(x, 2))
+                 lambda x, dy: dy * polygamma_of(x, n=1), lambda x: polygamma(x, 2))
 
 # ---- piecewise constant or linear ------------------------------------------------------------------------------------
 abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x))

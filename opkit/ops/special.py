@@ -17,8 +17,8 @@ __all__ = ["digamma_of", "erf_of", "erfc_of", "lgamma_of", "polygamma_of"]
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def widened(x: np.ndarray, *rest: Any, out: np.ndarray | None = None) -> np.ndarray:
-        result = function(x.astype(np.float64, copy=False), *rest)
+    def widened(x: np.ndarray, *, out: np.ndarray | None = None, **rest: Any) -> np.ndarray:
+        result = function(x.astype(np.float64, copy=False), **rest)
         if out is None:
             return np.asarray(result).astype(x.dtype, copy=False)
         out[...] = result
