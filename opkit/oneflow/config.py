@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import MissingNameError, UnsupportedError, nearest
+from opkit.ops import local
+from opkit.ops.finite import refuse_non_finite
 from opkit.settings import current_settings
 
-__all__ = ["gpu_device_num", "cpu_device_num", "load_library", "load_library_now", "machine_num"]
+__all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]
 
 _values: dict[str, Any] = {}
 
@@ -17,7 +19,6 @@ _WITHOUT_EFFECT = (
     "comm_net_worker_num",
     "compute_thread_pool_size",
     "disable_group_boxing_by_dst_parallel",
-    "enable_debug_mode",
     "enable_legacy_model_io",
     "enable_mem_chain_merge",
     "enable_model_io_v2",
@@ -69,6 +70,11 @@ def machine_num(val: int) -> None:
     """
     if val != 1:
         raise UnsupportedError(f"flow.config.machine_num({val}): opkit runs on one machine")
+
+
+def enable_debug_mode(val: bool = True) -> None:
+    """Stop at the op that first makes NaN or infinity out of finite numbers (or, with False, no longer)."""
+    local.mode.observer = refuse_non_finite if val else None
 
 
 def load_library(path: str) -> None:

@@ -342,3 +342,22 @@ def test_a_loss_that_is_not_finite_is_told_once_with_its_step(is_eager: bool) ->
     with pytest.warns(UserWarning, match=r"job 'job': the loss is NaN at step 1;.*enable_debug_mode") as caught:
         job(X * np.float32("nan"), T)
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_debug_mode_names_the_op_that_made_the_first_nan(is_eager: bool) -> None:
+    """The op whose inputs were finite is named, with the line that added it."""
+    flow.enable_eager_execution(is_eager)
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((3,))) -> tp.Numpy:
+        return flow.math.add(flow.math.log(x), 1.0)
+
+    flow.config.enable_debug_mode(True)
+    try:
+        with pytest.raises(OpkitError, match=r"op 'log' made 1 NaN or infinite value of 3"):
+            job(np.array([1, -1, 2], F))
+    finally:
+        flow.config.enable_debug_mode(False)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(job(np.array([1, -1, 2], F))).tolist() == [False, True, False]
