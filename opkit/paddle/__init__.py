@@ -1,0 +1,106 @@
+"""``paddle``, as ``opkit run`` serves it: Paddle 2.6's names over opkit's runtime.
+
+A name that opkit does not have raises an AttributeError that says so and offers the nearest one.
+"""
+
+from typing import Any as _Any
+
+from opkit.eager import (
+    Tensor,
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_printoptions,
+)
+from opkit.ir.framework_dtype import FrameworkDtype as dtype
+from opkit.ir.framework_dtype import framework_dtype as _dtype
+from opkit.paddle.tensor.methods import install_tensor as _install_tensor
+
+_install_tensor()
+
+from opkit.paddle import autograd, device, framework, linalg, nn, optimizer, regularizer, tensor, utils, version
+from opkit.paddle.autograd.backward_mode import grad
+from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
+from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.framework.io import load, save
+from opkit.paddle.framework.parameter import ParamAttr, create_parameter
+from opkit.paddle.framework.place import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    get_device,
+    is_compiled_with_cuda,
+    set_device,
+)
+from opkit.paddle.framework.static_mode import in_dynamic_mode
+from opkit.paddle.missing import guard as _guard
+from opkit.paddle.tensor import NAMES as _NAMES
+
+bool = _dtype("bool")
+uint8 = _dtype("uint8")
+int8 = _dtype("int8")
+int16 = _dtype("int16")
+int32 = _dtype("int32")
+int64 = _dtype("int64")
+float16 = _dtype("float16")
+float32 = _dtype("float32")
+float64 = _dtype("float64")
+complex64 = _dtype("complex64")
+complex128 = _dtype("complex128")
+
+__version__ = version.full_version
+
+for _name in _NAMES:
+    globals()[_name] = getattr(tensor, _name)
+del _name
+
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "ParamAttr",
+    "Tensor",
+    "autograd",
+    "bool",
+    "complex128",
+    "complex64",
+    "create_parameter",
+    "device",
+    "dtype",
+    "enable_grad",
+    "float16",
+    "float32",
+    "float64",
+    "framework",
+    "get_default_dtype",
+    "get_device",
+    "get_flags",
+    "grad",
+    "in_dynamic_mode",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_compiled_with_cuda",
+    "is_grad_enabled",
+    "linalg",
+    "load",
+    "nn",
+    "no_grad",
+    "optimizer",
+    "regularizer",
+    "save",
+    "set_default_dtype",
+    "set_device",
+    "set_flags",
+    "set_grad_enabled",
+    "set_printoptions",
+    "tensor",
+    "uint8",
+    "utils",
+    "version",
+    *_NAMES,
+]
+
+__getattr__ = _guard(__name__, globals())

@@ -1,0 +1,20 @@
+"""``paddle.framework``: modes, devices, dtypes, parameters, files."""
+
+from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
+from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
+from opkit.paddle.framework.static_mode import in_dynamic_mode
+from opkit.paddle.missing import guard
+
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "get_default_dtype",
+    "get_flags",
+    "in_dynamic_mode",
+    "set_default_dtype",
+    "set_flags",
+]
+
+__getattr__ = guard(__name__, globals())

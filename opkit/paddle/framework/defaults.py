@@ -1,0 +1,34 @@
+"""The default dtype of floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.ir import canonical_dtype
+
+__all__ = ["default_dtype", "get_default_dtype", "set_default_dtype"]
+
+_default = ["float32"]
+
+
+def default_dtype() -> str:
+    """Return the name of the dtype that Python floats become."""
+    return _default[0]
+
+
+def get_default_dtype() -> str:
+    """Return the name of the dtype that Python floats become."""
+    return _default[0]
+
+
+def set_default_dtype(d: Any) -> None:
+    """Choose the dtype that Python floats become.
+
+    Raises:
+        UsageError: it is no floating-point dtype.
+    """
+    name = canonical_dtype(d)
+    if not name.startswith("float"):
+        raise UsageError(f"set_default_dtype takes a floating-point dtype, got {name}")
+    _default[0] = name

@@ -1,0 +1,137 @@
+"""Parameters: ``ParamAttr`` and ``create_parameter``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.eager import Tensor, wrap
+from opkit.errors import UsageError
+from opkit.ir import canonical_dtype
+from opkit.ops.initializer import Initializer
+from opkit.ops.mode import local
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.nn import initializer as init
+from opkit.static.names import unique_name
+
+__all__ = ["ParamAttr", "create_parameter", "make_parameter"]
+
+
+class ParamAttr:
+    """How a parameter is named, initialised and trained.
+
+    Args:
+        name: its name, made where left out.
+        initializer: its first value.
+        learning_rate: factor on the optimizer's learning rate.
+        regularizer: an L1Decay or L2Decay that goes before the optimizer's.
+        trainable: False for a parameter that takes no gradient.
+        do_model_average: accepted, without effect.
+        need_clip: whether gradient clipping includes it.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        initializer: Any = None,
+        learning_rate: float = 1.0,
+        regularizer: Any = None,
+        trainable: bool = True,
+        do_model_average: bool = True,
+        need_clip: bool = True,
+    ) -> None:
+        self.name = name
+        self.initializer = initializer
+        self.learning_rate = learning_rate
+        self.regularizer = regularizer
+        self.trainable = trainable
+        self.do_model_average = do_model_average
+        self.need_clip = need_clip
+
+    @staticmethod
+    def of(attr: Any) -> Any:
+        """Return a ParamAttr for what users may pass: one, a name, an initializer, None; False stays False.
+
+        Raises:
+            UsageError: it is something else.
+        """
+        if attr is None or attr is True:
+            return ParamAttr()
+        if attr is False:
+            return False
+        if isinstance(attr, ParamAttr):
+            return attr
+        if isinstance(attr, str):
+            return ParamAttr(name=attr)
+        if isinstance(attr, Initializer):
+            return ParamAttr(initializer=attr)
+        if hasattr(attr, "coefficient"):
+            return ParamAttr(regularizer=attr)
+        raise UsageError(f"a parameter's attr is a ParamAttr, a name, an initializer or False, got {attr!r}")
+
+
+def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer, prefix: str) -> Any:
+    """Return a new parameter of the current mode.
+
+    Args:
+        shape: its shape.
+        dtype: its dtype.
+        attr: as the user gave it.
+        default: the initializer where neither the user nor ``set_global_initializer`` gave one.
+        prefix: what its name begins with where the user gave none.
+    """
+    sizes = tuple(int(size) for size in ([shape] if isinstance(shape, int) else shape))
+    kind = canonical_dtype(dtype)
+    name = attr.name or unique_name(prefix)
+    recipe = attr.initializer or default
+    if local.mode.is_static:
+        named = ParamAttr(
+            name, recipe, attr.learning_rate, attr.regularizer, attr.trainable, attr.do_model_average, attr.need_clip
+        )
+        return static_hooks.create_parameter(sizes, kind, named, recipe)
+    parameter = wrap(recipe(ops.generator(), sizes, kind), stop_gradient=not attr.trainable)
+    parameter.is_parameter = True
+    parameter.persistable = True
+    parameter.name = name
+    parameter.optimize_attr = {"learning_rate": attr.learning_rate}  # type: ignore[attr-defined]
+    parameter.regularizer = attr.regularizer  # type: ignore[attr-defined]
+    parameter.need_clip = attr.need_clip  # type: ignore[attr-defined]
+    return parameter
+
+
+def create_parameter(
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    attr: Any = None,
+    is_bias: bool = False,
+    default_initializer: Any = None,
+) -> Any:
+    """Return a new trainable parameter.
+
+    Args:
+        shape: its shape.
+        dtype: its dtype, the default one where left out.
+        name: its name.
+        attr: a ParamAttr, a name or an initializer.
+        is_bias: without an initializer, zeros instead of Xavier's distribution.
+        default_initializer: used where ``attr`` names none.
+    """
+    given = ParamAttr.of(attr)
+    if given is False:
+        raise UsageError("create_parameter: attr=False makes no parameter")
+    if name is not None and given.name is None:
+        given.name = name
+    recipe = default_initializer or init.default_for(is_bias)
+    kind = default_dtype() if dtype is None else dtype
+    return make_parameter(shape, kind, given, recipe, f"create_parameter_{_next()}.{'b' if is_bias else 'w'}")
+
+
+def _next() -> str:
+    return unique_name("create_parameter").rpartition("_")[2]
+
+
+def is_parameter(item: Any) -> bool:
+    """Say whether this is a parameter of either mode."""
+    return bool(getattr(item, "is_parameter", False)) and (isinstance(item, Tensor) or hasattr(item, "_data"))

@@ -1,0 +1,41 @@
+"""What the facade's classes call in static mode; ``opkit.paddle.static`` fills it in when it is imported.
+
+Layers and optimizers work in both modes. Where a mode matters (a new parameter, a minimised loss), they come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.ops.mode import local
+
+__all__ = ["StaticHooks", "in_dynamic_mode", "static_hooks"]
+
+
+class StaticHooks:
+    """Functions of static mode.
+
+    Attributes:
+        create_parameter: ``(shape, dtype, attr, initializer) -> Variable``, where ``attr`` is a ParamAttr whose name
+            is set and ``initializer`` an ``opkit.ops.initializer.Initializer``.
+        create_buffer: ``(array, name) -> Variable`` that persists and takes no gradient.
+        minimize: ``(optimizer, loss, startup_program, parameters, no_grad_set) -> (ops, [(param, grad)])``.
+    """
+
+    def __init__(self) -> None:
+        self.create_parameter: Callable[..., Any] = self._missing
+        self.create_buffer: Callable[..., Any] = self._missing
+        self.minimize: Callable[..., Any] = self._missing
+
+    def _missing(self, *args: Any, **kwargs: Any) -> Any:
+        raise UsageError("static mode is not loaded", help="import paddle.static")
+
+
+static_hooks = StaticHooks()
+
+
+def in_dynamic_mode() -> bool:
+    """Say whether ops run at once in this thread."""
+    return not local.mode.is_static

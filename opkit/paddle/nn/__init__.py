@@ -1,0 +1,22 @@
+"""``paddle.nn``."""
+
+from opkit.paddle.framework.parameter import ParamAttr
+from opkit.paddle.missing import guard
+from opkit.paddle.nn import clip, functional, initializer, layer
+from opkit.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
+from opkit.paddle.nn.layer import *
+from opkit.paddle.nn.layer import __all__ as _layers
+
+__all__ = [
+    *_layers,
+    "ClipGradByGlobalNorm",
+    "ClipGradByNorm",
+    "ClipGradByValue",
+    "ParamAttr",
+    "clip",
+    "functional",
+    "initializer",
+    "layer",
+]
+
+__getattr__ = guard(__name__, globals())

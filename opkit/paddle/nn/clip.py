@@ -1,0 +1,70 @@
+"""Gradient clipping: what an optimizer's ``grad_clip`` may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opkit import ops
+
+__all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
+
+Pairs = Sequence[tuple[Any, Any]]
+
+
+class _Clip:
+    """Called with (parameter, gradient) pairs; works on the values of either mode."""
+
+    def __call__(self, params_grads: Pairs) -> list[tuple[Any, Any]]:
+        takes = [getattr(param, "need_clip", True) and grad is not None for param, grad in params_grads]
+        clipped = iter(self._clip([grad for (_, grad), taken in zip(params_grads, takes) if taken]))
+        return [(param, next(clipped) if taken else grad) for (param, grad), taken in zip(params_grads, takes)]
+
+    def _clip(self, grads: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+
+class ClipGradByValue(_Clip):
+    """Cut every element off at ``min`` (left out: ``-max``) and ``max``."""
+
+    def __init__(self, max: float, min: float | None = None) -> None:
+        self.max = float(max)
+        self.min = -self.max if min is None else float(min)
+
+    def _clip(self, grads: list[Any]) -> list[Any]:
+        return [ops.clip(grad, self.min, self.max) for grad in grads]
+
+
+class ClipGradByNorm(_Clip):
+    """Scale each gradient whose norm exceeds ``clip_norm`` down to it."""
+
+    def __init__(self, clip_norm: float) -> None:
+        self.clip_norm = float(clip_norm)
+
+    def _clip(self, grads: list[Any]) -> list[Any]:
+        found = []
+        for grad in grads:
+            norm = ops.sqrt(ops.reduce_sum(ops.square(grad)))
+            limit = ops.full_like(norm, self.clip_norm)
+            found.append(ops.mul(grad, ops.div(limit, ops.maximum(norm, limit))))
+        return found
+
+
+class ClipGradByGlobalNorm(_Clip):
+    """Scale all gradients together where the norm of all of them exceeds ``clip_norm``."""
+
+    def __init__(self, clip_norm: float, group_name: str = "default_group", auto_skip_clip: bool = False) -> None:
+        self.clip_norm = float(clip_norm)
+        self.auto_skip_clip = auto_skip_clip
+
+    def _clip(self, grads: list[Any]) -> list[Any]:
+        if not grads:
+            return grads
+        squares = [ops.reduce_sum(ops.square(grad)) for grad in grads]
+        total = squares[0]
+        for square in squares[1:]:
+            total = ops.add(total, square)
+        norm = ops.sqrt(total)
+        limit = ops.full_like(norm, self.clip_norm)
+        factor = ops.div(limit, ops.maximum(norm, limit))
+        return [ops.mul(grad, ops.cast_like(factor, grad)) for grad in grads]

@@ -1,0 +1,185 @@
+"""Activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit import ops
+from opkit.eager import become, check_inplace
+from opkit.ir import canonical_dtype
+from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.inplace import INPLACE
+from opkit.paddle.tensor.math import UNARY
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_sigmoid",
+    "log_softmax",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmax_",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "swish",
+    "tanh",
+    "tanh_",
+    "tanhshrink",
+    "thresholded_relu",
+]
+
+sigmoid = UNARY["sigmoid"]
+tanh = UNARY["tanh"]
+tanh_ = INPLACE["tanh_"]
+
+
+def _plain(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, name: str | None = None) -> Any:
+        if not hasattr(x, "_data"):
+            need_value(function.__name__, "x", x)
+        return build(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = build.__doc__
+    return function
+
+
+relu = _plain("relu", ops.relu)
+relu6 = _plain("relu6", ops.relu6)
+silu = _plain("silu", ops.silu)
+mish = _plain("mish", ops.mish)
+swish = _plain("swish", ops.silu)
+softsign = _plain("softsign", ops.softsign)
+log_sigmoid = _plain("log_sigmoid", ops.log_sigmoid)
+hardswish = _plain("hardswish", ops.hardswish)
+tanhshrink = _plain("tanhshrink", ops.tanhshrink)
+
+
+def relu_(x: Any, name: str | None = None) -> Any:
+    """Do ``relu`` in place."""
+
+
+    check_inplace(x, "relu_")
+    return become(x, ops.relu(x), "relu_")
+
+
+def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
+    """Return x where positive, else ``alpha * (exp(x) - 1)``."""
+    return ops.elu(need_value("elu", "x", x), float(alpha))
+
+
+def celu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
+    """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+    need_value("celu", "x", x)
+    return ops.mul(ops.elu(ops.div(x, float(alpha)), 1.0), float(alpha))
+
+
+def selu(
+    x: Any,
+    scale: float = 1.0507009873554804934193349852946,
+    alpha: float = 1.6732632423543772848170429916717,
+    name: str | None = None,
+) -> Any:
+    """Return ``scale * elu(x, alpha)``."""
+    return ops.selu(need_value("selu", "x", x), scale, alpha)
+
+
+def gelu(x: Any, approximate: bool = False, name: str | None = None) -> Any:
+    """Return x times the normal distribution's Phi(x)."""
+    return ops.gelu(need_value("gelu", "x", x), bool(approximate))
+
+
+def leaky_relu(x: Any, negative_slope: float = 0.01, name: str | None = None) -> Any:
+    """Return x where positive, else ``negative_slope * x``."""
+    return ops.leaky_relu(need_value("leaky_relu", "x", x), float(negative_slope))
+
+
+def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
+    """Return x where positive, else ``weight * x``, the weight being one number or one per channel."""
+    need_value("prelu", "x", x)
+    count = weight.shape[0]
+    if count == 1:
+        slope = ops.reshape(weight, [1] * x.ndim)
+    else:
+        axis = 1 if data_format.startswith("NC") else x.ndim - 1
+        slope = ops.reshape(weight, [count if i == axis else 1 for i in range(x.ndim)])
+    return ops.sub(ops.relu(x), ops.mul(slope, ops.relu(ops.neg(x))))
+
+
+def glu(x: Any, axis: int = -1, name: str | None = None) -> Any:
+    """Return the first half of x along an axis times the sigmoid of the second."""
+    first, second = ops.split(need_value("glu", "x", x), 2, axis)
+    return ops.mul(first, ops.sigmoid(second))
+
+
+def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
+    """Return x cut off at ``min`` and ``max``."""
+    return ops.hardtanh(need_value("hardtanh", "x", x), float(min), float(max))
+
+
+def hardsigmoid(x: Any, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Any:
+    """Return ``slope * x + offset`` cut off at 0 and 1."""
+    need_value("hardsigmoid", "x", x)
+    return ops.clip(ops.add(ops.mul(x, float(slope)), float(offset)), 0.0, 1.0)
+
+
+def hardshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
+    """Return x where its absolute value exceeds the threshold, else 0."""
+    return ops.hardshrink(need_value("hardshrink", "x", x), float(threshold))
+
+
+def softshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
+    """Return x moved towards 0 by the threshold."""
+    return ops.softshrink(need_value("softshrink", "x", x), float(threshold))
+
+
+def thresholded_relu(x: Any, threshold: float = 1.0, name: str | None = None) -> Any:
+    """Return x where it exceeds the threshold, else 0."""
+    return ops.thresholded_relu(need_value("thresholded_relu", "x", x), float(threshold))
+
+
+def softplus(x: Any, beta: float = 1, threshold: float = 20, name: str | None = None) -> Any:
+    """Return ``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` exceeds the threshold."""
+    need_value("softplus", "x", x)
+    scaled = x if beta == 1 else ops.mul(x, float(beta))
+    smooth = ops.softplus(scaled)
+    smooth = smooth if beta == 1 else ops.div(smooth, float(beta))
+    return ops.where(ops.greater(scaled, float(threshold)), x, smooth)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else ops.cast(x, canonical_dtype(dtype))
+
+
+def softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
+    """Return exponentials along an axis, divided by their sum."""
+    return ops.softmax(_cast(need_value("softmax", "x", x), dtype), axis)
+
+
+def softmax_(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
+    """Do ``softmax`` in place."""
+
+
+    check_inplace(x, "softmax_")
+    return become(x, softmax(x, axis, dtype), "softmax_")
+
+
+def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
+    """Return the logarithm of softmax."""
+    return ops.log_softmax(_cast(need_value("log_softmax", "x", x), dtype), axis)

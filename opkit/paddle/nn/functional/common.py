@@ -1,0 +1,141 @@
+"""Linear maps, dropout, embedding, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opkit import ops
+from opkit.errors import DtypeError, UsageError
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor.checks import ints, need_value
+
+__all__ = ["cosine_similarity", "dropout", "dropout2d", "embedding", "linear", "normalize", "one_hot", "pad"]
+
+
+def linear(x: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
+    """Return ``x @ weight + bias``; the weight is (inputs, outputs)."""
+    result = ops.matmul(need_value("linear", "x", x), need_value("linear", "weight", weight))
+    return result if bias is None else ops.add(result, bias)
+
+
+def dropout(
+    x: Any,
+    p: Any = 0.5,
+    axis: Any = None,
+    training: bool = True,
+    mode: str = "upscale_in_train",
+    name: str | None = None,
+) -> Any:
+    """Return x with elements set to 0 with probability p while training.
+
+    Args:
+        x: any shape.
+        p: the probability.
+        axis: where given, the mask varies along these axes only.
+        training: whether anything is dropped.
+        mode: "upscale_in_train" divides what is kept by 1 - p; "downscale_in_infer" multiplies by 1 - p otherwise.
+        name: ignored.
+    """
+    need_value("dropout", "x", x)
+    rate = float(p)
+    if not 0 <= rate <= 1:
+        raise UsageError(f"dropout: p must be between 0 and 1, got {p}")
+    if mode not in ("upscale_in_train", "downscale_in_infer"):
+        raise UsageError(f"dropout: mode is 'upscale_in_train' or 'downscale_in_infer', got {mode!r}")
+    if not training:
+        return ops.identity(x) if mode == "upscale_in_train" else ops.mul(x, 1.0 - rate)
+    if rate == 0:
+        return ops.identity(x)
+    if axis is None and mode == "upscale_in_train":
+        return ops.dropout(x, rate)
+    if rate == 1:
+        return ops.mul(x, 0.0)
+    axes = range(x.ndim) if axis is None else [item % x.ndim for item in ints(axis)]
+    keep = ops.random_mask_like(x, rate) if axis is None else _mask(x, axes, rate)
+    kept = ops.mul(x, ops.cast_like(keep, x))
+    return ops.div(kept, 1.0 - rate) if mode == "upscale_in_train" else kept
+
+
+def _mask(x: Any, axes: Sequence[int], rate: float) -> Any:
+    sizes = [size if i in axes else 1 for i, size in enumerate(x.shape)]
+    return ops.greater_equal(ops.uniform(sizes, 0.0, 1.0, "float32"), rate)
+
+
+def dropout2d(x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None) -> Any:
+    """Return x with whole channels set to 0 with probability p while training."""
+    return dropout(x, p, [0, 1] if data_format == "NCHW" else [0, 3], training)
+
+
+def embedding(
+    x: Any, weight: Any, padding_idx: int | None = None, sparse: bool = False, name: str | None = None
+) -> Any:
+    """Return the rows of the weight that the integers in x name.
+
+    Args:
+        x: integers.
+        weight: (entries, size).
+        padding_idx: rows of this index are zeros and get no gradient.
+        sparse: accepted, without effect.
+        name: ignored.
+    """
+    if need_value("embedding", "x", x)._data.dtype.kind not in "iu":
+        raise DtypeError(f"embedding: x holds integers, got {x._data.dtype}")
+    rows = ops.gather(need_value("embedding", "weight", weight), x, 0)
+    if padding_idx is None or padding_idx == -1:
+        return rows
+    entries = weight.shape[0]
+    if not -entries <= padding_idx < entries:
+        raise UsageError(f"embedding: padding_idx must be within [-{entries}, {entries}), got {padding_idx}")
+    counted = ops.expand_dims(ops.not_equal(x, padding_idx % entries), -1)
+    return ops.mul(rows, ops.cast_like(counted, rows))
+
+
+def one_hot(x: Any, num_classes: int, name: str | None = None) -> Any:
+    """Return a new last axis with a 1 at the place that each integer names."""
+    return ops.one_hot(need_value("one_hot", "x", x), int(num_classes), default_dtype())
+
+
+def pad(
+    x: Any,
+    pad: Any,
+    mode: str = "constant",
+    value: float = 0.0,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Any:
+    """Return x with elements added at its edges.
+
+    Args:
+        x: any shape.
+        pad: two numbers per axis, from the first axis on; or two per spatial axis, from the last one back.
+        mode: "constant", "reflect", "replicate" or "circular".
+        value: what is added in constant mode.
+        data_format: where the channels stand, when only spatial axes are padded.
+        name: ignored.
+    """
+    counts = ints(pad)
+    dims = need_value("pad", "x", x).ndim
+    before, after = [0] * dims, [0] * dims
+    if mode == "constant" and len(counts) == 2 * dims:
+        before, after = counts[0::2], counts[1::2]
+    else:
+        spatial = list(range(2, dims)) if data_format.startswith("NC") else list(range(1, dims - 1))
+        if len(counts) % 2 or len(counts) > 2 * len(spatial):
+            raise UsageError(f"pad: {len(counts)} numbers do not fit a tensor of shape {list(x.shape)}")
+        for i in range(len(counts) // 2):
+            before[spatial[-1 - i]], after[spatial[-1 - i]] = counts[2 * i], counts[2 * i + 1]
+    return ops.pad(x, before, after, float(value), mode)
+
+
+def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Any:
+    """Return x divided by its p-norm along an axis."""
+    length = ops.norm(need_value("normalize", "x", x), float(p), axis, True)
+    return ops.div(x, ops.maximum(length, ops.full_like(length, epsilon)))
+
+
+def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
+    """Return the cosine of the angle between two tensors along an axis."""
+    inner = ops.reduce_sum(ops.mul(x1, x2), axis)
+    squares = ops.mul(ops.reduce_sum(ops.square(x1), axis), ops.reduce_sum(ops.square(x2), axis))
+    return ops.div(inner, ops.sqrt(ops.maximum(squares, ops.full_like(squares, eps * eps))))

@@ -1,0 +1,370 @@
+"""``paddle.nn.Layer``: parameters, buffers, sublayers, and the modes of training and evaluation."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from opkit.eager import Tensor
+from opkit.errors import MissingNameError, UnsupportedError, UsageError, nearest
+from opkit.ir import canonical_dtype
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter
+from opkit.paddle.nn import initializer as init
+from opkit.static.names import unique_name
+
+__all__ = ["Layer"]
+
+
+class ParameterTypeError(UsageError, TypeError):
+    """A parameter, buffer or sublayer was to be replaced by something else."""
+
+
+class _Hook:
+    """What ``register_forward_*_hook`` returns."""
+
+    def __init__(self, hooks: dict[int, Any], key: int) -> None:
+        self._hooks = hooks
+        self._key = key
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        self._hooks.pop(self._key, None)
+
+
+def _snake(name: str) -> str:
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+class Layer:
+    """Base of all layers: assigning parameters, Tensors and layers to attributes registers them.
+
+    Args:
+        name_scope: what the names of its parameters begin with; the class's name where left out.
+        dtype: of its parameters.
+
+    Source: Paddle 2.6, paddle.nn.Layer.
+    """
+
+    training: bool
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _sub_layers: dict[str, Any]
+
+    def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
+        setter = object.__setattr__
+        setter(self, "training", True)
+        setter(self, "_parameters", OrderedDict())
+        setter(self, "_buffers", OrderedDict())
+        setter(self, "_sub_layers", OrderedDict())
+        setter(self, "_non_persistable_buffer_names_set", set())
+        setter(self, "_pre_hooks", OrderedDict())
+        setter(self, "_post_hooks", OrderedDict())
+        setter(self, "_dtype", canonical_dtype(dtype) if dtype is not None else default_dtype())
+        setter(self, "_full_name", unique_name(_snake(name_scope or type(self).__name__)))
+
+    # ---- use -------------------------------------------------------------------------------------------------------
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; to be defined by subclasses."""
+        raise NotImplementedError(f"layer {type(self).__name__} defines no forward")
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if not self._pre_hooks and not self._post_hooks:
+            return self.forward(*inputs, **kwargs)
+        for hook in list(self._pre_hooks.values()):
+            changed = hook(self, inputs)
+            if changed is not None:
+                inputs = changed if isinstance(changed, tuple) else (changed,)
+        outputs = self.forward(*inputs, **kwargs)
+        for hook in list(self._post_hooks.values()):
+            changed = hook(self, inputs, outputs)
+            if changed is not None:
+                outputs = changed
+        return outputs
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> _Hook:
+        """Call ``hook(layer, inputs)`` before each forward; what it returns replaces the inputs."""
+        return _add_hook(self._pre_hooks, hook)
+
+    def register_forward_post_hook(self, hook: Callable[..., Any]) -> _Hook:
+        """Call ``hook(layer, inputs, outputs)`` after each forward; what it returns replaces the outputs."""
+        return _add_hook(self._post_hooks, hook)
+
+    def train(self) -> None:
+        """Put this layer and its sublayers into the mode of training."""
+        for layer in self.sublayers(include_self=True):
+            object.__setattr__(layer, "training", True)
+
+    def eval(self) -> None:
+        """Put this layer and its sublayers into the mode of evaluation."""
+        for layer in self.sublayers(include_self=True):
+            object.__setattr__(layer, "training", False)
+
+    def apply(self, fn: Callable[[Any], None]) -> Any:
+        """Call a function with every sublayer and this layer; return this layer."""
+        for layer in self._sub_layers.values():
+            if layer is not None:
+                layer.apply(fn)
+        fn(self)
+        return self
+
+    def full_name(self) -> str:
+        """Return the name that parameters' names begin with."""
+        return str(self._full_name)
+
+    # ---- making parameters -----------------------------------------------------------------------------------------
+    def create_parameter(
+        self,
+        shape: Any,
+        attr: Any = None,
+        dtype: Any = None,
+        is_bias: bool = False,
+        default_initializer: Any = None,
+    ) -> Any:
+        """Return a new parameter; assign it to an attribute to register it. ``attr=False`` makes none."""
+        given = ParamAttr.of(attr)
+        if given is False:
+            return None
+        default = init.global_or(default_initializer, is_bias) if default_initializer else init.default_for(is_bias)
+        kind = self._dtype if dtype is None else dtype
+        return make_parameter(shape, kind, given, default, f"{self._full_name}.{'b' if is_bias else 'w'}")
+
+    def add_parameter(self, name: str, parameter: Any) -> Any:
+        """Register a parameter under a name; return it."""
+        if parameter is not None and not is_parameter(parameter):
+            raise ParameterTypeError(f"add_parameter({name!r}) takes a parameter, got {type(parameter).__name__}")
+        self._parameters[name] = parameter
+        return parameter
+
+    def add_sublayer(self, name: str, sublayer: Any) -> Any:
+        """Register a layer under a name; return it."""
+        if sublayer is not None and not isinstance(sublayer, Layer):
+            raise ParameterTypeError(f"add_sublayer({name!r}) takes a Layer, got {type(sublayer).__name__}")
+        self._sub_layers[str(name)] = sublayer
+        return sublayer
+
+    def register_buffer(self, name: str, tensor: Any, persistable: bool = True) -> None:
+        """Register a Tensor that is state but no parameter; ``persistable``: part of the state dict."""
+        if tensor is not None and not hasattr(tensor, "_data"):
+            raise ParameterTypeError(f"register_buffer({name!r}) takes a Tensor, got {type(tensor).__name__}")
+        self._buffers[name] = tensor
+        kept = self._non_persistable_buffer_names_set
+        kept.discard(name) if persistable else kept.add(name)
+
+    # ---- attributes ------------------------------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_sub_layers", "_buffers"):
+            found = self.__dict__.get(table, {})
+            if name in found:
+                return found[name]
+        known = [item for item in dir(self) if not item.startswith("_")]
+        near = [] if name.startswith("_") else nearest(name, known)
+        raise MissingNameError(
+            f"{type(self).__name__!r} object has no attribute {name!r}",
+            help=f"did you mean {near[0]!r}?" if near else "",
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if "_parameters" not in state:
+            if is_parameter(value) or isinstance(value, Layer):
+                raise UsageError(f"{type(self).__name__}: call super().__init__() before assigning {name!r}")
+            object.__setattr__(self, name, value)
+            return
+        if is_parameter(value):
+            self._forget(name)
+            state["_parameters"][name] = value
+        elif isinstance(value, Layer):
+            self._forget(name)
+            state["_sub_layers"][name] = value
+        elif name in state["_parameters"] or name in state["_sub_layers"]:
+            if value is not None:
+                kind = "parameter" if name in state["_parameters"] else "sublayer"
+                raise ParameterTypeError(
+                    f"assignment to {kind} {name!r} takes a {kind} or None, got {type(value).__name__}"
+                )
+            state["_parameters" if name in state["_parameters"] else "_sub_layers"][name] = None
+        elif name in state["_buffers"] and (value is None or isinstance(value, Tensor)):
+            state["_buffers"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        for table in ("_parameters", "_sub_layers", "_buffers"):
+            if name in self.__dict__[table]:
+                del self.__dict__[table][name]
+                return
+        object.__delattr__(self, name)
+
+    def _forget(self, name: str) -> None:
+        state = self.__dict__
+        state.pop(name, None)
+        for table in ("_parameters", "_sub_layers", "_buffers"):
+            state[table].pop(name, None)
+
+    def __dir__(self) -> list[str]:
+        state = self.__dict__
+        return [*super().__dir__(), *state.get("_parameters", ()), *state.get("_sub_layers", ())]
+
+    # ---- walking ---------------------------------------------------------------------------------------------------
+    def children(self) -> Iterator[Any]:
+        """Yield the direct sublayers."""
+        return (layer for _, layer in self.named_children())
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """Yield the direct sublayers with their names."""
+        seen: set[int] = set()
+        for name, layer in self._sub_layers.items():
+            if layer is not None and id(layer) not in seen:
+                seen.add(id(layer))
+                yield name, layer
+
+    def sublayers(self, include_self: bool = False) -> list[Any]:
+        """Return all sublayers, at any depth."""
+        return [layer for _, layer in self.named_sublayers(include_self=include_self)]
+
+    def named_sublayers(
+        self, prefix: str = "", include_self: bool = False, layers_set: set[Any] | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield all sublayers with their dotted names."""
+        seen = set() if layers_set is None else layers_set
+        if include_self and self not in seen:
+            seen.add(self)
+            yield prefix, self
+        for name, layer in self._sub_layers.items():
+            if layer is not None and layer not in seen:
+                yield from layer.named_sublayers(f"{prefix}.{name}" if prefix else name, True, seen)
+
+    def parameters(self, include_sublayers: bool = True) -> list[Any]:
+        """Return the parameters, each once."""
+        return [parameter for _, parameter in self.named_parameters(include_sublayers=include_sublayers)]
+
+    def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Any]]:
+        """Yield the parameters with their dotted names, each once."""
+        yield from self._named("_parameters", prefix, include_sublayers)
+
+    def buffers(self, include_sublayers: bool = True) -> list[Any]:
+        """Return the buffers, each once."""
+        return [buffer for _, buffer in self.named_buffers(include_sublayers=include_sublayers)]
+
+    def named_buffers(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Any]]:
+        """Yield the buffers with their dotted names, each once."""
+        yield from self._named("_buffers", prefix, include_sublayers)
+
+    def _named(self, table: str, prefix: str, deep: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        layers = self.named_sublayers(prefix, True) if deep else iter([(prefix, self)])
+        for path, layer in layers:
+            for name, item in layer.__dict__[table].items():
+                if item is not None and id(item) not in seen:
+                    seen.add(id(item))
+                    yield f"{path}.{name}" if path else name, item
+
+    # ---- state -----------------------------------------------------------------------------------------------------
+    def state_dict(
+        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = "", **kwargs: Any
+    ) -> Any:
+        """Return parameters and persistable buffers by dotted name."""
+        found = OrderedDict() if destination is None else destination
+        layers = self.named_sublayers(include_self=True) if include_sublayers else iter([("", self)])
+        for path, layer in layers:
+            lead = structured_name_prefix + (f"{path}." if path else "")
+            for name, item in layer.__dict__["_parameters"].items():
+                if item is not None:
+                    found[lead + name] = item
+            for name, item in layer.__dict__["_buffers"].items():
+                if item is not None and name not in layer.__dict__["_non_persistable_buffer_names_set"]:
+                    found[lead + name] = item
+        return found
+
+    def set_state_dict(self, state_dict: Mapping[str, Any], use_structured_name: bool = True) -> Any:
+        """Load parameters and buffers.
+
+        Args:
+            state_dict: what ``state_dict()`` or ``paddle.load`` returned.
+            use_structured_name: names are dotted attribute names; else the parameters' own names.
+
+        Returns:
+            ``(missing names, unexpected names)``.
+
+        Raises:
+            UsageError: a shape differs.
+        """
+        own = self.state_dict()
+        by_name = own if use_structured_name else {item.name: item for item in own.values()}
+        missing = [name for name in by_name if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in by_name]
+        for name, item in by_name.items():
+            if name in state_dict:
+                _load(name, item, state_dict[name])
+        return missing, unexpected
+
+    set_dict = set_state_dict
+    load_dict = set_state_dict
+
+    def to_static_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Return all parameters and buffers by dotted name."""
+        return self.state_dict(*args, **kwargs)
+
+    def clear_gradients(self) -> None:
+        """Fill the gradients of all parameters with zeros."""
+        for parameter in self.parameters():
+            if not parameter.stop_gradient:
+                parameter.clear_gradient()
+
+    def to(self, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Any:
+        """Change the dtype of floating-point parameters and buffers; return this layer."""
+        if isinstance(device, str) and not device.startswith("cpu"):
+            raise UnsupportedError(f"opkit runs on the CPU only, there is no device {device!r}")
+        if dtype is not None:
+            kind = canonical_dtype(dtype)
+            for item in [*self.parameters(), *self.buffers()]:
+                if item._data.dtype.kind == "f":
+                    item._data = item._data.astype(kind)
+            for layer in self.sublayers(include_self=True):
+                object.__setattr__(layer, "_dtype", kind)
+        return self
+
+    def astype(self, dtype: Any) -> Any:
+        """Change the dtype of floating-point parameters and buffers; return this layer."""
+        return self.to(dtype=dtype)
+
+    def float(self) -> Any:
+        """Make parameters and buffers float32; return this layer."""
+        return self.to(dtype="float32")
+
+    # ---- printing --------------------------------------------------------------------------------------------------
+    def extra_repr(self) -> str:
+        """Return what stands in the parentheses when the layer prints."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = [f"({name}): " + repr(layer).replace("\n", "\n  ") for name, layer in self._sub_layers.items()]
+        text = type(self).__name__ + "("
+        if extra and not lines:
+            return text + extra + ")"
+        if lines:
+            return text + "\n  " + "\n  ".join([*extra.splitlines(), *lines]) + "\n)"
+        return text + ")"
+
+
+def _add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> _Hook:
+    key = max(hooks, default=-1) + 1
+    hooks[key] = hook
+    return _Hook(hooks, key)
+
+
+def _load(name: str, item: Any, value: Any) -> None:
+    array = value._data if isinstance(value, Tensor) else np.asarray(value)
+    if array.shape != tuple(item.shape):
+        raise UsageError(f"set_state_dict: {name!r} has shape {list(item.shape)}, the state has {list(array.shape)}")
+    if isinstance(item, Tensor):
+        item.set_value(array.astype(item._data.dtype))  # type: ignore[attr-defined]  # attached at import
+    else:
+        item.set_value(array)

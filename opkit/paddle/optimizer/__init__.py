@@ -1,0 +1,10 @@
+"""``paddle.optimizer``."""
+
+from opkit.paddle.missing import guard
+from opkit.paddle.optimizer import lr
+from opkit.paddle.optimizer.kinds import SGD, Adagrad, Adam, AdamW, Momentum, RMSProp
+from opkit.paddle.optimizer.optimizer import Optimizer
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Momentum", "Optimizer", "RMSProp", "lr"]
+
+__getattr__ = guard(__name__, globals())

@@ -1,0 +1,263 @@
+"""``Optimizer``: what all optimizers share; each kind names its update op and its state."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.eager import Tensor, no_grad, wrap
+from opkit.errors import UsageError
+from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
+from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.optimizer.lr import LRScheduler
+from opkit.paddle.regularizer import L1Decay, L2Decay
+
+__all__ = ["Optimizer", "StateSpec"]
+
+#: State of an update: Paddle's name of the accumulator -> its first value (None: zeros of the parameter's shape;
+#: a number: that number in an array of one element; ("full", number): the number in the parameter's shape).
+StateSpec = dict[str, Any]
+
+
+class Optimizer:
+    """Base of all optimizers.
+
+    Args:
+        learning_rate: a number or an LRScheduler.
+        parameters: the parameters to change (dynamic mode needs them), or a list of groups: dicts with "params" and
+            options of their own ("learning_rate" is a factor there).
+        weight_decay: a number (L2), an L1Decay or an L2Decay; a parameter's own regularizer goes first.
+        grad_clip: a ClipGradBy...; applied before the decay, as in Paddle.
+        name: ignored.
+
+    Source: Paddle 2.6, paddle.optimizer.Optimizer.
+    """
+
+    #: The op that changes a parameter.
+    update: OpDef
+    #: Its state.
+    state: StateSpec = {}
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float, LRScheduler, np.floating)):
+            raise RateError(f"learning_rate is a number or an LRScheduler, got {type(learning_rate).__name__}")
+        if parameters is None and not local.mode.is_static:
+            raise ParametersError(
+                f"{type(self).__name__}: parameters must be given in dynamic mode", help="parameters=layer.parameters()"
+            )
+        if isinstance(parameters, (Tensor, str, dict)):
+            raise ParametersError(f"{type(self).__name__}: parameters is a list, got one {type(parameters).__name__}")
+        self._learning_rate = learning_rate
+        self._grad_clip = grad_clip
+        self.regularization = _decay(weight_decay)
+        self._groups = _groups(parameters)
+        self._parameter_list = None if parameters is None else [p for group in self._groups for p in group["params"]]
+        self._accumulators: dict[int, tuple[Any, OrderedDict[str, np.ndarray]]] = {}
+        self._waiting: dict[str, Any] = {}
+
+    # ---- the rate --------------------------------------------------------------------------------------------------
+    def get_lr(self) -> float:
+        """Return the learning rate in force."""
+        rate = self._learning_rate
+        return float(rate()) if isinstance(rate, LRScheduler) else float(rate)
+
+    def set_lr(self, value: float) -> None:
+        """Change the learning rate.
+
+        Raises:
+            RuntimeError: a scheduler decides on it.
+        """
+        if isinstance(self._learning_rate, LRScheduler):
+            raise RuntimeError("the learning rate is an LRScheduler's to decide; call its step(), or set_lr_scheduler()")
+        self._learning_rate = float(value)
+
+    def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
+        """Let a scheduler decide on the learning rate."""
+        self._learning_rate = scheduler
+
+    # ---- training --------------------------------------------------------------------------------------------------
+    def step(self) -> None:
+        """Change the parameters by the gradients that backward accumulated."""
+        for group in self._groups:
+            pairs = [(p, p.grad) for p in group["params"] if not p.stop_gradient and p.grad is not None]
+            if pairs:
+                self._apply(pairs, group)
+
+    def minimize(
+        self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+    ) -> tuple[Any, Any]:
+        """Differentiate a loss and change the parameters; in static mode, append the ops that do."""
+        if local.mode.is_static:
+            found: tuple[Any, Any] = static_hooks.minimize(self, loss, startup_program, parameters, no_grad_set)
+            return found
+        pairs = self.backward(loss, parameters=parameters, no_grad_set=no_grad_set)
+        self._apply(pairs, {})
+        return None, pairs
+
+    def backward(
+        self,
+        loss: Any,
+        startup_program: Any = None,
+        parameters: Any = None,
+        no_grad_set: Any = None,
+        callbacks: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        """Return the (parameter, gradient) pairs of a loss whose backward has run."""
+        params = self._parameter_list if parameters is None else list(parameters)
+        return [(p, p.grad) for p in params or () if not p.stop_gradient and p.grad is not None]
+
+    def apply_gradients(self, params_grads: Sequence[tuple[Any, Any]]) -> None:
+        """Change parameters by gradients."""
+        self._apply([(p, g) for p, g in params_grads if g is not None], {})
+
+    def clear_grad(self, set_to_zero: bool = True) -> None:
+        """Fill the gradients of all parameters with zeros."""
+        for parameter in self._parameter_list or ():
+            if not parameter.stop_gradient:
+                parameter.clear_gradient(set_to_zero)
+
+    clear_gradients = clear_grad
+
+    def _apply(self, pairs: Sequence[tuple[Any, Any]], group: Mapping[str, Any]) -> None:
+        clip = group.get("grad_clip", self._grad_clip)
+        if clip is not None:
+            with no_grad():
+                pairs = clip(pairs)
+        rate = self.get_lr() * float(group.get("learning_rate", 1.0))
+        for parameter, gradient in pairs:
+            factor = getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0)
+            self._update(parameter, gradient, rate * factor, group)
+
+    def _update(self, parameter: Tensor, gradient: Tensor, rate: float, group: Mapping[str, Any]) -> None:
+        data = parameter._data
+        if not data.flags.writeable or not data.flags.c_contiguous:
+            data = parameter._data = np.ascontiguousarray(data).copy()
+        states = self._states_of(parameter).values()
+        self.update.kernel(
+            data, gradient._data, np.array([rate], data.dtype), *states, **self.options(parameter, group)
+        )
+        if parameter._version is not None:
+            parameter._version[0] += 1
+
+    # ---- what a kind of optimizer says -----------------------------------------------------------------------------
+    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the update op's attributes for a parameter (a Tensor or a static parameter).
+
+        Args:
+            parameter: whose.
+            group: options of its group that go before the optimizer's own.
+        """
+        return self.decay_of(parameter, group)
+
+    def decay_of(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, float]:
+        """Return the weights of the L1 and L2 terms for a parameter."""
+        own = getattr(parameter, "regularizer", None)
+        decay = own if own is not None else _decay(group["weight_decay"]) if "weight_decay" in group else self.regularization
+        return {
+            "l1": decay.coefficient if isinstance(decay, L1Decay) else 0.0,
+            "l2": decay.coefficient if isinstance(decay, L2Decay) else 0.0,
+        }
+
+    def first_state(self, shape: Sequence[int], dtype: np.dtype) -> OrderedDict[str, np.ndarray]:
+        """Return the first value of each state array of a parameter, by accumulator name."""
+        found: OrderedDict[str, np.ndarray] = OrderedDict()
+        for name, value in self.state_spec().items():
+            if value is None:
+                found[name] = np.zeros(shape, dtype)
+            elif isinstance(value, tuple):
+                found[name] = np.full(shape, value[1], dtype)
+            else:
+                found[name] = np.full((1,), value, dtype)
+        return found
+
+    def state_spec(self) -> StateSpec:
+        """Return the state of the update op."""
+        return self.state
+
+    def _states_of(self, parameter: Tensor) -> OrderedDict[str, np.ndarray]:
+        held = self._accumulators.get(id(parameter))
+        if held is None:
+            states = self.first_state(parameter._data.shape, parameter._data.dtype)
+            for name in states:
+                waiting = self._waiting.pop(_state_name(parameter, name), None)
+                if waiting is not None:
+                    states[name] = _array(waiting, states[name], parameter.name)
+            held = self._accumulators[id(parameter)] = (parameter, states)
+        return held[1]
+
+    # ---- state dict ------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state arrays by ``PARAMETER_ACCUMULATOR_0``, and the scheduler's state."""
+        found: dict[str, Any] = dict(self._waiting)
+        for name in self.state_spec():
+            for parameter, states in self._accumulators.values():
+                tensor = wrap(states[name])
+                tensor.name = _state_name(parameter, name)
+                found[tensor.name] = tensor
+        if isinstance(self._learning_rate, LRScheduler):
+            found["LR_Scheduler"] = self._learning_rate.state_dict()
+        return found
+
+    def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Load what ``state_dict()`` returned.
+
+        Raises:
+            UsageError: the shape of a state array differs.
+        """
+        given = dict(state_dict)
+        scheduler = given.pop("LR_Scheduler", None)
+        if scheduler is not None and isinstance(self._learning_rate, LRScheduler):
+            self._learning_rate.set_state_dict(scheduler)
+        for parameter, states in self._accumulators.values():
+            for name in states:
+                value = given.pop(_state_name(parameter, name), None)
+                if value is not None:
+                    states[name] = _array(value, states[name], parameter.name)
+        self._waiting = given
+
+    set_dict = set_state_dict
+
+
+class RateError(UsageError, TypeError):
+    """A learning rate is no number."""
+
+
+class ParametersError(UsageError, TypeError, AttributeError):
+    """The parameters of an optimizer are missing or no list."""
+
+
+def _state_name(parameter: Any, name: str) -> str:
+    return f"{parameter.name}_{name}_0"
+
+
+def _array(value: Any, like: np.ndarray, parameter: str) -> np.ndarray:
+    array = np.array(value._data if isinstance(value, Tensor) else value, like.dtype)
+    if array.shape != like.shape:
+        raise UsageError(f"set_state_dict: the state of {parameter!r} has shape {list(like.shape)}, got {list(array.shape)}")
+    return array
+
+
+def _decay(weight_decay: Any) -> Any:
+    if weight_decay is None or isinstance(weight_decay, (L1Decay, L2Decay)):
+        return weight_decay
+    if isinstance(weight_decay, (int, float)):
+        return L2Decay(float(weight_decay))
+    raise UsageError(f"weight_decay is a number, an L1Decay or an L2Decay, got {type(weight_decay).__name__}")
+
+
+def _groups(parameters: Any) -> list[dict[str, Any]]:
+    items = [] if parameters is None else list(parameters)
+    if items and isinstance(items[0], dict):
+        return [{**group, "params": list(group["params"])} for group in items]
+    return [{"params": items}]

@@ -1,0 +1,50 @@
+"""What the facade checks of arguments before it hands them to the op builders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.errors import DtypeError
+
+__all__ = ["axis_of", "ints", "need_value", "plain_shape"]
+
+
+def need_value(function: str, argument: str, item: Any) -> Any:
+    """Return a Tensor or Variable as it is.
+
+    Raises:
+        DtypeError: it is something else (Paddle raises ValueError).
+    """
+    if not hasattr(item, "_data"):
+        raise DtypeError(
+            f"{function}(): argument {argument!r} must be a Tensor, got {type(item).__name__}",
+            help="paddle.to_tensor makes a Tensor of numbers, lists and arrays",
+        )
+    return item
+
+
+def ints(items: Any) -> list[int]:
+    """Return a list of ints from an int, a Tensor, or a sequence of ints and Tensors."""
+    if hasattr(items, "_data") and items._data.ndim:
+        return [int(item) for item in items.numpy().reshape(-1)]
+    if hasattr(items, "__index__"):
+        return [items.__index__()]
+    return [item.__index__() for item in items]
+
+
+def plain_shape(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape given as a list, a tuple or a Tensor.
+
+    Raises:
+        DtypeError: it is something else; a bare int, as in numpy, is not taken by Paddle either.
+    """
+    if not isinstance(shape, (list, tuple)) and not hasattr(shape, "_data"):
+        raise DtypeError(f"{function}(): shape must be a list or tuple of ints, got {type(shape).__name__} {shape!r}")
+    return tuple(ints(shape))
+
+
+def axis_of(axis: Any) -> Any:
+    """Return an axis argument as the builders take it: None, an int, or a tuple."""
+    if axis is None or isinstance(axis, int):
+        return axis
+    return tuple(ints(axis))

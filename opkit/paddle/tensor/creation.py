@@ -1,0 +1,261 @@
+"""Making tensors: ``to_tensor`` and the functions that fill a shape."""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.eager import Tensor, wrap
+from opkit.errors import DtypeError, UsageError
+from opkit.ir import canonical_dtype
+from opkit.ops.mode import local
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor.checks import need_value, plain_shape
+
+__all__ = [
+    "arange",
+    "assign",
+    "clone",
+    "diag",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "to_tensor",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+_new = object.__new__
+_FLOAT32 = np.dtype(np.float32)
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _references(item: Any) -> int:
+    return getrefcount(item)
+
+
+def _temporary_count() -> int:
+    """Return the reference count that a function sees of an argument nobody else holds; 0 where that says nothing."""
+    held = np.empty(1)
+    temporary = _references(np.empty(1))
+    return temporary if temporary < _references(held) else 0
+
+
+_TEMPORARY = _temporary_count()
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+    """Return a Tensor with a copy of the data.
+
+    An array that is a temporary, so that nobody could see the difference, is taken over without a copy.
+
+    Args:
+        data: a number, a list or tuple of numbers, an array, or a Tensor.
+        dtype: left out: an array's own; float32 for Python floats, int64 for ints, bool for bools.
+        place: where the data lives; opkit knows the CPU only.
+        stop_gradient: False for a leaf that takes a gradient.
+
+    Raises:
+        TypeError: the data is of another type.
+        ValueError: a nested list is ragged.
+    """
+    if type(data) is np.ndarray and dtype is None and not local.mode.is_static:
+        kind = data.dtype
+        if kind is _FLOAT32 or kind is _FLOAT64:
+            tensor = _new(Tensor)
+            tensor._data = data if getrefcount(data) == _TEMPORARY and data.base is None else data.copy()
+            tensor._sg = stop_gradient
+            tensor._node = None
+            tensor._index = 0
+            return tensor
+    return _convert(data, dtype, stop_gradient)
+
+
+def _convert(data: Any, dtype: Any, stop_gradient: bool) -> Any:
+    if local.mode.is_static:
+        if hasattr(data, "_data") and not isinstance(data, Tensor):
+            return ops.cast(data, canonical_dtype(dtype)) if dtype is not None else data
+        return ops.literal(_array_of(data, dtype))
+    if not isinstance(stop_gradient, bool):
+        raise UsageError(f"to_tensor: stop_gradient takes a bool, got {type(stop_gradient).__name__}")
+    return wrap(_array_of(data, dtype), stop_gradient)
+
+
+def _array_of(data: Any, dtype: Any) -> np.ndarray:
+    wanted = None if dtype is None else np.dtype(canonical_dtype(dtype))
+    if isinstance(data, Tensor):
+        return data._data.astype(wanted or data._data.dtype)
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = np.array(data)
+    elif isinstance(data, (bool, int, float, complex)):
+        array = _of_python(np.array(data))
+    elif isinstance(data, (list, tuple)):
+        array = _of_list(data)
+    elif hasattr(data, "__array__"):
+        array = np.array(data)
+    else:
+        raise TypeError(
+            f"to_tensor takes numbers, lists, tuples, arrays and Tensors, got {type(data).__name__} {data!r}"
+        )
+    try:
+        canonical_dtype(array.dtype)
+    except TypeError:
+        raise DtypeError(f"to_tensor: a tensor cannot hold {array.dtype} data") from None
+    return array if wanted is None else array.astype(wanted)
+
+
+def _of_list(data: Any) -> np.ndarray:
+    plain, has_arrays = _unwrapped(data)
+    try:
+        array = np.array(plain)
+    except ValueError as error:
+        raise UsageError(f"to_tensor: the nested list is ragged ({error})") from None
+    if array.dtype == object or array.dtype.kind in "SU":
+        raise TypeError(f"to_tensor takes numbers, a list of {type(data[0]).__name__} is none")
+    return array if has_arrays else _of_python(array)
+
+
+def _unwrapped(data: Any) -> tuple[Any, bool]:
+    """Return the list with arrays in place of Tensors, and whether any array gives the dtype."""
+    if isinstance(data, Tensor):
+        return data._data, True
+    if isinstance(data, (list, tuple)):
+        pairs = [_unwrapped(item) for item in data]
+        return [item for item, _ in pairs], any(is_array for _, is_array in pairs)
+    return data, isinstance(data, np.ndarray)
+
+
+def _of_python(array: np.ndarray) -> np.ndarray:
+    """Return an array of Python numbers in Paddle's dtype for them."""
+    if array.dtype.kind == "f":
+        return array.astype(default_dtype())
+    if array.dtype.kind == "c":
+        return array.astype(np.complex64 if default_dtype() == "float32" else np.complex128)
+    return array
+
+
+def _dtype(dtype: Any) -> str:
+    return default_dtype() if dtype is None else canonical_dtype(dtype)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor filled with one number; without a dtype, the default one."""
+    if dtype is None:
+        dtype = "bool" if isinstance(fill_value, bool) else default_dtype()
+    value = fill_value.item() if hasattr(fill_value, "item") else fill_value
+    kind = canonical_dtype(dtype)
+    number = float(value) if kind.startswith("float") else value
+    return ops.constant(number, plain_shape("full", shape), kind)
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor of zeros."""
+    return ops.constant(0, plain_shape("zeros", shape), _dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor of ones."""
+    return ops.constant(1, plain_shape("ones", shape), _dtype(dtype))
+
+
+def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor whose content is not specified (opkit: zeros)."""
+    return ops.constant(0, plain_shape("empty", shape), _dtype(dtype))
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor of x's shape filled with one number."""
+    value = fill_value.item() if hasattr(fill_value, "item") else fill_value
+    return ops.full_like(need_value("full_like", "x", x), value, None if dtype is None else canonical_dtype(dtype))
+
+
+def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return zeros of x's shape."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return ones of x's shape."""
+    return full_like(x, 1, dtype)
+
+
+def empty_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a tensor of x's shape whose content is not specified (opkit: zeros)."""
+    return full_like(x, 0, dtype)
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: str | None = None) -> Any:
+    """Return ``start, start + step, ...`` below ``end``; int64 for ints, the default dtype for floats."""
+    if end is None:
+        start, end = 0, start
+    values = [item.item() if hasattr(item, "item") else item for item in (start, end, step)]
+    if dtype is None:
+        dtype = default_dtype() if any(isinstance(item, float) for item in values) else "int64"
+    kind = canonical_dtype(dtype)
+    if all(isinstance(item, int) for item in values) and not kind.startswith("float"):
+        return ops.range(values[0], values[1], values[2], kind)
+    return ops.literal(np.arange(*values, dtype=kind))
+
+
+def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return evenly spaced numbers, both ends included."""
+    return ops.linspace(float(start), float(stop), int(num), _dtype(dtype))
+
+
+def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+    """Return a matrix with ones on the diagonal."""
+    return ops.eye(num_rows, num_columns, _dtype(dtype))
+
+
+def assign(x: Any, output: Any = None) -> Any:
+    """Return a copy of a tensor, array or number through which gradients pass; or write it into ``output``."""
+    copied = ops.identity(x) if hasattr(x, "_data") else to_tensor(x)
+    if output is None:
+        return copied
+    output.set_value(copied)
+    return output
+
+
+def clone(x: Any, name: str | None = None) -> Any:
+    """Return a copy through which gradients pass."""
+    return ops.identity(need_value("clone", "x", x))
+
+
+def tril(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
+    """Return the lower triangle, zeros above the diagonal."""
+    return ops.tril(need_value("tril", "x", x), diagonal)
+
+
+def triu(x: Any, diagonal: int = 0, name: str | None = None) -> Any:
+    """Return the upper triangle, zeros below the diagonal."""
+    return ops.triu(need_value("triu", "x", x), diagonal)
+
+
+def diag(x: Any, offset: int = 0, padding_value: float = 0, name: str | None = None) -> Any:
+    """Return a matrix with x on its diagonal, or the diagonal of a matrix."""
+    if padding_value:
+        raise UsageError("diag: opkit pads with 0 only")
+    return ops.diag(need_value("diag", "x", x), offset)
+
+
+def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
+    """Return the coordinate tensors of a grid, the first argument along the first axis."""
+    axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+    sizes = [axis.shape[0] for axis in axes]
+    return [
+        ops.broadcast_to(ops.reshape(axis, [-1 if i == k else 1 for k in range(len(axes))]), sizes)
+        for i, axis in enumerate(axes)
+    ]
+
+

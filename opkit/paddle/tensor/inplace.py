@@ -1,0 +1,95 @@
+"""The functions whose names end in ``_``: the same functions, written into their first argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.eager import Tensor, become, check_inplace
+from opkit.errors import UsageError
+from opkit.ops.mode import local
+from opkit.paddle.tensor import logic, manipulation, math
+
+__all__ = ["INPLACE", "fill_", "zero_"]
+
+
+def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+    name = f"{function.__name__}_"
+
+    def change(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, Tensor):
+            return function(x, *args, **kwargs)
+        check_inplace(x, name)
+        return become(x, function(x, *args, **kwargs), name)
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"Do ``{function.__name__}`` in place, with gradients; return x."
+    return change
+
+
+def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    name = f"{function.__name__}_"
+
+    def change(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, Tensor):
+            return function(x, *args, **kwargs)
+        check_inplace(x, name)
+        result = function(x, *args, **kwargs)
+        x._data = result._data
+        if local.mode.is_grad_enabled:
+            x._node, x._index, x._sg = result._node, result._index, result._sg
+        return x
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"Do ``{function.__name__}`` in place, with gradients; return x."
+    return change
+
+
+def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, y: Any, name: str | None = None) -> Any:
+        return build(x, y)
+
+    function.__name__ = name
+    return _inplace(function)
+
+
+#: name with its underscore -> function.
+INPLACE: dict[str, Callable[..., Any]] = {
+    **{f"{name}_": _inplace(function) for name, function in math.UNARY.items() if not name.startswith("is")},
+    **{f"{name}_": _inplace(function) for name, function in math.BINARY.items() if name not in ("maximum", "minimum")},
+    **{
+        f"{name}_": _of_operator(name, build)
+        for name, build in {"add": ops.add, "subtract": ops.sub, "multiply": ops.mul, "divide": ops.div}.items()
+    },
+    **{f"{name}_": _inplace(getattr(math, name)) for name in ("clip", "scale", "pow", "lerp", "cumsum")},
+    **{f"{name}_": _inplace(function) for name, function in logic.COMPARISONS.items()},
+    **{f"{name}_": _reshaping(getattr(manipulation, name)) for name in ("reshape", "squeeze", "unsqueeze", "flatten")},
+    "scatter_": _inplace(manipulation.scatter),
+}
+
+
+def fill_(x: Tensor, value: Any) -> Tensor:
+    """Fill x with one number, in place."""
+    check_inplace(x, "fill_")
+    number = value.item() if hasattr(value, "item") else value
+    return become(x, ops.full_like(x, number), "fill_")
+
+
+def zero_(x: Tensor) -> Tensor:
+    """Fill x with zeros, in place."""
+    return fill_(x, 0)
+
+
+def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
+    """Copy another Tensor's data into x, outside the graph."""
+    if not isinstance(other, Tensor):
+        raise UsageError(f"copy_ takes a Tensor, got {type(other).__name__}")
+    x.set_value(np.asarray(other))  # type: ignore[attr-defined]  # methods are attached to Tensor at import
+    return x
+
+
+__all__ += ["copy_"]
+globals().update(INPLACE)

@@ -1,0 +1,58 @@
+"""Matrix products and norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.errors import ShapeError
+from opkit.paddle.tensor.checks import axis_of, need_value
+
+__all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]
+
+
+def matmul(x: Any, y: Any, transpose_x: bool = False, transpose_y: bool = False, name: str | None = None) -> Any:
+    """Return the matrix product; leading axes broadcast."""
+    return ops.matmul(need_value("matmul", "x", x), need_value("matmul", "y", y), transpose_x, transpose_y)
+
+
+def mm(input: Any, mat2: Any, name: str | None = None) -> Any:
+    """Return the matrix product."""
+    return matmul(input, mat2)
+
+
+def bmm(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the products of two batches of matrices."""
+    for item in (x, y):
+        if need_value("bmm", "x", item).ndim != 3:
+            raise ShapeError(f"bmm takes tensors of 3 axes, got {list(item.shape)}")
+    return ops.matmul(x, y)
+
+
+def mv(x: Any, vec: Any, name: str | None = None) -> Any:
+    """Return the product of a matrix and a vector."""
+    return matmul(x, vec)
+
+
+def dot(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the inner product of vectors, or of the rows of two matrices."""
+    need_value("dot", "x", x)
+    return ops.reduce_sum(ops.mul(x, need_value("dot", "y", y)), -1)
+
+
+def outer(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return all products of an element of x and one of y."""
+    return ops.mul(ops.reshape(x, [-1, 1]), ops.reshape(y, [1, -1]))
+
+
+def norm(x: Any, p: Any = "fro", axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the p-norm of the elements, over all or some axes."""
+    need_value("norm", "x", x)
+    return ops.norm(x, 2.0 if p == "fro" else float(p), axis_of(axis), keepdim)
+
+
+def dist(x: Any, y: Any, p: float = 2, name: str | None = None) -> Any:
+    """Return the p-norm of a difference."""
+    return ops.norm(ops.sub(x, y), float(p))
+
+

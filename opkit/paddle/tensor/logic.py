@@ -1,0 +1,87 @@
+"""Comparisons and logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit import ops
+from opkit.paddle.tensor.checks import need_value
+
+__all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]
+
+
+def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, y: Any, name: str | None = None) -> Any:
+        return build(need_value(function.__name__, "x", x), y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = build.__doc__
+    return function
+
+
+#: Paddle's name -> function of two operands.
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    name: _comparison(name, build)
+    for name, build in {
+        "equal": ops.equal,
+        "not_equal": ops.not_equal,
+        "less_than": ops.less,
+        "less_equal": ops.less_equal,
+        "greater_than": ops.greater,
+        "greater_equal": ops.greater_equal,
+    }.items()
+}
+
+
+def logical_and(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+    """Return x and y, element by element."""
+    return _into(out, ops.logical_and(need_value("logical_and", "x", x), need_value("logical_and", "y", y)))
+
+
+def logical_or(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+    """Return x or y, element by element."""
+    return _into(out, ops.logical_or(need_value("logical_or", "x", x), need_value("logical_or", "y", y)))
+
+
+def logical_xor(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:
+    """Return x or y but not both, element by element."""
+    return _into(out, ops.logical_xor(need_value("logical_xor", "x", x), need_value("logical_xor", "y", y)))
+
+
+def logical_not(x: Any, out: Any = None, name: str | None = None) -> Any:
+    """Return not x, element by element."""
+    return _into(out, ops.logical_not(need_value("logical_not", "x", x)))
+
+
+def _into(out: Any, result: Any) -> Any:
+    if out is None:
+        return result
+    out.set_value(result)
+    return out
+
+
+def equal_all(x: Any, y: Any, name: str | None = None) -> Any:
+    """Say whether two tensors have the same shape and elements."""
+    if tuple(x.shape) != tuple(y.shape):
+        return ops.constant(False)
+    return ops.reduce_all(ops.equal(x, y))
+
+
+def isclose(
+    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
+) -> Any:
+    """Say element by element whether ``abs(x - y) <= atol + rtol * abs(y)``."""
+    near = ops.less_equal(ops.abs(ops.sub(x, y)), ops.add(ops.mul(ops.abs(y), float(rtol)), float(atol)))
+    near = ops.logical_or(near, ops.equal(x, y))
+    return ops.logical_or(near, ops.logical_and(ops.isnan(x), ops.isnan(y))) if equal_nan else near
+
+
+def allclose(
+    x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
+) -> Any:
+    """Say whether all elements are close."""
+    return ops.reduce_all(isclose(x, y, rtol, atol, equal_nan))
+
+
+globals().update(COMPARISONS)

@@ -1,0 +1,262 @@
+"""Shapes, joining and splitting, selecting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import UsageError
+from opkit.ir import canonical_dtype
+from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape
+
+__all__ = [
+    "broadcast_to",
+    "cast",
+    "chunk",
+    "concat",
+    "expand",
+    "expand_as",
+    "flatten",
+    "flip",
+    "gather",
+    "gather_nd",
+    "index_select",
+    "masked_select",
+    "moveaxis",
+    "put_along_axis",
+    "repeat_interleave",
+    "reshape",
+    "roll",
+    "scatter",
+    "scatter_nd_add",
+    "shape",
+    "slice",
+    "split",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "t",
+    "take_along_axis",
+    "tile",
+    "transpose",
+    "unbind",
+    "unsqueeze",
+    "unstack",
+    "where",
+]
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Return x in another dtype, always as a new tensor."""
+    kind = canonical_dtype(dtype)
+    need_value("cast", "x", x)
+    return ops.identity(x) if x._data.dtype == kind else ops.cast(x, kind)
+
+
+def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
+    """Return x in another shape; one size may be -1, a 0 keeps the size at its place."""
+    need_value("reshape", "x", x)
+    sizes = list(plain_shape("reshape", shape))
+    held = x._data.shape
+    if 0 in sizes and 0 not in held:
+        sizes = [held[i] if size == 0 and i < len(held) else size for i, size in enumerate(sizes)]
+    return ops.reshape(x, sizes)
+
+
+def transpose(x: Any, perm: Any, name: str | None = None) -> Any:
+    """Return x with its axes in another order."""
+    need_value("transpose", "x", x)
+    return ops.transpose(x, tuple(ints(perm)))
+
+
+def t(input: Any, name: str | None = None) -> Any:
+    """Return the transpose of a matrix; a vector or scalar as it is."""
+    if input.ndim > 2:
+        raise UsageError(f"t: takes a tensor of at most 2 axes, got {input.ndim}")
+    return ops.transpose(input, (1, 0)) if input.ndim == 2 else ops.identity(input)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, name: str | None = None) -> Any:
+    """Return x with axes moved to other places."""
+    count = x.ndim
+    source, destination = ([axis % count for axis in ints(item)] for item in (source, destination))
+    order = [axis for axis in range(count) if axis not in source]
+    for place, axis in sorted(zip(destination, source)):
+        order.insert(place, axis)
+    return ops.transpose(x, tuple(order))
+
+
+def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return x without axes of size 1; an axis of another size is left alone."""
+    need_value("squeeze", "x", x)
+    if axis is not None:
+        sizes = x._data.shape
+        axis = [item for item in ints(axis) if sizes[item] in (1, -1)]
+        if not axis:
+            return ops.identity(x)
+    return ops.squeeze(x, axis_of(axis))
+
+
+def unsqueeze(x: Any, axis: Any, name: str | None = None) -> Any:
+    """Return x with new axes of size 1."""
+    need_value("unsqueeze", "x", x)
+    for item in ints(axis):
+        x = ops.expand_dims(x, item)
+    return x
+
+
+def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Any:
+    """Return x with a run of axes joined into one."""
+    return ops.flatten(need_value("flatten", "x", x), start_axis, stop_axis)
+
+
+def expand(x: Any, shape: Any, name: str | None = None) -> Any:
+    """Return x broadcast to a shape; -1 keeps a size."""
+    need_value("expand", "x", x)
+    sizes = list(plain_shape("expand", shape))
+    held = x._data.shape
+    offset = len(sizes) - len(held)
+    return ops.broadcast_to(x, [held[i - offset] if size == -1 else size for i, size in enumerate(sizes)])
+
+
+broadcast_to = expand
+
+
+def expand_as(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x broadcast to the shape of y."""
+    return ops.broadcast_like(need_value("expand_as", "x", x), y)
+
+
+def tile(x: Any, repeat_times: Any, name: str | None = None) -> Any:
+    """Return x repeated along its axes."""
+    return ops.tile(need_value("tile", "x", x), tuple(ints(repeat_times)))
+
+
+def repeat_interleave(x: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """Return x with each element repeated along an axis."""
+    value = ops.reshape(x, [-1]) if axis is None else x
+    at = 0 if axis is None else axis
+    if isinstance(repeats, int):
+        return ops.repeat_interleave(value, repeats, at)
+    places = np.repeat(np.arange(value.shape[at]), np.asarray(repeats))
+    return ops.gather(value, ops.literal(places), at)
+
+
+def concat(x: Any, axis: Any = 0, name: str | None = None) -> Any:
+    """Return tensors joined along an axis."""
+    if not isinstance(x, (list, tuple)):
+        raise UsageError(f"concat: takes a list or tuple of tensors, got {type(x).__name__}")
+    return ops.concat([need_value("concat", "x", item) for item in x], ints(axis)[0])
+
+
+def stack(x: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Return tensors of one shape joined along a new axis."""
+    return ops.stack([need_value("stack", "x", item) for item in x], axis)
+
+
+def split(x: Any, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Any]:
+    """Return the pieces of x along an axis: how many, or the size of each."""
+    sections = num_or_sections if isinstance(num_or_sections, int) else ints(num_or_sections)
+    return ops.split(need_value("split", "x", x), sections, ints(axis)[0])  # type: ignore[no-any-return]
+
+
+def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[Any]:
+    """Return that many equal pieces of x along an axis."""
+    return split(x, chunks, axis)
+
+
+def unstack(x: Any, axis: int = 0, num: int | None = None) -> list[Any]:
+    """Return the slices of x along an axis."""
+    return ops.unstack(need_value("unstack", "x", x), axis)  # type: ignore[no-any-return]
+
+
+def unbind(input: Any, axis: int = 0) -> list[Any]:
+    """Return the slices of a tensor along an axis."""
+    return ops.unstack(need_value("unbind", "input", input), axis)  # type: ignore[no-any-return]
+
+
+def flip(x: Any, axis: Any, name: str | None = None) -> Any:
+    """Return x with the order along axes reversed."""
+    return ops.flip(need_value("flip", "x", x), tuple(ints(axis)))
+
+
+def roll(x: Any, shifts: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return x shifted along axes, what leaves at one end coming in at the other."""
+    return ops.roll(need_value("roll", "x", x), ints(shifts), None if axis is None else ints(axis))
+
+
+def slice(input: Any, axes: Any, starts: Any, ends: Any) -> Any:
+    """Return the part of a tensor between starts and ends along axes."""
+    return strided_slice(input, axes, starts, ends, [1] * len(ints(axes)))
+
+
+def strided_slice(x: Any, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Any:
+    """Return every stride-th element between starts and ends along axes."""
+    index: list[Any] = [np.s_[:]] * x.ndim
+    for axis, start, end, step in zip(ints(axes), ints(starts), ints(ends), ints(strides)):
+        index[axis] = np.s_[start : (None if step < 0 and end < -x.shape[axis] else end) : step]
+    return ops.getitem(need_value("slice", "input", x), tuple(index))
+
+
+def gather(x: Any, index: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return the slices of x that an index tensor names along an axis."""
+    need_value("gather", "x", x)
+    at = 0 if axis is None else ints(axis)[0]
+    flat = ops.reshape(index, [-1]) if index.ndim == 2 and index.shape[1] == 1 else index
+    return ops.gather(x, flat, at)
+
+
+def index_select(x: Any, index: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Return the slices of x that an index tensor names along an axis."""
+    return ops.gather(need_value("index_select", "x", x), index, axis)
+
+
+def gather_nd(x: Any, index: Any, name: str | None = None) -> Any:
+    """Return the slices of x at the coordinates in the last axis of the index."""
+    return ops.gather_nd(need_value("gather_nd", "x", x), index)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int, broadcast: bool = True) -> Any:
+    """Return elements picked along an axis, one index per element of the result."""
+    return ops.take_along_axis(need_value("take_along_axis", "arr", arr), indices, axis)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int, reduce: str = "assign") -> Any:
+    """Return arr with elements along an axis replaced, one index per value."""
+    if reduce != "assign":
+        raise UsageError(f"put_along_axis: opkit has reduce='assign' only, got {reduce!r}")
+    return ops.put_along_axis(need_value("put_along_axis", "arr", arr), indices, values, axis)
+
+
+def masked_select(x: Any, mask: Any, name: str | None = None) -> Any:
+    """Return the elements where the mask is true, flat."""
+    return ops.getitem(need_value("masked_select", "x", x), need_value("masked_select", "mask", mask))
+
+
+def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: str | None = None) -> Any:
+    """Return x with rows replaced by updates, or with updates added to zeroed rows where not ``overwrite``."""
+    return ops.scatter(need_value("scatter", "x", x), index, updates, overwrite)
+
+
+def scatter_nd_add(x: Any, index: Any, updates: Any, name: str | None = None) -> Any:
+    """Return x with updates added at the coordinates in the last axis of the index."""
+    return ops.scatter_nd_add(need_value("scatter_nd_add", "x", x), index, updates)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return x where the condition holds, else y; with neither, the coordinates where it holds."""
+    need_value("where", "condition", condition)
+    if x is None and y is None:
+        from opkit.paddle.tensor.search import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    if x is None or y is None:
+        raise UsageError("where: give both x and y, or neither")
+    return ops.where(condition, x, y)
+
+
+def shape(input: Any) -> Any:
+    """Return the shape as an int32 tensor."""
+    return ops.literal(np.array(need_value("shape", "input", input)._data.shape, np.int32))

@@ -1,0 +1,299 @@
+"""Arithmetic, functions of one operand, reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.eager import Tensor
+from opkit.errors import UsageError
+from opkit.ir import canonical_dtype
+from opkit.paddle.tensor.checks import axis_of, need_value
+
+__all__ = [
+    "BINARY",
+    "UNARY",
+    "add_n",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "increment",
+    "lerp",
+    "logsumexp",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "numel",
+    "pow",
+    "prod",
+    "scale",
+    "std",
+    "sum",
+    "trace",
+    "var",
+]
+
+
+# ---- functions of one operand ----------------------------------------------------------------------------------------
+def _unary(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, name: str | None = None) -> Any:
+        if not hasattr(x, "_data"):
+            need_value(function.__name__, "x", x)
+        return build(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = build.__doc__
+    return function
+
+
+#: Paddle's name -> op builder.
+UNARY: dict[str, Callable[..., Any]] = {
+    name: _unary(name, build)
+    for name, build in {
+        "abs": ops.abs,
+        "acos": ops.acos,
+        "acosh": ops.acosh,
+        "asin": ops.asin,
+        "asinh": ops.asinh,
+        "atan": ops.atan,
+        "atanh": ops.atanh,
+        "ceil": ops.ceil,
+        "cos": ops.cos,
+        "cosh": ops.cosh,
+        "digamma": ops.digamma,
+        "erf": ops.erf,
+        "exp": ops.exp,
+        "expm1": ops.expm1,
+        "floor": ops.floor,
+        "isfinite": ops.isfinite,
+        "isinf": ops.isinf,
+        "isnan": ops.isnan,
+        "lgamma": ops.lgamma,
+        "log": ops.log,
+        "log10": ops.log10,
+        "log1p": ops.log1p,
+        "log2": ops.log2,
+        "neg": ops.neg,
+        "reciprocal": ops.reciprocal,
+        "round": ops.round,
+        "rsqrt": ops.rsqrt,
+        "sigmoid": ops.sigmoid,
+        "sign": ops.sign,
+        "sin": ops.sin,
+        "sinh": ops.sinh,
+        "sqrt": ops.sqrt,
+        "square": ops.square,
+        "tan": ops.tan,
+        "tanh": ops.tanh,
+        "trunc": ops.trunc,
+        "bitwise_not": ops.bitwise_not,
+    }.items()
+}
+
+
+# ---- functions of two operands ---------------------------------------------------------------------------------------
+def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def function(x: Any, y: Any, name: str | None = None) -> Any:
+        if not hasattr(x, "_data"):
+            need_value(function.__name__, "x", x)
+        if not hasattr(y, "_data"):
+            need_value(function.__name__, "y", y)
+        return build(x, y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = build.__doc__
+    return function
+
+
+BINARY: dict[str, Callable[..., Any]] = {
+    name: _binary(name, build)
+    for name, build in {
+        "add": ops.add,
+        "atan2": ops.atan2,
+        "bitwise_and": ops.bitwise_and,
+        "bitwise_or": ops.bitwise_or,
+        "bitwise_xor": ops.bitwise_xor,
+        "divide": ops.div,
+        "floor_divide": ops.floor_div,
+        "floor_mod": ops.floor_mod,
+        "maximum": ops.maximum,
+        "minimum": ops.minimum,
+        "mod": ops.floor_mod,
+        "multiply": ops.mul,
+        "remainder": ops.floor_mod,
+        "subtract": ops.sub,
+    }.items()
+}
+
+
+def pow(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x to the power y, a tensor or a number."""
+    return ops.pow(need_value("pow", "x", x), y)
+
+
+def scale(
+    x: Any,
+    scale: Any = 1.0,
+    bias: float = 0.0,
+    bias_after_scale: bool = True,
+    act: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return ``scale * x + bias``, or ``scale * (x + bias)``."""
+    if act is not None:
+        raise UsageError(f"scale: opkit applies no activation (act={act!r})")
+    need_value("scale", "x", x)
+    return ops.add(ops.mul(x, scale), bias) if bias_after_scale else ops.mul(ops.add(x, bias), scale)
+
+
+def clip(x: Any, min: Any = None, max: Any = None, name: str | None = None) -> Any:
+    """Return x cut off below ``min`` and above ``max``."""
+    low, high = (bound.item() if hasattr(bound, "item") else bound for bound in (min, max))
+    return ops.clip(need_value("clip", "x", x), low, high)
+
+
+def lerp(x: Any, y: Any, weight: Any, name: str | None = None) -> Any:
+    """Return ``x + weight * (y - x)``."""
+    return ops.add(x, ops.mul(ops.sub(y, x), weight))
+
+
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    """Return the sum of tensors of one shape."""
+    items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    return ops.add_n(items) if len(items) > 1 else ops.identity(items[0])
+
+
+def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
+    """Add a number to a tensor of one element, in place."""
+    x.set_value(ops.add(x.detach(), value))
+    return x
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+def sum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the sum over axes; int64 for booleans and int32."""
+    need_value("sum", "x", x)
+    kind = x._data.dtype
+    if dtype is None and (kind.kind == "b" or kind == np.int32):
+        dtype = "int64"
+    return ops.reduce_sum(x, axis_of(axis), keepdim, None if dtype is None else canonical_dtype(dtype))
+
+
+def mean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the mean over axes; of integers it is an integer (Paddle 2.6)."""
+    return ops.reduce_mean(need_value("mean", "x", x), axis_of(axis), keepdim)
+
+
+def max(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the largest element over axes."""
+    return ops.reduce_max(need_value("max", "x", x), axis_of(axis), keepdim)
+
+
+def min(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the smallest element over axes."""
+    return ops.reduce_min(need_value("min", "x", x), axis_of(axis), keepdim)
+
+
+def amax(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the largest element over axes; equal ones share the gradient."""
+    return ops.amax(need_value("amax", "x", x), axis_of(axis), keepdim)
+
+
+def amin(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the smallest element over axes; equal ones share the gradient."""
+    return ops.amin(need_value("amin", "x", x), axis_of(axis), keepdim)
+
+
+def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Any:
+    """Return the product over axes."""
+    kind = None if dtype is None else canonical_dtype(dtype)
+    return ops.reduce_prod(need_value("prod", "x", x), axis_of(axis), keepdim, kind)
+
+
+def all(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Say whether all elements are true."""
+    return ops.reduce_all(need_value("all", "x", x), axis_of(axis), keepdim)
+
+
+def any(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Say whether some element is true."""
+    return ops.reduce_any(need_value("any", "x", x), axis_of(axis), keepdim)
+
+
+def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the logarithm of the sum of exponentials."""
+    return ops.logsumexp(need_value("logsumexp", "x", x), axis_of(axis), keepdim)
+
+
+def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the variance over axes, divided by n - 1 where ``unbiased``."""
+    return ops.var(need_value("var", "x", x), axis_of(axis), keepdim, unbiased)
+
+
+def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the standard deviation over axes, of n - 1 where ``unbiased``."""
+    return ops.std(need_value("std", "x", x), axis_of(axis), keepdim, unbiased)
+
+
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+    """Return running sums along an axis; of the flattened tensor where the axis is left out."""
+    value = need_value("cumsum", "x", x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
+    return ops.cumsum(value, axis)
+
+
+def cumprod(x: Any, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+    """Return running products along an axis; of the flattened tensor where it is left out."""
+    value = need_value("cumprod", "x", x) if dtype is None else ops.cast(x, canonical_dtype(dtype))
+    return ops.cumprod(ops.reshape(value, [-1]), 0) if dim is None else ops.cumprod(value, dim)
+
+
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
+    """Return the sum of a matrix's diagonal."""
+    if (axis1, axis2) != (0, 1) or x.ndim != 2:
+        raise UsageError("trace: opkit takes a matrix")
+    return ops.reduce_sum(ops.diag(x, offset))
+
+
+def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
+    """Return the median; of an even number of elements, the mean of the middle two."""
+    value = ops.reshape(x, [-1]) if axis is None else x
+    at = -1 if axis is None else axis
+    ordered = ops.sort(value, at)
+    size = value.shape[at]
+    middle = [size // 2] if size % 2 else [size // 2 - 1, size // 2]
+    pieces = [_take(ordered, i, at) for i in middle]
+    result = pieces[0] if len(pieces) == 1 else ops.scalar_mul(ops.add(pieces[0], pieces[1]), 0.5)
+    if not keepdim:
+        return result
+    return ops.reshape(result, [1] * x.ndim) if axis is None else ops.expand_dims(result, at)
+
+
+def _take(x: Any, position: int, axis: int) -> Any:
+    index: list[Any] = [slice(None)] * x.ndim
+    index[axis] = position
+    return ops.getitem(x, tuple(index))
+
+
+def numel(x: Any, name: str | None = None) -> Any:
+    """Return the number of elements, as a tensor."""
+    need_value("numel", "x", x)
+    sizes: Sequence[int] = x._data.shape
+    return ops.constant(int(np.prod(sizes, dtype=np.int64)), (), "int64")
+
+
+def is_tensor(x: Any) -> bool:
+    """Say whether this is a Tensor."""
+    return isinstance(x, Tensor)
+
+
+__all__ += ["is_tensor"]
+globals().update(UNARY)
+globals().update(BINARY)

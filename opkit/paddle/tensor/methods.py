@@ -1,0 +1,165 @@
+"""The functions that are also methods of tensors, one table for Tensor and Variable, and what only a Tensor has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.eager import Tensor
+from opkit.errors import UnsupportedError, UsageError
+from opkit.ir import canonical_dtype
+from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.tensor import inplace, linalg, logic, manipulation, math, search
+from opkit.paddle.tensor.creation import clone, tril, triu
+
+__all__ = ["METHODS", "install", "install_tensor"]
+
+_FROM_LISTS = (math, logic, manipulation, linalg, search)
+_NOT_METHODS = {"shape", "is_tensor", "BINARY", "UNARY", "COMPARISONS", "slice"}
+
+
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = {**math.UNARY, **math.BINARY, **logic.COMPARISONS}
+    for module in _FROM_LISTS:
+        for name in module.__all__:
+            if name not in _NOT_METHODS:
+                table[name] = getattr(module, name)
+    table.update(clone=clone, tril=tril, triu=triu, astype=_astype, dim=_ndim, ndimension=_ndim, rank=_rank)
+    table.update(unflatten=_unflatten, is_floating_point=_is_floating_point, view=_view)
+    return table
+
+
+def _astype(x: Any, dtype: Any) -> Any:
+    """Return x in another dtype, always as a new tensor."""
+    return manipulation.cast(x, dtype)
+
+
+def _ndim(x: Any) -> int:
+    """Return the number of axes."""
+    return len(x.shape)
+
+
+def _rank(x: Any) -> Any:
+    """Return the number of axes as a tensor."""
+    return ops.literal(np.array(len(x.shape), np.int32))
+
+
+def _is_floating_point(x: Any) -> bool:
+    """Say whether the dtype is a floating-point one."""
+    return bool(x._data.dtype.kind == "f")
+
+
+def _unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
+    """Return x with one axis cut into several."""
+    sizes = list(x.shape)
+    axis %= len(sizes)
+    return manipulation.reshape(x, sizes[:axis] + list(shape) + sizes[axis + 1 :])
+
+
+def _view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
+    """Return x in another shape, on the same memory."""
+    if not isinstance(shape_or_dtype, (list, tuple)):
+        raise UsageError("view: opkit takes a shape, not a dtype")
+    return manipulation.reshape(x, shape_or_dtype)
+
+
+#: Method name -> function of the tensor and the other arguments.
+METHODS: dict[str, Any] = _table()
+
+
+def install(kind: type) -> None:
+    """Give a class of values Paddle's methods."""
+    for name, function in METHODS.items():
+        setattr(kind, name, function)
+    kind.T = property(_transposed)  # type: ignore[attr-defined]
+
+
+def _transposed(x: Any) -> Any:
+    """x with its axes in reverse order."""
+    return ops.transpose(x)
+
+
+# ---- what only a Tensor has ------------------------------------------------------------------------------------------
+def _to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Return x in another dtype; opkit knows no other device than the CPU."""
+    dtype = kwargs.get("dtype")
+    for item in (*args, kwargs.get("device"), kwargs.get("other")):
+        if isinstance(item, Tensor):
+            dtype = item._data.dtype
+        elif item is None or isinstance(item, (bool, CPUPlace)):
+            continue
+        elif isinstance(item, str) and item.split(":")[0] in ("cpu", "gpu", "xpu"):
+            if not item.startswith("cpu"):
+                _no_device(item)
+        else:
+            dtype = item
+    return x if dtype is None else manipulation.cast(x, canonical_dtype(dtype))  # type: ignore[no-any-return]
+
+
+def _no_device(name: str) -> None:
+    raise UnsupportedError(f"opkit runs on the CPU only, there is no device {name!r}")
+
+
+def _cuda(x: Tensor, *args: Any, **kwargs: Any) -> None:
+    """Refuse: opkit runs on the CPU only."""
+    _no_device("gpu")
+
+
+def _detach_in_place(x: Tensor) -> Tensor:
+    """Cut x out of the graph, in place."""
+    x._node, x._index, x._sg = None, 0, True
+    return x
+
+
+def _place(x: Tensor) -> CPUPlace:
+    """Where the data lives."""
+    return CPUPlace()
+
+
+def _trainable(x: Tensor) -> bool:
+    """Whether an optimizer changes this parameter."""
+    return not x._sg
+
+
+def _set_trainable(x: Tensor, value: bool) -> None:
+    x.stop_gradient = not value
+
+
+def _self(x: Tensor, *args: Any) -> Tensor:
+    """Return x itself."""
+    return x
+
+
+def _new_data(x: Tensor, value: Tensor) -> None:
+    x._data = value._data
+
+
+_TENSOR_ONLY: dict[str, Any] = {
+    "to": _to,
+    "cpu": _self,
+    "value": _self,
+    "contiguous": _self,
+    "cuda": _cuda,
+    "detach_": _detach_in_place,
+    "fill_": inplace.fill_,
+    "zero_": inplace.zero_,
+    "copy_": inplace.copy_,
+    "place": property(_place),
+    "trainable": property(_trainable, _set_trainable),
+    "data": property(lambda x: x.detach(), _new_data, doc="A Tensor on the same memory that takes no gradient."),
+    "is_contiguous": lambda x: bool(x._data.flags.c_contiguous),
+    "element_size": lambda x: x._data.itemsize,
+    "get_tensor": _self,
+    "_inplace_version": lambda x: x.inplace_version,
+    "_grad_ivar": lambda x: x.grad,
+    "_is_initialized": lambda x: True,
+}
+
+
+def install_tensor() -> None:
+    """Give Tensor Paddle's methods, the in-place ones among them."""
+    install(Tensor)
+    for name, function in {**inplace.INPLACE, **_TENSOR_ONLY}.items():
+        setattr(Tensor, name, function)

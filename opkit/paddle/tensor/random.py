@@ -1,0 +1,96 @@
+"""Random tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.ir import canonical_dtype
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor.checks import need_value, plain_shape
+
+__all__ = [
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "rand",
+    "randint",
+    "randint_like",
+    "randn",
+    "randperm",
+    "seed",
+    "standard_normal",
+    "uniform",
+]
+
+
+def seed(seed: int) -> Any:
+    """Start the random number generator anew; return it."""
+    ops.seed(seed)
+    return ops.generator()
+
+
+def _dtype(dtype: Any) -> str:
+    return default_dtype() if dtype is None else canonical_dtype(dtype)
+
+
+def randn(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return numbers drawn from the standard normal distribution."""
+    return ops.normal(plain_shape("randn", shape), 0.0, 1.0, _dtype(dtype))
+
+
+def standard_normal(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return numbers drawn from the standard normal distribution."""
+    return randn(shape, dtype)
+
+
+def rand(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Return numbers drawn evenly from [0, 1)."""
+    return ops.uniform(plain_shape("rand", shape), 0.0, 1.0, _dtype(dtype))
+
+
+def uniform(
+    shape: Any, dtype: Any = None, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None
+) -> Any:
+    """Return numbers drawn evenly from [min, max); a seed other than 0 fixes them."""
+    return ops.uniform(plain_shape("uniform", shape), float(min), float(max), _dtype(dtype), seed)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Any:
+    """Return numbers drawn from normal distributions; mean and std may be tensors that give the shape."""
+    if shape is None:
+        like = mean if hasattr(mean, "_data") else std
+        shape = list(like.shape) if hasattr(like, "_data") else [1]
+    noise = ops.normal(plain_shape("normal", shape), 0.0, 1.0, default_dtype())
+    return ops.add(ops.mul(noise, std), mean)
+
+
+def randint(
+    low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None, name: str | None = None
+) -> Any:
+    """Return integers drawn evenly from [low, high), or from [0, low)."""
+    if high is None:
+        low, high = 0, low
+    kind = "int64" if dtype is None else canonical_dtype(dtype)
+    return ops.randint(int(low), int(high), plain_shape("randint", shape), kind)
+
+
+def randint_like(x: Any, low: int = 0, high: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+    """Return integers of the shape (and, where none is given, the dtype) of x."""
+    need_value("randint_like", "x", x)
+    return randint(low, high, list(x.shape), x._data.dtype.name if dtype is None else dtype)
+
+
+def randperm(n: int, dtype: Any = "int64", name: str | None = None) -> Any:
+    """Return the numbers below n in random order."""
+    return ops.randperm(int(n), canonical_dtype(dtype))
+
+
+def bernoulli(x: Any, name: str | None = None) -> Any:
+    """Return ones with the probabilities in x, else zeros."""
+    return ops.bernoulli(need_value("bernoulli", "x", x))
+
+
+def multinomial(x: Any, num_samples: int = 1, replacement: bool = False, name: str | None = None) -> Any:
+    """Return positions drawn with the (unnormalised) probabilities in the last axis of x."""
+    return ops.multinomial(need_value("multinomial", "x", x), num_samples, replacement)

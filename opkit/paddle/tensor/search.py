@@ -1,0 +1,79 @@
+"""Positions: arg max, sorting, nonzero elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import UnsupportedError
+from opkit.ops.mode import local
+from opkit.paddle.tensor.checks import ints, need_value
+
+__all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]
+
+
+def argmax(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Any:
+    """Return the position of the largest element along an axis, or in the flattened tensor."""
+    return ops.argmax(need_value("argmax", "x", x), axis, keepdim, dtype)
+
+
+def argmin(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Any:
+    """Return the position of the smallest element along an axis, or in the flattened tensor."""
+    return ops.argmin(need_value("argmin", "x", x), axis, keepdim, dtype)
+
+
+def argsort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
+    """Return the positions that sort x along an axis."""
+    return ops.argsort(need_value("argsort", "x", x), axis, descending)
+
+
+def sort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
+    """Return x sorted along an axis."""
+    return ops.sort(need_value("sort", "x", x), axis, descending)
+
+
+def topk(
+    x: Any, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: str | None = None
+) -> Any:
+    """Return the k largest (or smallest) elements along an axis, and their positions."""
+    return ops.topk(need_value("topk", "x", x), ints(k)[0], -1 if axis is None else axis, largest)
+
+
+def nonzero(x: Any, as_tuple: bool = False) -> Any:
+    """Return the coordinates of the elements that are not zero: (n, axes), or one (n, 1) tensor per axis."""
+    _dynamic_only("nonzero")
+    places = np.argwhere(need_value("nonzero", "x", x)._data).astype(np.int64)
+    if as_tuple:
+        return tuple(ops.literal(places[:, i : i + 1]) for i in range(places.shape[1]))
+    return ops.literal(places)
+
+
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    dtype: Any = "int64",
+    name: str | None = None,
+) -> Any:
+    """Return the distinct elements, sorted; on request also their places, the inverse and the counts."""
+    _dynamic_only("unique")
+    found = np.unique(
+        need_value("unique", "x", x)._data,
+        return_index=return_index,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        axis=axis,
+    )
+    if not isinstance(found, tuple):
+        return ops.literal(found)
+    kind = np.dtype(str(dtype).removeprefix("paddle."))
+    return tuple([ops.literal(found[0]), *[ops.literal(item.astype(kind)) for item in found[1:]]])
+
+
+def _dynamic_only(name: str) -> None:
+    if local.mode.is_static:
+        raise UnsupportedError(f"{name}: the size of its result is unknown in a static program")

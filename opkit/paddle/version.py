@@ -1,0 +1,11 @@
+"""``paddle.version``: the version of Paddle whose behaviour opkit follows."""
+
+__all__ = ["full_version", "major", "minor", "patch", "show"]
+
+full_version = "2.6.2"
+major, minor, patch = "2", "6", "2"
+
+
+def show() -> str:
+    """Return the version."""
+    return full_version
