@@ -77,7 +77,9 @@ class Block:
         self.program.version += 1
         return variable
 
-    def declare(self, name: str, desc: TensorDesc, *, persistable: bool = False, stop_gradient: bool = False) -> Variable:
+    def declare(
+        self, name: str, desc: TensorDesc, *, persistable: bool = False, stop_gradient: bool = False
+    ) -> Variable:
         """Return the Variable of that name, made if there is none.
 
         Raises:
@@ -85,9 +87,7 @@ class Block:
         """
         held = self.vars.get(name)
         if held is None:
-            return self.add_variable(
-                Variable(self, name, desc, persistable=persistable, stop_gradient=stop_gradient)
-            )
+            return self.add_variable(Variable(self, name, desc, persistable=persistable, stop_gradient=stop_gradient))
         if held.shape != desc.shape or held.desc.dtype != desc.dtype:
             raise UsageError(
                 f"variable {name!r} exists as {held.desc} and cannot be created again as {desc}",

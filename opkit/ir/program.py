@@ -73,7 +73,7 @@ class Program:
         return self.blocks[0].all_parameters()
 
     def clone(self, for_test: bool = False) -> Program:
-        """Return a copy; with ``for_test`` without backward and optimizer ops, and dropout and the like switched off."""
+        """Return a copy; with ``for_test`` without backward and optimizer ops, dropout and the like switched off."""
         return clone_program(self, for_test)
 
     def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
@@ -196,5 +196,3 @@ def _drop_variables(block: Block, dropped: set[str]) -> None:
         variable = block.vars.get(name)
         if variable is not None and not variable.persistable:
             del block.vars[name]
-
-

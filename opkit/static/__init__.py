@@ -15,6 +15,7 @@ from opkit.static.builder import (
     in_static_mode,
     name_outputs,
     program_guard,
+    switch_default_programs,
 )
 from opkit.static.executor import Executor
 from opkit.static.for_test import install_rules
@@ -62,6 +63,7 @@ __all__ = [
     "py_func",
     "register_prefixes",
     "scope_guard",
+    "switch_default_programs",
     "switch_names",
     "unique_name",
 ]

@@ -11,8 +11,8 @@ from typing import Any
 from opkit.autograd import reverse_walk
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Block, Operation, Value, Variable
-from opkit.ops.creation import ones_like
 from opkit.ops.arithmetic import add
+from opkit.ops.creation import ones_like
 from opkit.ops.opdef import OpDef
 from opkit.static.builder import ForeignVariableError, build_in, building, note_site
 from opkit.static.site import user_site
@@ -32,7 +32,9 @@ class GradStep:
         self.op = op
         self.opdef: OpDef = op.opdef  # type: ignore[assignment]
         self.walk_edges = edges
-        self.walk_indices = tuple([0 if value is None or value.producer is None else value.index for value in op.inputs])
+        self.walk_indices = tuple(
+            [0 if value is None or value.producer is None else value.index for value in op.inputs]
+        )
         self.walk_width = len(op.outputs)
 
     @property
@@ -191,16 +193,24 @@ def name_variable(block: Block, variable: Variable, name: str) -> Variable:
     held = block.vars.get(name)
     if held is variable:
         return variable
-    if held is None and not variable.name.endswith(GRAD_SUFFIX) and block.vars.get(variable.name) is variable:
-        if not variable.persistable and not variable.is_data and variable.op is not None and variable.op.role == "backward":
-            del block.vars[variable.name]
-            variable.name = name
-            block.vars[name] = variable
-            return variable
+    if held is None and _is_anonymous(block, variable):
+        del block.vars[variable.name]
+        variable.name = name
+        block.vars[name] = variable
+        return variable
     alias = Variable(block, name, variable.desc, stop_gradient=variable.stop_gradient)
     alias.value = variable.value
     block.vars[name] = alias
     return alias
+
+
+def _is_anonymous(block: Block, variable: Variable) -> bool:
+    """Say whether a Variable is a backward op's result that has only the name it was made with."""
+    if variable.name.endswith(GRAD_SUFFIX) or block.vars.get(variable.name) is not variable:
+        return False
+    if variable.persistable or variable.is_data or variable.op is None:
+        return False
+    return variable.op.role == "backward"
 
 
 def append_backward(
@@ -271,9 +281,7 @@ def gradients(
 def _seed(goal: Variable, seed: Variable | None) -> Variable:
     if seed is None:
         return ones_like(goal)  # type: ignore[no-any-return]
-    if len(seed.shape) != len(goal.shape) or any(
-        -1 not in (a, b) and a != b for a, b in zip(seed.shape, goal.shape)
-    ):
+    if len(seed.shape) != len(goal.shape) or any(-1 not in (a, b) and a != b for a, b in zip(seed.shape, goal.shape)):
         raise ShapeError(
             f"gradients: the target gradient of {goal.name!r} has shape {seed.shape}, the target has {goal.shape}"
         )

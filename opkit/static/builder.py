@@ -31,7 +31,7 @@ __all__ = [
     "name_outputs",
     "new_variable",
     "program_guard",
-    "set_default_programs",
+    "switch_default_programs",
 ]
 
 
@@ -94,10 +94,14 @@ def default_startup_program() -> Program:
     return building.startup
 
 
-def set_default_programs(main: Program, startup: Program) -> None:
-    """Make two Programs this thread's and every new thread's."""
-    _defaults[:] = [main, startup]
-    building.main, building.startup = main, startup
+def switch_default_programs(main: Program | None = None, startup: Program | None = None) -> tuple[Program, Program]:
+    """Make programs this thread's and every new thread's default ones; return those that were."""
+    held = building.main, building.startup
+    if main is not None:
+        building.main = _defaults[0] = main
+    if startup is not None:
+        building.startup = _defaults[1] = startup
+    return held
 
 
 @contextmanager
@@ -262,7 +266,11 @@ def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None
             raise UsageError(
                 f"op {opdef.name!r}: a static graph takes Variables, got {type(item).__module__}."
                 f"{type(item).__qualname__}"
-                + (" (a tensor of dynamic mode holds data and cannot stand in a graph)" if hasattr(item, "_data") else ""),
+                + (
+                    " (a tensor of dynamic mode holds data and cannot stand in a graph)"
+                    if hasattr(item, "_data")
+                    else ""
+                ),
                 help="feed the data through static.data, or leave static mode with disable_static()",
             )
     return tuple(values)
@@ -298,7 +306,11 @@ def note_site(error: BaseException, op_name: str, site: Site | None) -> None:
     """Add a note to an error: which op it concerns and where the user added it."""
     if site is None:
         return
-    note = f"in op {op_name!r}, added at {site[0]}:{site[1]} in {site[2]}"
+    add_note(error, f"in op {op_name!r}, added at {site[0]}:{site[1]} in {site[2]}")
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note to an error, once; tracebacks show it from Python 3.11 on."""
     notes = getattr(error, "__notes__", None)
     if notes is None:
         notes = error.__notes__ = []  # type: ignore[attr-defined]  # Python 3.10 has no add_note

@@ -93,7 +93,16 @@ class _Bound:
     """A plan with the places of its variables in one scope, and what a run must look like to take it again."""
 
     __slots__ = (
-        "checks", "feed_names", "fetch_ids", "fetch_list", "holders", "layout", "plan", "program", "scope", "version"
+        "checks",
+        "feed_names",
+        "fetch_ids",
+        "fetch_list",
+        "holders",
+        "layout",
+        "plan",
+        "program",
+        "scope",
+        "version",
     )
 
     def __init__(
@@ -219,7 +228,12 @@ class Executor:
         return result
 
     def _compile(
-        self, program: Program, fed: Mapping[str, np.ndarray], values: Sequence[Value | None], scope: Scope, is_exact: bool
+        self,
+        program: Program,
+        fed: Mapping[str, np.ndarray],
+        values: Sequence[Value | None],
+        scope: Scope,
+        is_exact: bool,
     ) -> Plan:
         block = program.blocks[0]
         feeds, sizes = [], {}
@@ -245,7 +259,8 @@ class Executor:
             raise FetchTypeError(f"feed is a dict of arrays by name, got {type(feed).__name__}")
         if local.mode.apply not in (apply, forbidden):
             raise ModeError(
-                "a program was run in dynamic mode", help="call paddle.enable_static() before building and running programs"
+                "a program was run in dynamic mode",
+                help="call paddle.enable_static() before building and running programs",
             )
 
 

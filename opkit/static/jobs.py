@@ -180,9 +180,7 @@ def observer_op(label: str, handler: Callable[[np.ndarray], Any]) -> OpDef:
         handler(array)
         return ()
 
-    return OpDef(
-        label, (ArgDef("in"),), (), observe, infer=lambda descs, attrs: [], has_side_effect=True, is_user=True
-    )
+    return OpDef(label, (ArgDef("in"),), (), observe, infer=lambda descs, attrs: [], has_side_effect=True, is_user=True)
 
 
 def _open(desc: TensorDesc) -> TensorDesc:

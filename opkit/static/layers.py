@@ -97,13 +97,16 @@ def fc(
             assert total is not None
             dtype = total.desc.dtype
             total = ops.add(total, parameter_of(layer, "b", bias, (size,), dtype, initializers[1]))
-        return total if activation is None else activation(total)  # type: ignore[return-value]
+        assert total is not None
+        return total if activation is None else activation(total)
 
 
 def _product(layer: str, x: Variable, size: int, keep: int, spec: Spec, default: Initializer) -> Variable:
     keep = keep + x.ndim if keep < 0 else keep
     if not 1 <= keep < x.ndim:
-        raise ShapeError(f"fc takes num_flatten_dims from 1 to {x.ndim - 1} for a tensor of shape {x.shape}, got {keep}")
+        raise ShapeError(
+            f"fc takes num_flatten_dims from 1 to {x.ndim - 1} for a tensor of shape {x.shape}, got {keep}"
+        )
     inner = x.shape[keep:]
     if -1 in inner:
         raise ShapeError(f"fc: the sizes of {x.name!r} from axis {keep} on must be known, got shape {x.shape}")
@@ -143,7 +146,7 @@ def embedding(
         if padding_idx is not None and padding_idx != -1:
             row = padding_idx % size[0]
             kept = ops.cast(ops.not_equal(x, row), dtype)
-            found = ops.mul(found, ops.unsqueeze(kept, -1))
+            found = ops.mul(found, ops.expand_dims(kept, -1))
     return found  # type: ignore[no-any-return]
 
 
@@ -237,7 +240,9 @@ def filter_of(
     """Return a convolution's filter, ``(count, channels / groups, height, width)``."""
     channels = x.shape[-1 if channels_last else 1]
     if channels == -1 or channels % groups:
-        raise ShapeError(f"conv2d: {x.name!r} of shape {x.shape} needs a known number of channels that {groups} divides")
+        raise ShapeError(
+            f"conv2d: {x.name!r} of shape {x.shape} needs a known number of channels that {groups} divides"
+        )
     window = (size, size) if isinstance(size, int) else tuple(size)
     shape = (count, channels // groups, *window)
     deviation = math.sqrt(2.0 / (math.prod(window) * channels))

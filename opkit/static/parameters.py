@@ -14,7 +14,7 @@ from opkit.errors import GraphError, UsageError
 from opkit.ir import Program, TensorDesc, Variable, canonical_dtype, to_numpy
 from opkit.ops import random
 from opkit.ops.initializer import Initializer, constant
-from opkit.ops.opdef import AttrDef, ArgDef, OpDef
+from opkit.ops.opdef import ArgDef, AttrDef, OpDef
 from opkit.static.builder import append, build_in, building
 
 __all__ = ["create_parameter", "create_state", "data"]
@@ -118,6 +118,7 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = "float32", *, lod_
         name: the key in ``feed``.
         shape: sizes; None and -1 may be any.
         dtype: dtype of what is fed.
+        lod_level: kept for Paddle's sake.
 
     Raises:
         UsageError: the name is taken with another shape or dtype.

@@ -18,7 +18,16 @@ from opkit.ops.opdef import ArgDef, OpDef
 from opkit.static.builder import append, building, new_variable
 from opkit.static.names import unique_name
 
-__all__ = ["PyFuncDef", "PyFuncGradDef", "VariableTypeError", "label_of", "py_func"]
+__all__ = [
+    "PyFuncDef",
+    "PyFuncGradDef",
+    "VariableTypeError",
+    "arguments_of",
+    "grad_arguments_of",
+    "label_of",
+    "py_func",
+    "py_func_rule",
+]
 
 
 class VariableTypeError(UsageError, TypeError):
@@ -89,14 +98,16 @@ def py_func(
     block = building.main.blocks[0]
     outputs = [_output(item) for item in _listed(out)]
     if not inputs and not outputs:
-        raise UsageError("py_func: x and out are both empty; a function that takes something or gives something is needed")
+        raise UsageError(
+            "py_func: x and out are both empty; a function that takes something or gives something is needed"
+        )
     skipped = _skipped(skip_vars_in_backward_input, inputs, outputs) if backward_func is not None else frozenset()
     opdef = PyFuncDef(
         name="py_func",
-        inputs=_arguments("x", len(inputs)),
-        outputs=_arguments("out", len(outputs)),
+        inputs=arguments_of("x", len(inputs)),
+        outputs=arguments_of("out", len(outputs)),
         kernel=func,
-        grad=_rule if backward_func is not None else None,
+        grad=py_func_rule if backward_func is not None else None,
         is_user=True,
         has_side_effect=True,
         function=func,
@@ -104,7 +115,13 @@ def py_func(
         skipped=skipped,
     )
     append(
-        block, opdef, inputs, {}, into=outputs, descs=[item.desc for item in outputs], label=f"py_func[{label_of(func)}]"
+        block,
+        opdef,
+        inputs,
+        {},
+        into=outputs,
+        descs=[item.desc for item in outputs],
+        label=f"py_func[{label_of(func)}]",
     )
     if out is None or isinstance(out, (list, tuple)):
         return out if out is None else type(out)(outputs)
@@ -120,11 +137,12 @@ def label_of(function: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _arguments(stem: str, count: int) -> tuple[ArgDef, ...]:
+def arguments_of(stem: str, count: int) -> tuple[ArgDef, ...]:
+    """Return numbered arguments."""
     return tuple(ArgDef(f"{stem}{i}") for i in range(count))
 
 
-def _rule(step: Any, douts: Sequence[Any]) -> list[Any]:
+def py_func_rule(step: Any, douts: Sequence[Any]) -> list[Any]:
     """Append the gradient op; the gradient rule of every py_func."""
     opdef: PyFuncDef = step.opdef
     needed = tuple([i for i, is_needed in enumerate(step.needs) if is_needed])
@@ -134,8 +152,8 @@ def _rule(step: Any, douts: Sequence[Any]) -> list[Any]:
     assert opdef.backward_func is not None
     grad = PyFuncGradDef(
         name="py_func_grad",
-        inputs=_grad_arguments(len(needed), len(passed), len(douts)),
-        outputs=_arguments("dx", len(needed)),
+        inputs=grad_arguments_of(len(needed), len(passed), len(douts)),
+        outputs=arguments_of("dx", len(needed)),
         kernel=opdef.backward_func,
         is_user=True,
         has_side_effect=True,
@@ -159,7 +177,8 @@ def _rule(step: Any, douts: Sequence[Any]) -> list[Any]:
 
 
 @lru_cache(maxsize=256)
-def _grad_arguments(shapes: int, passed: int, douts: int) -> tuple[ArgDef, ...]:
+def grad_arguments_of(shapes: int, passed: int, douts: int) -> tuple[ArgDef, ...]:
+    """Return the arguments of a gradient op: what is read for its shape, what is passed, the cotangents."""
     return (
         *(ArgDef(f"like{i}", is_shape_only=True) for i in range(shapes)),
         *(ArgDef(f"arg{i}") for i in range(passed)),
@@ -170,7 +189,9 @@ def _grad_arguments(shapes: int, passed: int, douts: int) -> tuple[ArgDef, ...]:
 # ---- arguments -------------------------------------------------------------------------------------------------------
 def _check_callables(func: Any, backward_func: Any) -> None:
     if not callable(func):
-        raise VariableTypeError(f"py_func: func must be a Python function or another callable, got {type(func).__name__}")
+        raise VariableTypeError(
+            f"py_func: func must be a Python function or another callable, got {type(func).__name__}"
+        )
     if backward_func is not None and not callable(backward_func):
         raise VariableTypeError(
             f"py_func: backward_func must be a Python function or another callable, got {type(backward_func).__name__}"
@@ -219,5 +240,3 @@ def _skipped(given: Any, inputs: list[Variable], outputs: list[Variable]) -> fro
             )
         skipped.update(found)
     return frozenset(skipped)
-
-

@@ -105,7 +105,8 @@ class ScopeTensor:
 
     def numpy(self) -> np.ndarray:
         """Return a copy of the data."""
-        return self._array().copy()
+        copied: np.ndarray = self._array().copy()
+        return copied
 
     def set(self, array: Any, place: Any = None) -> None:
         """Replace the data by a copy of an array."""

@@ -124,7 +124,9 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         StorageError: there is no such file, or it is no such archive.
     """
     if not os.path.isfile(path):
-        raise StorageError(f"there is no file {os.fspath(path)!r}", help="check the path; it is given without its suffix")
+        raise StorageError(
+            f"there is no file {os.fspath(path)!r}", help="check the path; it is given without its suffix"
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             names = json.loads(archive.read(_INDEX))

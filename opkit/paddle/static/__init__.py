@@ -8,6 +8,15 @@ from opkit.paddle.static import nn
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor
 from opkit.paddle.static.graph import install_graph
 from opkit.paddle.static.hooks import install_hooks
+from opkit.paddle.static.io import (
+    load,
+    load_inference_model,
+    load_program_state,
+    normalize_program,
+    save,
+    save_inference_model,
+    set_program_state,
+)
 from opkit.paddle.static.names import install_names
 from opkit.paddle.static.program import (
     InputSpec,
@@ -60,11 +69,18 @@ __all__ = [
     "device_guard",
     "global_scope",
     "gradients",
+    "load",
+    "load_inference_model",
+    "load_program_state",
     "name_scope",
     "nn",
+    "normalize_program",
     "program_guard",
     "py_func",
+    "save",
+    "save_inference_model",
     "scope_guard",
+    "set_program_state",
 ]
 
 __getattr__ = guard(__name__, globals())

@@ -1,4 +1,4 @@
-"""Paddle's methods of Program, Block and Variable (``create_var``, ``state_dict``, ...), given to ``opkit.ir``'s classes."""
+"""Paddle's methods of Program, Block and Variable (``create_var``, ``state_dict``), given to ``opkit.ir``'s classes."""
 
 from __future__ import annotations
 

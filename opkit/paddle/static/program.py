@@ -47,9 +47,7 @@ def create_global_var(
     return create_state(name or static.unique_name("_generated_var"), desc, constant(value))
 
 
-def py_func(
-    func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in_backward_input: Any = None
-) -> Any:
+def py_func(func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in_backward_input: Any = None) -> Any:
     """Add a Python function to the program; see ``opkit.static.py_func``."""
     return static.py_func(func, x, out, backward_func, skip_vars_in_backward_input)
 

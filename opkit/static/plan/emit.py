@@ -32,7 +32,7 @@ _CHUNK = 400
 #: Arrays of this many bytes are let go as soon as they were read for the last time.
 _LARGE = 1 << 16
 
-_QUIET_CODE = quiet(lambda: None).__code__  # type: ignore[attr-defined]
+_QUIET_CODE = quiet(lambda: None).__code__
 
 
 def is_state(value: Value) -> bool:
@@ -328,7 +328,7 @@ class Emitter:
 
     def _is_large(self, value: Value) -> bool:
         desc = self.known[value]
-        return not desc.is_static or int(np.prod(desc.shape, dtype=np.int64)) * to_numpy(desc.dtype).itemsize >= _LARGE
+        return not desc.is_static or math.prod(desc.shape) * to_numpy(desc.dtype).itemsize >= _LARGE
 
     # ---- names -------------------------------------------------------------------------------------------------------
     def _kernel(self, op: Operation) -> Any:

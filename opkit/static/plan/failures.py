@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from opkit.errors import GraphError, nearest
 from opkit.ir import Operation, Value
-from opkit.static.builder import note_site
+from opkit.static.builder import add_note, note_site
 from opkit.static.scope import Holder
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def explain_failure(error: Exception, op: Operation) -> None:
     """Add notes to the error of an op that was running: which op, where it was added, and what helps."""
     note_site(error, op.label or op.type, op.site)
     if op.opdef.is_user and isinstance(error, ValueError) and "read-only" in str(error):  # type: ignore[attr-defined]
-        notes = error.__notes__ if hasattr(error, "__notes__") else []
-        notes.append("help: arguments are read-only; copy one before writing to it: x = numpy.array(x)")
-        error.__notes__ = notes
+        add_note(error, "help: arguments are read-only; copy one before writing to it: x = numpy.array(x)")
 
 
 def check_initialized(plan: Plan, holders: Sequence[Holder]) -> None:
@@ -63,6 +61,7 @@ def check_initialized(plan: Plan, holders: Sequence[Holder]) -> None:
 
 
 def no_source(value: Value, feeds: Sequence[Value]) -> GraphError:
+    """Return the error for a Value that is read and that nothing gives."""
     name = value.variable.name
     if value.variable.is_data:
         fed = [item.variable.name for item in feeds]

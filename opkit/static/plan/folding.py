@@ -5,6 +5,7 @@ Arrays are made here and kept read-only; which Operations remain is the caller's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ class Like:
         self.shape = desc.shape
         self.dtype = to_numpy(desc.dtype)
         self.ndim = len(desc.shape)
-        self.size = int(np.prod(desc.shape, dtype=np.int64))
+        self.size = math.prod(desc.shape)
 
 
 def fold(ops: Sequence[Operation], known: Known, is_exact: bool) -> tuple[list[Operation], dict[Value, np.ndarray]]:
@@ -56,7 +57,7 @@ def _can_fold(op: Operation, known: Known) -> bool:
         return False
     for value in op.outputs:
         desc = known[value]
-        if not desc.is_static or int(np.prod(desc.shape, dtype=np.int64)) * to_numpy(desc.dtype).itemsize > _MOST_BYTES:
+        if not desc.is_static or math.prod(desc.shape) * to_numpy(desc.dtype).itemsize > _MOST_BYTES:
             return bool(opdef.is_view) and desc.is_static
     return True
 

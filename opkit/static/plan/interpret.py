@@ -36,9 +36,9 @@ def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder
     """
     number, layout, constants = plan.layout.number, plan.layout, plan.constants
     if start == 0:
-        for value in number:
-            if value in layout.snapshots and is_state(value):
-                slots[number[value]] = _held(plan, value, holders).copy()
+        for early in number:
+            if early in layout.snapshots and is_state(early):
+                slots[number[early]] = _held(plan, early, holders).copy()
     observer = local.mode.observer
     for position in range(start, len(plan.ops)):
         op = plan.ops[position]
@@ -94,4 +94,3 @@ def _read_only(item: Any) -> Any:
         item = item.view()
         item.setflags(write=False)
     return item
-

@@ -5,6 +5,7 @@ It decides by liveness and by who may see an array; the text of the plan is ``op
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,9 +137,7 @@ def _share(groups: _Groups, op: Operation, constants: Mapping[Value, np.ndarray]
                     groups.join(value, output)
 
 
-def _find_snapshots(
-    layout: Layout, ops: Sequence[Operation], groups: _Groups, produced: Mapping[Value, int]
-) -> None:
+def _find_snapshots(layout: Layout, ops: Sequence[Operation], groups: _Groups, produced: Mapping[Value, int]) -> None:
     """Find what is read after the variable whose memory it shares was changed in place."""
     changed: dict[str, list[int]] = {}
     for position, op in enumerate(ops):
@@ -203,7 +202,7 @@ def _take_block(layout: Layout, free: dict[int, list[int]], size: int) -> int:
 
 
 def _bytes_of(desc: TensorDesc) -> int:
-    return int(np.prod(desc.shape, dtype=np.int64)) * to_numpy(desc.dtype).itemsize
+    return math.prod(desc.shape) * to_numpy(desc.dtype).itemsize
 
 
 def _buffered(op: Operation, known: Known) -> Value | None:

@@ -26,7 +26,7 @@ from opkit.static.plan.interpret import interpret
 from opkit.static.plan.layout import lay_out
 from opkit.static.plan.prune import prune
 from opkit.static.plan.sizes import resolve_sizes
-from opkit.static.plan.user_calls import Mismatch, is_own
+from opkit.static.plan.user_calls import MismatchError, is_own
 from opkit.static.scope import Holder
 
 __all__ = ["Plan", "compile_plan", "forbidden"]
@@ -38,7 +38,7 @@ def forbidden(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> 
     """Stand in for ``apply`` while a program runs: functions in it compute with numpy."""
     raise ForbiddenCallError(
         f"a framework function (op {opdef.name!r}) was called inside a Python function while the program runs",
-        help="func and backward_func of py_func get numpy arrays and compute with numpy; framework functions build graphs",
+        help="func and backward_func of py_func get numpy arrays and compute with numpy",
     )
 
 
@@ -105,7 +105,10 @@ class Plan:
         self._unwritten = {
             value
             for value in fetches
-            if value is not None and value not in made and value not in fed and value not in self.constants
+            if value is not None
+            and value not in made
+            and value not in fed
+            and value not in self.constants
             and not is_state(value)
         }
         for value in self._unwritten:
@@ -114,9 +117,7 @@ class Plan:
 
     def _compile(self, known: Mapping[Value, TensorDesc]) -> None:
         self.holders: dict[str, int] = {}
-        emitter = Emitter(
-            self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact
-        )
+        emitter = Emitter(self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact)
         emitter.emit()
         self.user_calls = emitter.calls
         self._lines: dict[str, dict[int, int]] = {}
@@ -139,9 +140,10 @@ class Plan:
     def _title(self) -> str:
         fed = ", ".join(value.variable.name for value in self.feeds)
         sizes = "these sizes" if self.is_exact else "any sizes"
+        size = f"{len(self.layout.buffers)} buffers in {sum(self.layout.blocks)} bytes"
         return (
-            f"# plan: {len(self.ops)} ops, {len(self.constants)} constants, {len(self.layout.buffers)} buffers in "
-            f"{len(self.layout.blocks)} blocks of {sum(self.layout.blocks)} bytes, fed {fed or 'nothing'}, for {sizes}\n"
+            f"# plan: {len(self.ops)} ops, {len(self.constants)} constants, {size}, "
+            f"fed {fed or 'nothing'}, for {sizes}\n"
         )
 
     def _fetch(self, value: Value | None) -> tuple[str, Any]:
@@ -162,7 +164,8 @@ class Plan:
     def _new_arena(self) -> list[np.ndarray]:
         blocks = [np.empty(max(size, 1), np.uint8) for size in self.layout.blocks]
         return [
-            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=blocks[block].data) for block, desc in self.layout.buffers
+            np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=blocks[block].data)
+            for block, desc in self.layout.buffers
         ]
 
     # ---- running -----------------------------------------------------------------------------------------------------
@@ -200,7 +203,7 @@ class Plan:
                 for chunk in self._chunks:
                     chunk(slots, holders, arena)
             return self._fetched(slots, arrays, holders)
-        except Mismatch as mismatch:
+        except MismatchError as mismatch:
             self.is_outdated = True
             self._recover(mismatch, slots)
             arena = None  # its arrays are still read by what is left of this run
@@ -231,7 +234,7 @@ class Plan:
                     array = array.copy()
                 found.append(array)
             elif kind == "state":
-                found.append(holders[item].array.copy())  # type: ignore[union-attr]
+                found.append(holders[item].array.copy())
             else:
                 found.append(None if item is None else item.copy())
         return found
@@ -245,7 +248,7 @@ class Plan:
     def _interpret(self, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
         interpret(self, start, slots, holders)
 
-    def _recover(self, mismatch: Mismatch, slots: list[Any]) -> None:
+    def _recover(self, mismatch: MismatchError, slots: list[Any]) -> None:
         """Put what the interrupted text held into the slots."""
         frame = self._frame(mismatch.__traceback__)
         if frame is not None:

@@ -46,15 +46,16 @@ def prune(
 
 
 _NONE: Collection[int] = frozenset()
-_shape_only: dict[Any, Collection[int]] = {}
+_shape_only: dict[int, tuple[Any, Collection[int]]] = {}
 
 
 def shape_only(op: Operation) -> Collection[int]:
     """Return the indices of the inputs that an Operation reads for their shape and dtype alone."""
     declared = op.opdef.inputs  # type: ignore[attr-defined]
-    found = _shape_only.get(declared)
-    if found is None:
-        found = frozenset(i for i, arg in enumerate(declared) if arg.is_shape_only) or _NONE
-        if len(_shape_only) < 4096:
-            _shape_only[declared] = found
-    return found
+    found = _shape_only.get(id(declared))
+    if found is None or found[0] is not declared:
+        if len(_shape_only) > 4096:
+            _shape_only.clear()
+        indices = frozenset(i for i, arg in enumerate(declared) if arg.is_shape_only) or _NONE
+        found = _shape_only[id(declared)] = (declared, indices)
+    return found[1]

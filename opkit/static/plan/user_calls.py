@@ -16,14 +16,14 @@ from opkit.errors import KernelError, ShapeError
 from opkit.ir import Operation, TensorDesc
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
-__all__ = ["ALONE", "Mismatch", "ResultError", "UserCall", "is_own"]
+__all__ = ["ALONE", "MismatchError", "ResultError", "UserCall", "is_own"]
 
 
 class ResultError(KernelError, ValueError):
     """A user's function returned a wrong number of values, or something that is no array (ValueError in Paddle)."""
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """A user's function returned another shape or dtype than the plan was made for.
 
     Args:
@@ -105,7 +105,7 @@ class UserCall:
         Raises:
             ResultError: a wrong number of values, None for an output, something that is no array.
             ShapeError: a gradient has not the shape of its input.
-            Mismatch: the plan was made for other shapes or dtypes.
+            MismatchError: the plan was made for other shapes or dtypes.
         """
         items: Sequence[Any] = (result,)
         if isinstance(result, (tuple, list)):
@@ -189,7 +189,7 @@ class UserCall:
                 self._warn(value.variable.name, value.desc, array)
         for array, desc in zip(arrays, self.expected or ()):
             if array.shape != desc.shape or array.dtype.name != desc.dtype:
-                raise Mismatch(self.position, arrays)
+                raise MismatchError(self.position, arrays)
         return arrays
 
     def _warn(self, name: str, desc: TensorDesc, array: np.ndarray) -> None:
@@ -214,18 +214,21 @@ def _is_base_alone(array: np.ndarray) -> bool:
         return True
     del base
     return (
-        type(array.base) is np.ndarray and array.base.base is None and array.base.flags.owndata
+        type(array.base) is np.ndarray
+        and array.base.base is None
+        and array.base.flags.owndata
         and getrefcount(array.base) <= 2
     )
 
 
 def _share_or_copy(array: np.ndarray, args: tuple[Any, ...]) -> np.ndarray:
-    """Return an array that the user's function kept, or that it was given: the latter is read-only and can be shared."""
+    """Return an array that the user's function kept (copied) or was given (read-only, so it can be shared)."""
     base = array.base
     for arg in args:
         if type(arg) is np.ndarray and arg.base is None and not arg.flags.writeable and (array is arg or base is arg):
             return array
-    return array.copy()
+    copied: np.ndarray = array.copy()
+    return copied
 
 
 def _copied(item: Any) -> Any:

@@ -147,9 +147,7 @@ def conv2d(
         layer, _needed(param_attr, "conv2d"), input, num_filters, filter_size, groups or 1, channels_last=channels_last
     )
     with static.name_outputs(layer):
-        made = functional.conv2d(
-            input, weight, None, stride, padding, dilation, groups or 1, data_format=data_format
-        )
+        made = functional.conv2d(input, weight, None, stride, padding, dilation, groups or 1, data_format=data_format)
         if bias is not None:
             vector = layers.parameter_of(layer, "b", bias, (num_filters,), input.desc.dtype, _bias())
             made = ops.bias_add(made, vector, -1 if channels_last else 1)
@@ -213,9 +211,7 @@ def layer_norm(
     return made if activation is None else activation(made)  # type: ignore[no-any-return]
 
 
-def prelu(
-    x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: str | None = None
-) -> Variable:
+def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: str | None = None) -> Variable:
     """Return x where it is positive, else x times a slope: one ("all"), or one per channel ("channel")."""
     if mode not in ("all", "channel"):
         raise UsageError(f"prelu: mode is 'all' or 'channel', got {mode!r}")

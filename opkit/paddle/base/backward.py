@@ -1,0 +1,11 @@
+"""``paddle.base.backward``."""
+
+from opkit.paddle.missing import guard
+from opkit.paddle.static.program import gradients
+from opkit.static import append_backward
+
+calc_gradient = gradients
+
+__all__ = ["append_backward", "calc_gradient", "gradients"]
+
+__getattr__ = guard(__name__, globals())

@@ -1,0 +1,9 @@
+"""``paddle.base.executor``."""
+
+from opkit.paddle.missing import guard
+from opkit.paddle.static.executor import Executor
+from opkit.static import global_scope, scope_guard
+
+__all__ = ["Executor", "global_scope", "scope_guard"]
+
+__getattr__ = guard(__name__, globals())

@@ -1,0 +1,68 @@
+"""``paddle.base.framework``: programs, Variables, and which mode is on."""
+
+from __future__ import annotations
+
+from opkit.ir import Block, Program, Variable
+from opkit.ir import Operation as Operator
+from opkit.ops.mode import local
+from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.missing import guard
+from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
+from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs
+
+Parameter = Variable
+
+__all__ = [
+    "Block",
+    "Operator",
+    "Parameter",
+    "Program",
+    "Variable",
+    "cpu_places",
+    "cuda_places",
+    "default_main_program",
+    "default_startup_program",
+    "device_guard",
+    "get_flags",
+    "grad_var_name",
+    "in_dygraph_mode",
+    "in_dynamic_mode",
+    "in_dynamic_or_pir_mode",
+    "in_pir_mode",
+    "name_scope",
+    "program_guard",
+    "set_flags",
+    "switch_main_program",
+    "switch_startup_program",
+]
+
+
+def in_dygraph_mode() -> bool:
+    """Say whether ops run at once."""
+    return not local.mode.is_static
+
+
+in_dynamic_mode = in_dynamic_or_pir_mode = in_dygraph_mode
+
+
+def in_pir_mode() -> bool:
+    """Say whether Paddle 3's new graph form is on: never."""
+    return False
+
+
+def grad_var_name(var_name: str) -> str:
+    """Return the name of a Variable's gradient."""
+    return var_name + "@GRAD"
+
+
+def switch_main_program(program: Program) -> Program:
+    """Make a program the default main program and return the one that was."""
+    return switch_default_programs(main=program)[0]
+
+
+def switch_startup_program(program: Program) -> Program:
+    """Make a program the default startup program and return the one that was."""
+    return switch_default_programs(startup=program)[1]
+
+
+__getattr__ = guard(__name__, globals())

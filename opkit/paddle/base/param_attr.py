@@ -1,0 +1,8 @@
+"""``paddle.base.param_attr``."""
+
+from opkit.paddle.framework.parameter import ParamAttr
+from opkit.paddle.missing import guard
+
+__all__ = ["ParamAttr"]
+
+__getattr__ = guard(__name__, globals())
