@@ -116,6 +116,7 @@ def settle(
     low, high = value.copy(), value.copy()
     estimate = Estimate(value, bound, kind, low, high, noise, step)
     grid.mark_staircases(estimate)
+    grid.mark_finer_slopes(estimate)
     grid.mark_kinks(estimate, left, right)
     grid.mark_jumps(estimate)
     return estimate
@@ -238,6 +239,32 @@ class _Grid:
             out.low[mask], out.high[mask] = np.minimum(value, other)[mask], np.maximum(value, other)[mask]
             out.value[mask], out.bound[mask], out.noise[mask] = value[mask], bound[mask], noise[mask]
             out.kind[mask], out.step[mask] = kind, step_there[mask]
+
+    def mark_finer_slopes(self, out: Estimate) -> None:
+        """Where much smaller steps agree on another slope than the chosen ones, hold both for possible."""
+        with np.errstate(all="ignore"):
+            fourth = self.slope[:, 1:] + (self.slope[:, 1:] - self.slope[:, :-1]) / 15.0
+            if fourth.shape[1] < 6:
+                return
+            gap = np.abs(np.diff(fourth, axis=1))
+            error = np.maximum(gap[:, :-1], gap[:, 1:])
+            middle, step = fourth[:, 1:-1], np.broadcast_to(self.step[:, 2:-1], error.shape)
+            total = error + 1.2 * self.level[:, 2:-1] / step
+            size = np.maximum(np.abs(middle), np.abs(out.value)[:, None, :])
+            is_sure = (step < 0.03 * out.step[:, None, :]) & (total < 5e-3 * size)
+            differs = np.abs(middle - out.value[:, None, :]) > 3.0 * (out.bound[:, None, :] + total)
+            differs &= np.abs(middle - out.value[:, None, :]) > 0.02 * size
+            is_sure[:, :-1] &= is_sure[:, 1:]
+            score = np.where(is_sure & differs, total, np.inf)
+            best = np.argmin(score, axis=1)[:, None, :]
+            found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Kind.ONE_SIDED)
+        if not found.any():
+            return
+        other = np.take_along_axis(middle, best, axis=1)[:, 0]
+        slack = np.take_along_axis(total, best, axis=1)[:, 0]
+        out.low[found], out.high[found] = np.minimum(other, out.value)[found], np.maximum(other, out.value)[found]
+        out.bound[found] = np.maximum(out.bound, slack)[found]
+        out.kind[found] = Kind.STAIRCASE
 
     def _reach(self, value: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
         """The largest step up to which the central slope is the fine value, from the finest on, (M, J)."""
