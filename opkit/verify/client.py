@@ -19,9 +19,16 @@ from opkit.verify import frames
 from opkit.verify.limits import pinned
 from opkit.verify.messages import Checked, Planned
 from opkit.verify.options import RunOptions
+from opkit.verify.spawn import run_alone
+from opkit.verify.supervisor import can_fork
 from opkit.verify.target import Target
 
-__all__ = ["run_isolated"]
+__all__ = ["WorkerError", "run_isolated"]
+
+
+class WorkerError(OpkitError):
+    """The process that runs the workers could not be started, or died."""
+
 
 _PROGRAM = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from opkit.verify.zygote import main; main()"
 
@@ -32,8 +39,12 @@ def run_isolated(targets: Sequence[Target], options: RunOptions) -> Iterator[Pla
     Leaving the iterator early (KeyboardInterrupt too) ends every worker.
 
     Raises:
-        OpkitError: the worker processes cannot be started, or their parent died.
+        WorkerError: the worker processes cannot be started, or their parent died.
     """
+    if not can_fork():
+        for number, target in enumerate(targets):
+            yield from run_alone(number, target, options, _start)
+        return
     process = _start()
     try:
         yield from _messages(process, targets, options)
@@ -68,14 +79,14 @@ def _messages(
     try:
         frames.send(requests.fileno(), (tuple(targets), options))
     except OSError as error:
-        raise OpkitError(
+        raise WorkerError(
             "the worker process could not be started", help=f"{sys.executable} is what was tried"
         ) from error
     while data := os.read(answers.fileno(), 1 << 20):
         yield from reader.feed(data)
     status = process.wait()
     if status:
-        raise OpkitError(
+        raise WorkerError(
             f"the process that runs the workers ended with status {status}",
             help="the ops that were not reported have not been checked; try --jobs 1",
         )

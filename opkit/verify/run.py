@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Protocol
 
 import opkit
-from opkit.checker import OpReport, Report
+from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic, sort_diagnostics
-from opkit.verify.client import run_isolated
+from opkit.verify.blame import report_of
+from opkit.verify.client import WorkerError, run_isolated
+from opkit.verify.codes import INTERNAL
 from opkit.verify.failures import FailureStore
 from opkit.verify.messages import Checked, Planned
 from opkit.verify.options import RunOptions
@@ -79,6 +81,8 @@ def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress
             progress.done(message.report)
     except KeyboardInterrupt:
         is_interrupted = True
+    except WorkerError as error:
+        _fill(reports, targets, error)
     ops = tuple(reports[place] for place in sorted(reports))
     report = Report(opkit.__version__, options.check.seed, ops)
     saved = remember(report, options)
@@ -88,6 +92,15 @@ def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress
 
 def _messages(targets: tuple[Target, ...], options: RunOptions) -> Iterator[Planned | Checked]:
     return run_isolated(targets, options) if targets else iter(())
+
+
+def _fill(reports: dict[tuple[int, int, int], OpReport], targets: tuple[Target, ...], error: WorkerError) -> None:
+    """Report the targets of which nothing was heard, after the parent of all workers died."""
+    heard = {number for number, _, _ in reports}
+    for number, target in enumerate(targets):
+        if number not in heard:
+            finding = CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{error.message}; it was not judged")
+            reports[number, -1, len(reports)] = report_of(target.label, None, finding, 0.0)
 
 
 def _within(options: RunOptions) -> RunOptions:

@@ -19,18 +19,17 @@ from opkit.verify.blame import blame_death, blame_error, blame_left, blame_ourse
 from opkit.verify.codes import LOAD
 from opkit.verify.failures import FailureStore, former
 from opkit.verify.flight import Flight, Phase, Stop
+from opkit.verify.limits import threads_here
 from opkit.verify.loaded import Loaded
 from opkit.verify.messages import Checked, Planned
 from opkit.verify.options import RunOptions
-from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor
+from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor, can_fork
 from opkit.verify.watch import Call, Left, Watch
 
 __all__ = ["Loader", "check_alone", "check_former", "check_in_child", "check_target", "joined"]
 
 #: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
 Loader = Callable[[Flight], Loaded]
-#: A script under the recorder may train for a while: its limit is so many times that of an op.
-PATIENCE = 10
 
 
 def check_target(number: int, label: str, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
@@ -56,9 +55,20 @@ def check_target(number: int, label: str, load: Loader, options: RunOptions, wid
     outbox.send(Planned(number, tuple(item.name for item in loaded.checkables), loaded.diagnostics))
     for report in loaded.reports:
         outbox.send(Checked(number, -1, report))
-    jobs = [_job(order, item, options) for order, item in enumerate(loaded.checkables)]
-    for order, report in _reports(jobs, loaded, options, width, outbox):
+    is_forking = can_fork() and threads_here() == 1
+    reports = _reports(loaded, options, width, outbox) if is_forking else _in_turn(loaded, options, flight)
+    for order, report in reports:
         outbox.send(Checked(number, order, report))
+
+
+def _in_turn(loaded: Loaded, options: RunOptions, flight: Flight) -> Iterator[tuple[int, OpReport]]:
+    """Check the ops in this process: it has threads (a user's), which a fork would leave in an unknown state."""
+    for order, item in enumerate(loaded.checkables):
+        flight.arm(options.timeout or math.inf)
+        report = check_alone(item, options, flight)
+        if isinstance(report, OpReport):
+            yield order, report
+    flight.arm(math.inf)
 
 
 def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Job:
@@ -67,9 +77,9 @@ def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0
     return Job(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
 
 
-def _reports(
-    jobs: list[Job], loaded: Loaded, options: RunOptions, width: int, outbox: Outbox
-) -> Iterator[tuple[int, OpReport]]:
+def _reports(loaded: Loaded, options: RunOptions, width: int, outbox: Outbox) -> Iterator[tuple[int, OpReport]]:
+    """Check each op in a child of its own."""
+    jobs = [_job(order, item, options) for order, item in enumerate(loaded.checkables)]
     done: set[int] = set()
     supervisor = Supervisor(width, private=(outbox.descriptor,))
     for order, message in supervisor.run(jobs):

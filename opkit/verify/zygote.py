@@ -13,12 +13,15 @@ from functools import partial
 from opkit.checker import OpReport
 from opkit.verify import frames
 from opkit.verify.blame import blame_death, report_of
+from opkit.verify.flight import Flight
+from opkit.verify.limits import limit_memory
 from opkit.verify.load import load, preload
 from opkit.verify.messages import Checked, Planned
 from opkit.verify.options import RunOptions
-from opkit.verify.supervisor import Ended, Job, Supervisor
+from opkit.verify.spawn import PATIENCE
+from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor, can_fork
 from opkit.verify.target import Kind, Target
-from opkit.verify.worker import PATIENCE, check_target
+from opkit.verify.worker import check_target
 
 __all__ = ["main"]
 
@@ -29,6 +32,9 @@ def main() -> None:
     os.dup2(2, 1)
     targets, options = _request()
     preload({target.kind for target in targets})
+    if not can_fork():
+        _check_here(targets, options, out)
+        return
     width = max(options.width // max(len(targets), 1), 1)
     jobs = [_job(number, target, options, width) for number, target in enumerate(targets)]
     seen = _Seen()
@@ -39,6 +45,14 @@ def main() -> None:
         else:
             seen.note(message)
             frames.send(out, message)
+
+
+def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> None:
+    """Check targets in this very process, which serves nothing else."""
+    outbox = Outbox(out, Flight())
+    limit_memory(options.memory)
+    for number, target in enumerate(targets):
+        check_target(number, target.label, partial(load, target, options), options, 1, outbox)
 
 
 def _request() -> tuple[tuple[Target, ...], RunOptions]:

@@ -171,3 +171,18 @@ def test_a_former_failure_is_tried_first_and_forgotten_when_gone(here: Path) -> 
     (here / "one" / "one_py_kernel.py").write_text(SQUARE)
     assert run_targets(["one"], QUICK).report.status.value == "pass"
     assert not list(folder.glob("*.npz"))
+
+
+def test_a_kernel_file_with_threads_is_checked(here: Path) -> None:
+    """A target whose files start threads is checked in its worker, not forked with its threads."""
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    make_op(here, "one", thread + SQUARE)
+    assert run_targets(["one"], QUICK).report.status.value == "pass"
+
+
+def test_the_death_of_the_workers_parent_is_told(here: Path) -> None:
+    """An op that kills the process above its worker leaves a report, not silence."""
+    line = "os.kill(int(open(f'/proc/{os.getppid()}/stat').read().rpartition(')')[2].split()[1]), 9)"
+    make_op(here, "kills", bad_kernel("import os", line))
+    (op,) = run_targets(["kills"], QUICK).report.ops
+    assert op.status.value == "error"
