@@ -69,8 +69,8 @@ def enable_static() -> None:
     local.mode.is_static = True
 
 
-def disable_static() -> None:
-    """Run ops at once again."""
+def disable_static(place: Any = None) -> None:
+    """Run ops at once again; ``place`` is kept for Paddle's sake."""
     if _eager_default:
         install_default(_eager_default.pop())
     elif local.mode.apply is apply:

@@ -196,11 +196,9 @@ class UserCall:
         self.op.is_warned = True
         where = f" (added at {self.op.where})" if self.op.where is not None else ""
         got = TensorDesc(array.shape, array.dtype.name)
-        warnings.warn(
-            f"{self._title}{where} returned {got} for {name!r}, which was declared as {desc}; it is used as it is",
-            UserWarning,
-            stacklevel=2,
-        )
+        file, line, _ = self.op.site or ("<unknown>", 0, "")
+        text = f"{self._title}{where} returned {got} for {name!r}, which was declared as {desc}; it is used as it is"
+        warnings.warn_explicit(text, UserWarning, file, line)
 
 
 def is_own(array: np.ndarray) -> bool:
