@@ -12,7 +12,7 @@ from opkit.spec.lexer import CHAR, IDENT, NUMBER, Token
 __all__ = ["evaluate_condition"]
 
 
-class _Bad(Exception):
+class _BadError(Exception):
     """The tokens are no integer expression."""
 
 
@@ -38,7 +38,7 @@ _MASK = (1 << 64) - 1
 
 def _divide(a: int, b: int) -> int:
     if b == 0:
-        raise _Bad
+        raise _BadError
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
@@ -54,13 +54,13 @@ class _Reader:
     def ternary(self) -> int:
         self.depth += 1
         if self.depth > 100:
-            raise _Bad
+            raise _BadError
         value = self.binary(0)
         if self.peek() == "?":
             self.at += 1
             then = self.ternary()
             if self.peek() != ":":
-                raise _Bad
+                raise _BadError
             self.at += 1
             otherwise = self.ternary()
             value = then if value else otherwise
@@ -81,7 +81,7 @@ class _Reader:
 
     def unary(self) -> int:
         if self.at >= len(self.tokens):
-            raise _Bad
+            raise _BadError
         negations = []
         while self.peek() in ("!", "-", "+", "~"):
             negations.append(self.peek())
@@ -93,13 +93,13 @@ class _Reader:
 
     def primary(self) -> int:
         if self.at >= len(self.tokens):
-            raise _Bad
+            raise _BadError
         token = self.tokens[self.at]
         self.at += 1
         if token.text == "(":
             value = self.ternary()
             if self.peek() != ")":
-                raise _Bad
+                raise _BadError
             self.at += 1
             return value
         if token.kind == NUMBER:
@@ -108,9 +108,9 @@ class _Reader:
             return ord(token.text[1])
         if token.kind == IDENT:
             if self.peek() == "(":
-                raise _Bad
+                raise _BadError
             return int(token.text == "true")
-        raise _Bad
+        raise _BadError
 
 
 def _number(text: str) -> int:
@@ -118,7 +118,7 @@ def _number(text: str) -> int:
     try:
         return int(digits, 8) if digits.startswith("0") and digits.isdigit() else int(digits, 0)
     except ValueError:
-        raise _Bad from None
+        raise _BadError from None
 
 
 def evaluate_condition(tokens: list[Token]) -> int | None:
@@ -126,6 +126,6 @@ def evaluate_condition(tokens: list[Token]) -> int | None:
     reader = _Reader(tokens)
     try:
         value = reader.ternary()
-    except (_Bad, RecursionError):
+    except (_BadError, RecursionError):
         return None
     return value if reader.at == len(tokens) else None

@@ -162,7 +162,12 @@ class ExpressionParser(TokenReader):
         """Parse a type, a function type or a constant."""
         if self.kinds[self.at] in (NUMBER, CHAR, STRING) or self.here in ("-", "true", "false", "(", "!", "&"):
             return self.unary()
+        start = self.at
         made = self.type_name()
+        if self.here not in (",", ">", "("):
+            # a constant expression such as N + 1
+            self.at = start
+            return self.binary(_BINARY["+"])
         if self.here != "(":
             return made
         self.at += 1
@@ -354,7 +359,7 @@ class ExpressionParser(TokenReader):
             else:
                 return value
             length += 1
-            if length > _LONGEST_CHAIN:
+            if length > 2 * _LONGEST_CHAIN:
                 raise ParseError("SPEC011", f"more than {_LONGEST_CHAIN} calls in one chain", self.at)
 
     def note_passed(self, function: Name, args: tuple[Expr, ...]) -> None:

@@ -137,11 +137,13 @@ class Linker:
         sites = program.sites
 
         def text(site: int, given: list[Any], parts: tuple[Any, ...]) -> str:
+            more = "".join(map(show, parts))
             said = sites[site].text
-            message = said if said.startswith(("return", "Error", "oneflow::Error")) else f"{said} failed"
+            if "Error" in said.split("(", 1)[0]:
+                return more or said
+            message = f"{said} failed"
             if given:
                 message += f" ({' vs '.join(map(show, given))})"
-            more = "".join(map(show, parts))
             return f"{message}: {more}" if more else message
 
         def failed(site: int, given: list[Any], *parts: Any) -> Fatal:

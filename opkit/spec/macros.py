@@ -15,6 +15,8 @@ __all__ = ["SEQUENCE_MACROS", "Macro", "comma_join", "paste", "split_arguments",
 
 Tokens = list[Token]
 
+_MOST_PRODUCTS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class Macro:
@@ -134,8 +136,8 @@ def _for_each_atomic(args: list[Tokens], near: Token) -> Tokens:
 def _products(sequences: list[list[Tokens]]) -> list[list[Tokens]]:
     rows: list[list[Tokens]] = [[]]
     for sequence in sequences:
-        if len(rows) * max(len(sequence), 1) > 100_000:
-            return []
+        if len(rows) * len(sequence) > _MOST_PRODUCTS:
+            raise OverflowError(f"{len(rows) * len(sequence):,}")
         rows = [[*row, item] for row in rows for item in sequence]
     return rows
 

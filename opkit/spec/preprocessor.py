@@ -31,11 +31,12 @@ __all__ = ["MOST_TOKENS", "preprocess"]
 MOST_TOKENS = 400_000
 _DEEPEST = 100
 _DEEPEST_INCLUDE = 20
+_DEEPEST_CONDITION = 200
 
 Tokens = list[Token]
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     """Expansion ran past its bounds; the finding has been made."""
 
 
@@ -73,7 +74,7 @@ def preprocess(source: SourceText, folders: tuple[str, ...], findings: Findings)
     end = derived(END, "", Token(END, "", source, len(source.text), len(source.text), True, True))
     try:
         _run(state, source, 0)
-    except _TooLarge:
+    except _TooLargeError:
         return [end]
     state.out.append(end)
     return state.out
@@ -122,6 +123,10 @@ def _directive(state: _State, line: Tokens, branches: list[_Branch], source: Sou
     word, rest = line[1], line[2:]
     name = word.text
     if name in ("if", "ifdef", "ifndef"):
+        if len(branches) >= _DEEPEST_CONDITION:
+            message = f"'#{name}' is nested more than {_DEEPEST_CONDITION} deep"
+            state.findings.add("SPEC011", message, word.span, help="add the missing '#endif'")
+            raise _TooLargeError
         value = active and _condition(state, word, rest)
         branches.append(_Branch(word, value, value))
     elif name in ("elif", "else", "endif"):
@@ -251,7 +256,7 @@ def _include(state: _State, word: Token, rest: Tokens, source: SourceText, depth
         return
     if depth >= _DEEPEST_INCLUDE:
         state.findings.add("SPEC007", f"includes are nested more than {_DEEPEST_INCLUDE} deep", rest[0].span)
-        raise _TooLarge
+        raise _TooLargeError
     state.once.add(path)
     _run(state, read_source(path, state.findings), depth + 1)
 
@@ -308,7 +313,7 @@ def _spend(state: _State, count: int, token: Token) -> None:
             place.span,
             help="a macro here multiplies itself; write it out or make it smaller",
         )
-        raise _TooLarge
+        raise _TooLargeError
 
 
 def _push(state: _State, token: Token, body: tuple[Token, ...] | Tokens, macro: Macro | None, stack: Tokens) -> None:
@@ -349,7 +354,7 @@ def _deeper(state: _State, token: Token, depth: int) -> int:
     if depth >= _DEEPEST:
         place = token.origin or token
         state.findings.add("SPEC007", f"macros in {place.text!r} are nested more than {_DEEPEST} deep", place.span)
-        raise _TooLarge
+        raise _TooLargeError
     return depth + 1
 
 
@@ -362,7 +367,12 @@ def _push_sequence(state: _State, token: Token, least: int, args: list[Tokens], 
     ready = [_expand(state, arg, deeper) for arg in args]
     if name == "OF_PP_STRINGIZE":
         ready = [_expand(state, comma_join(args, token), deeper)]
-    result = SEQUENCE_MACROS[name][1](ready, token)
+    try:
+        result = SEQUENCE_MACROS[name][1](ready, token)
+    except OverflowError as error:
+        place = token.origin or token
+        state.findings.add("SPEC007", f"{name} has {error} results", place.span, help="make the sequences shorter")
+        raise _TooLargeError from None
     _spend(state, len(result), token)
     origin = token.origin or token
     for item in reversed(result):

@@ -412,11 +412,11 @@ class Program:
                 )
             if len(self.instances) > _DEEPEST_INSTANCES:
                 raise LowerError("SPEC007", "templates are instantiated without end", node)
-            unit = Unit(self.unit_name(function, bindings), self, function)
-            self.instances[key] = unit
             result = self.type_of(function.result, bindings)
             params = tuple(self.parameter_type(param.type, bindings) for param in function.params)
+            unit = Unit(self.unit_name(function, bindings), self, function)
             unit.type = Type("function", (result, *params))
+            self.instances[key] = unit
             self.units[unit.name] = unit
             self.pending.append((unit, function, bindings))
         if self.current is not None:
