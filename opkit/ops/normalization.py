@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.arithmetic import add, mul, neg, scalar_add, scalar_div, scalar_mul, sub
-from opkit.ops.broadcasting import broadcast_like, reduce_mean, reduce_sum, reduce_sum_like
+from opkit.ops.arithmetic import add, mul, neg, scalar_add, scalar_mul, sub
+from opkit.ops.broadcasting import REDUCE_MEAN_GRAD, broadcast_like, reduce_mean, reduce_sum, reduce_sum_like
 from opkit.ops.creation import constant
 from opkit.ops.define import define, quiet
 from opkit.ops.elementwise import rsqrt, square
-from opkit.ops.inference import check_floating, is_same_size, numel, shape_error, unchanged
+from opkit.ops.inference import check_floating, is_same_size, shape_error, unchanged
 from opkit.ops.mode import local
 from opkit.ops.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
@@ -65,13 +64,6 @@ def _slope_by_x(dy: Value, g: Value, h: Value, r: Value, axes: Sequence[int]) ->
     b = reduce_mean(mul(g, h), axes, keepdims=True)
     along_h = mul(h, sub(reduce_mean(mul(u, v), axes, keepdims=True), scalar_mul(mul(a, b), 3.0)))
     return neg(mul(add(along_h, add(mul(b, u), mul(a, v))), square(r)))
-
-
-def _count(shape: Sequence[int], axes: Sequence[int], op: str) -> int:
-    count = numel([shape[i] for i in axes])
-    if count == -1:
-        raise ShapeError(f"op {op!r}: the gradient of its statistics needs the sizes of axes {tuple(axes)} of {shape}")
-    return count
 
 
 # ---- layer_norm ------------------------------------------------------------------------------------------------------
@@ -136,21 +128,23 @@ def _layer_norm_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
         attrs = {key: applied.attrs[key] for key in ("begin_norm_axis", "epsilon")}
         dx = local.mode.apply(LAYER_NORM_GRAD, (by_h, x, mean, r, None), attrs)
     if by_mean is not None or by_r is not None:
-        through = _by_statistics(x, mean, r, by_mean, by_r, axes, "layer_norm")
+        through = _by_statistics(x, mean, r, by_mean, by_r, axes)
         dx = through if dx is None else add(dx, through)
     return dx, d_beta, d_gamma
 
 
-def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int], op: str) -> Value:
+def _share(cotangent: Value, x: Value, axes: Sequence[int]) -> Value:
+    """Return the cotangent of a mean over the axes, spread: each element's share of it."""
+    return local.mode.apply(REDUCE_MEAN_GRAD, (cotangent, x), {"axis": tuple(axes), "keepdims": False})
+
+
+def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]) -> Value:
     """Return the cotangent of x through its mean and through ``r``, whose slope is ``-h * r * r / n``."""
-    count = _count(shape_of(x), axes, op)
-    total = None
-    if by_mean is not None:
-        total = scalar_div(broadcast_like(by_mean, x, axes), count)
+    total = None if by_mean is None else _share(by_mean, x, axes)
     if by_r is not None:
         r = broadcast_like(r, x, axes)
         h = mul(sub(x, broadcast_like(mean, x, axes)), r)
-        through = scalar_div(mul(mul(h, square(r)), broadcast_like(by_r, x, axes)), -count)
+        through = neg(mul(mul(h, square(r)), _share(by_r, x, axes)))
         total = through if total is None else add(total, through)
     return total
 
@@ -291,11 +285,10 @@ def _trained_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
         d_gamma, d_beta, dx = local.mode.apply(NORMALIZATION_GRAD, (x, dy, mean, r, gamma), attrs)
     if by_variance is not None:
         centred = sub(x, broadcast_like(mean, x, axes))
-        factor = 2.0 / _count(shape_of(x), axes, "batch_norm")
-        through = scalar_mul(mul(centred, broadcast_like(by_variance, x, axes)), factor)
+        through = scalar_mul(mul(centred, _share(by_variance, x, axes)), 2.0)
         dx = through if dx is None else add(dx, through)
     if by_mean is not None or by_r is not None:
-        through = _by_statistics(x, mean, r, by_mean, by_r, axes, "batch_norm")
+        through = _by_statistics(x, mean, r, by_mean, by_r, axes)
         dx = through if dx is None else add(dx, through)
     return dx, d_gamma, d_beta
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.ops.arithmetic import div, mul, scalar_mul, sub
+from opkit.ops.arithmetic import div, mul, scalar_div, scalar_mul, sub
 from opkit.ops.broadcasting import broadcast_like, infer_reduce, reduce_mean, reduce_sum, reduced_shape
 from opkit.ops.compare import equal
-from opkit.ops.creation import cast, cast_like
+from opkit.ops.creation import cast, cast_like, ones_like
 from opkit.ops.define import define, first_only, quiet
 from opkit.ops.elementwise import abs as absolute
 from opkit.ops.elementwise import reciprocal_no_nan, sqrt, square
@@ -251,20 +251,16 @@ def argmin(x: Value, axis: int | None = None, keepdims: bool = False, dtype: Any
 
 # ---- variance, norms: built of ops -----------------------------------------------------------------------------------
 def var(x: Value, axis: Any = None, keepdims: bool = False, unbiased: bool = True) -> Value:
-    """Return the variance over axes; unbiased: divided by the count less one.
-
-    Raises:
-        ShapeError: it is unbiased and the count is unknown before the program runs.
-    """
+    """Return the variance over axes; unbiased: divided by the count less one (of one element: NaN)."""
     axes = normal_axes(axis, ndim_of(x), "var")
     centred = square(sub(x, reduce_mean(x, axes, keepdims=True)))
-    mean = reduce_mean(centred, axes, keepdims)
     if not unbiased:
-        return mean
+        return reduce_mean(centred, axes, keepdims)
+    total = reduce_sum(centred, axes, keepdims)
     count = numel([shape_of(x)[i] for i in axes])
-    if count == -1:
-        raise ShapeError(f"op 'var': the unbiased variance of {shape_of(x)} over {axes} needs known sizes")
-    return scalar_mul(mean, count / (count - 1) if count > 1 else float("nan"))
+    if count == -1:  # counted when the program runs
+        return div(total, sub(reduce_sum(ones_like(x), axes, keepdims), 1))
+    return scalar_div(total, count - 1) if count > 1 else scalar_mul(total, float("nan"))
 
 
 def std(x: Value, axis: Any = None, keepdims: bool = False, unbiased: bool = True) -> Value:

@@ -201,8 +201,7 @@ def _infer_batch_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> S
 
 def _batch_gather_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     x, indices = applied.inputs
-    attrs = {"num_segments": shape_of(x)[len(indices._data.shape) - 1]}
-    return local.mode.apply(BATCH_SEGMENT_SUM, (douts[0], indices), attrs), None
+    return local.mode.apply(BATCH_SUM_LIKE, (douts[0], indices, x), NO_ATTRS), None
 
 
 BATCH_GATHER = define(
@@ -222,6 +221,17 @@ BATCH_SEGMENT_SUM = define(
     infer=_infer_batch_sum,
     attrs="num_segments:int64",
     grad=lambda applied, douts: (batch_gather(douts[0], applied.inputs[1]), None),
+    reads="segment_ids",
+)
+
+
+BATCH_SUM_LIKE = define(
+    "unsorted_batch_segment_sum_like",
+    "data segment_ids =like",
+    "out",
+    lambda data, ids, like: _batch_segment_sum(data, ids, like.shape[ids.ndim - 1]),
+    infer=like("unsorted_batch_segment_sum_like", 2),
+    grad=lambda applied, douts: (batch_gather(douts[0], applied.inputs[1]), None, None),
     reads="segment_ids",
 )
 

@@ -36,11 +36,20 @@ __all__ = [
 
 # ---- reshape, reshape_like, flatten ----------------------------------------------------------------------------------
 def _reshape(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    if 0 in shape and x.size:  # a size that was unknown when the op was built: the input's own
+        shape = [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
     return x.reshape(tuple(shape))
 
 
 def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x, shape = descs[0], tuple(attrs["shape"])
+    if 0 in shape and numel(x.shape):
+        if any(size == 0 and i >= x.ndim for i, size in enumerate(shape)):
+            raise shape_error("reshape", descs, f"a size of 0 in {shape} keeps an axis that it does not have")
+        kept = [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
+        if numel(x.shape) == -1:
+            return [TensorDesc(tuple(kept), x.dtype)]
+        shape = tuple(kept)
     if shape.count(-1) > 1:
         raise shape_error("reshape", descs, f"at most one size of {shape} may be -1")
     count, known = numel(x.shape), numel(tuple(size for size in shape if size != -1))
@@ -125,7 +134,7 @@ def reshape(x: Value, shape: Any) -> Value:
         old = shape_of(x)
         if any(size == 0 and i >= len(old) for i, size in enumerate(sizes)):
             raise ShapeError(f"op 'reshape': a size of 0 in {sizes} keeps an axis that {old} does not have")
-        sizes = tuple(old[i] if size == 0 else size for i, size in enumerate(sizes))
+        sizes = tuple(old[i] if size == 0 and old[i] != -1 else size for i, size in enumerate(sizes))
     return local.mode.apply(RESHAPE, (x,), {"shape": sizes})
 
 
@@ -283,6 +292,8 @@ def _zeros_for(dout: Value | None, output: Value) -> Value:
 
 
 def _bounds(size: int, sections: Sequence[int]) -> list[int]:
+    if set(sections) == {-1} and size % len(sections) == 0:
+        return [size // len(sections)] * len(sections)
     known = sum(section for section in sections if section != -1)
     sizes = [size - known if section == -1 else section for section in sections]
     if sum(sizes) != size or min(sizes) < 0:

@@ -12,13 +12,13 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.creation import literal, zeros_like
+from opkit.ops.creation import zeros_like
 from opkit.ops.define import define, first_only, quiet
-from opkit.ops.selection import gather
 from opkit.ops.inference import like, shape_error, unchanged
 from opkit.ops.mode import local
+from opkit.ops.selection import add_rows
 from opkit.ops.shape import reshape
-from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis, shape_of
+from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis
 
 __all__ = ["cumsum", "flip", "pad", "repeat_interleave", "roll", "slice", "tile", "tril", "triu"]
 
@@ -174,9 +174,7 @@ def _infer_pad(sign: int) -> Any:
     def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
         before, after, shape = attrs["padding_before"], attrs["padding_after"], descs[0].shape
         if not len(before) == len(after) == len(shape) or min((*before, *after, 0)) < 0:
-            raise shape_error(
-                "pad", descs, f"paddings {tuple(before)} and {tuple(after)} need one entry per axis"
-            )
+            raise shape_error("pad", descs, f"paddings {tuple(before)} and {tuple(after)} need one entry per axis")
         sizes = tuple(-1 if n == -1 else n + sign * (b + a) for b, n, a in zip(before, shape, after))
         return [TensorDesc(sizes, descs[0].dtype)]
 
@@ -232,10 +230,8 @@ def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.
         return local.mode.apply(PAD, (x,), attrs)
     if mode not in _PAD_MODES:
         raise ShapeError(f"op 'pad': mode {mode!r} is none of constant, {', '.join(_PAD_MODES)}")
-    for axis, (first, last) in enumerate(zip(before, after)):
-        if first or last:
-            x = gather(x, literal(_padded_index(shape_of(x)[axis], first, last, mode)), axis)
-    return x
+    attrs = {"padding_before": tuple(before), "padding_after": tuple(after), "mode": mode}
+    return local.mode.apply(PAD_MODE, (x,), attrs)
 
 
 #: Paddle's name of a mode -> numpy's.
@@ -243,12 +239,52 @@ _PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
-    if size == -1:
-        raise ShapeError(f"op 'pad': mode {mode!r} needs a size that is known before the program runs")
+    """Return, for each place of the padded axis, the place of the axis that it repeats."""
     if mode == "reflect" and max(first, last) >= size:
         raise ShapeError(f"op 'pad': cannot reflect {max(first, last)} elements of an axis of size {size}")
     index: np.ndarray = np.pad(np.arange(size), (first, last), mode=_PAD_MODES[mode])  # type: ignore[call-overload]
     return index
+
+
+def _pad_mode(x: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str) -> np.ndarray:
+    for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
+        if first or last:
+            x = np.take(x, _padded_index(x.shape[axis], first, last, mode), axis)
+    return x.copy() if not any((*padding_before, *padding_after)) else x
+
+
+def _pad_mode_slope(
+    dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str
+) -> np.ndarray:
+    for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
+        if first or last:
+            size = dy.shape[axis] - first - last
+            rows = np.moveaxis(dy, axis, 0)
+            total = np.zeros((size, *rows.shape[1:]), dy.dtype)
+            add_rows(total, rows, _padded_index(size, first, last, mode))
+            dy = np.moveaxis(total, 0, axis)
+    return dy.copy() if not any((*padding_before, *padding_after)) else dy
+
+
+_MODE_ATTRS = "padding_before:vector<int64> padding_after:vector<int64> mode:string"
+PAD_MODE = define(
+    "pad_mode",
+    "x",
+    "y",
+    _pad_mode,
+    infer=_infer_pad(1),
+    attrs=_MODE_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE_GRAD, (dout,), applied.attrs)),
+)
+PAD_MODE_GRAD = define(
+    "pad_mode_grad",
+    "dy",
+    "dx",
+    _pad_mode_slope,
+    infer=_infer_pad(-1),
+    attrs=_MODE_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE, (dout,), applied.attrs)),
+)
 
 
 # ---- flip, roll, tile ------------------------------------------------------------------------------------------------
@@ -338,10 +374,41 @@ def tile(x: Value, reps: Any) -> Value:
     return local.mode.apply(TILE, (x,), {"reps": tuple(int(count) for count in counts)})
 
 
+def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    shape, axis = list(descs[0].shape), attrs["axis"]
+    shape[axis] = -1 if shape[axis] == -1 else shape[axis] * attrs["repeats"]
+    return [TensorDesc(tuple(shape), descs[0].dtype)]
+
+
+def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> np.ndarray:
+    parts = dy.reshape(*like.shape[: axis + 1], repeats, *like.shape[axis + 1 :])
+    return np.add.reduce(parts, axis + 1, dy.dtype)
+
+
+REPEAT = define(
+    "repeat_interleave",
+    "x",
+    "y",
+    lambda x, repeats, axis: np.repeat(x, repeats, axis),
+    infer=_repeated,
+    attrs="repeats:int64 axis:int32",
+    grad=first_only(lambda applied, dout: local.mode.apply(REPEAT_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+REPEAT_GRAD = define(
+    "repeat_interleave_grad",
+    "dy =like",
+    "dx",
+    _repeat_back,
+    infer=like("repeat_interleave_grad", 1),
+    attrs="repeats:int64 axis:int32",
+    grad=lambda applied, douts: (local.mode.apply(REPEAT, (douts[0],), applied.attrs), None),
+)
+
+
 def repeat_interleave(x: Value, repeats: int, axis: int = 0) -> Value:
     """Return ``x`` with each slice along an axis repeated in place."""
-    size = shape_of(x)[normal_axis(axis, ndim_of(x), "gather")]
-    return gather(x, literal(np.repeat(np.arange(size), repeats)), axis)
+    attrs = {"repeats": int(repeats), "axis": normal_axis(axis, ndim_of(x), "repeat_interleave")}
+    return local.mode.apply(REPEAT, (x,), attrs)
 
 
 # ---- tril, triu ------------------------------------------------------------------------------------------------------

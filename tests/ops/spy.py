@@ -25,7 +25,9 @@ def _desc(value: Any) -> TensorDesc | None:
     return None if value is None else ops.desc_of(value)
 
 
-def _check_infer(opdef: ops.OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], spy: Spy) -> None:
+def _check_infer(
+    opdef: ops.OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], spy: Spy
+) -> None:
     if opdef.infer is None:
         spy.faults.append(f"{opdef.name}: no inference")
         return
