@@ -72,9 +72,9 @@ def _cast_like_out(x: np.ndarray, like: Any, out: np.ndarray) -> np.ndarray:
     return out
 
 
-def _back_to_input(applied: Any, dout: Value) -> Value | None:
-    dtype = dtype_of(applied.inputs[0])
-    return cast(dout, dtype) if dtype.kind in "fc" else None
+def _back_to_input(applied: Any, dout: Value) -> Value:
+    # An integer that asks for a gradient gets one of its own dtype, as in Paddle.
+    return cast(dout, dtype_of(applied.inputs[0]))
 
 
 def _no_grad_for_like(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
