@@ -35,6 +35,8 @@ from opkit.paddle.framework.place import (
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
 from opkit.paddle.missing import guard as _guard
+from opkit.paddle import base, static
+from opkit.static import disable_static, enable_static
 from opkit.paddle.tensor import NAMES as _NAMES
 
 bool = _dtype("bool")
@@ -62,13 +64,16 @@ __all__ = [
     "ParamAttr",
     "Tensor",
     "autograd",
+    "base",
     "bool",
     "complex128",
     "complex64",
     "create_parameter",
     "device",
+    "disable_static",
     "dtype",
     "enable_grad",
+    "enable_static",
     "float16",
     "float32",
     "float64",
@@ -96,6 +101,7 @@ __all__ = [
     "set_flags",
     "set_grad_enabled",
     "set_printoptions",
+    "static",
     "tensor",
     "uint8",
     "utils",
