@@ -30,7 +30,7 @@ def show_ops(ops: Sequence[OpDef], form: str) -> None:
                 op.name,
                 ", ".join(map(_arg, op.inputs)),
                 ", ".join(map(_arg, op.outputs)),
-                ", ".join(f"{attr.name}: {attr.type}" for attr in op.attrs) or "-",
+                "\n".join(f"{attr.name}: {attr.type}" for attr in op.attrs) or "-",
                 "yes" if op.grad is not None else "-",
             )
             for op in ops

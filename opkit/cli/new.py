@@ -12,7 +12,7 @@ __all__ = ["new"]
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The op's name, an identifier.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The op's name, an identifier.", show_default=False)],
     folder: Annotated[Path, typer.Option("--dir", metavar="D", help="Where to put it.")] = Path(),
     kind: Annotated[
         str,

@@ -20,6 +20,7 @@ from opkit.project import Build, LoadedOps, UserOp
 
 __all__ = ["op_table", "show_build", "show_diagnostics"]
 
+_LEAST = 14
 _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
 
@@ -62,9 +63,13 @@ def _table(loaded: Iterable[LoadedOps]) -> Table:
 
 def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
     """Return a table of ops; long cells are folded, never cut."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    widest = [max(len(heading), *(len(row[index]) for row in rows)) + 2 for index, heading in enumerate(headings)]
+    # Attributes give way first, where that leaves them room: names are easier to read in one piece.
+    names = sum(size for size, heading in zip(widest, headings) if heading != "attributes")
+    fits = names + _LEAST <= console().width
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=False)
+        table.add_column(heading, overflow="fold", no_wrap=fits and heading != "attributes")
     for row in rows:
         table.add_row(*[Text(cell, style="red" if cell in ("error", "missing") else "") for cell in row])
     return table
@@ -78,7 +83,7 @@ def _signature(op: UserOp) -> tuple[str, str, str]:
     return (
         ", ".join(_arg(arg) for arg in compiled.inputs),
         ", ".join(_arg(arg) for arg in compiled.outputs),
-        ", ".join(text for text in attrs if not text.startswith("device_sub_tag:")) or "-",
+        "\n".join(text for text in attrs if not text.startswith("device_sub_tag:")) or "-",
     )
 
 
@@ -96,7 +101,7 @@ def show_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     """Show diagnostics on standard error."""
     text = render_text(diagnostics)
     if text:
-        warn(_coloured(text) if uses_colour(sys.stderr) else text)
+        warn((_coloured(text) if uses_colour(sys.stderr) else text) + "\n")
 
 
 def _coloured(text: str) -> str:

@@ -1,0 +1,235 @@
+"""The command line's contract: what is data and what is not, exit statuses, forms, and clear words for bad input."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.project.opdir import edit, write_op
+
+
+def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "opkit", *argv],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), **env},
+    )
+
+
+COMMANDS = ("new", "build", "gradcheck", "run", "test", "ops", "graph", "explain", "demo", "doctor")
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    """The help page lists the commands and the exit statuses; each command has a page of its own."""
+    page = opkit(tmp_path, "--help")
+    assert page.returncode == 0
+    for command in COMMANDS:
+        assert f" {command} " in page.stdout
+        own = opkit(tmp_path, command, "--help")
+        assert (own.returncode, own.stderr) == (0, "")
+    assert "Exit status" in page.stdout
+
+
+def test_version(tmp_path: Path) -> None:
+    """--version prints the version and nothing else."""
+    import opkit as package
+
+    assert opkit(tmp_path, "--version").stdout == f"opkit {package.__version__}\n"
+
+
+def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
+    """The four commands in a row: paths on standard output, the next step on standard error, all with status 0."""
+    made = opkit(tmp_path, "new", "t", "--job")
+    assert made.stdout.splitlines() == [
+        "t/t_cpp_def.cpp",
+        "t/t_py_api.py",
+        "t/t_py_kernel.py",
+        "t/test_t.py",
+        "job.py",
+    ]
+    assert made.stderr.startswith("next: opkit build t\n")
+    built = opkit(tmp_path, "build")
+    assert built.returncode == 0
+    assert "t_forward" in built.stdout
+    assert built.stderr == "2 op types in 1 directory: no findings\n"
+    assert opkit(tmp_path, "gradcheck").returncode == 0
+    ran = opkit(tmp_path, "run", "job.py")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.splitlines()[0] == "[-2. -1.  0.  1.  2.]"
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "words"),
+    [
+        (["new", "a/b"], 2, "holds a path"),
+        (["new", "t", "--kind", "matmull"], 2, "did you mean 'matmul'"),
+        (["new", "t", "--attr", "alpha"], 2, "expected NAME:TYPE"),
+        (["new"], 2, "NAME"),
+        (["new", "t", "--kindd", "matmul"], 2, "--kind"),
+        (["buidl"], 2, "build"),
+        (["build", "nowhere"], 2, "no such file or folder: 'nowhere'"),
+        (["build", "--format", "jsn"], 2, "did you mean 'json'"),
+        (["build"], 5, "no op directory"),
+        (["gradcheck", "nowhere"], 2, "nowhere"),
+        (["gradcheck"], 5, "nothing to check"),
+        (["gradcheck", "--report", "json"], 2, "FORM=FILE"),
+        (["gradcheck", "--shape", "x"], 2, "NAME=SIZES"),
+        (["graph"], 5, "no op with a gradient"),
+        (["ops", "no_such_op"], 5, "no_such_op"),
+        (["explain", "PROJ999"], 2, "PROJ"),
+        (["run", "nowhere.py"], 2, "nowhere.py"),
+        (["run", "."], 2, "no such file"),
+    ],
+)
+def test_bad_usage(argv: list[str], status: int, words: str, tmp_path: Path) -> None:
+    """Bad usage has its exit status, no data on standard output, one clear message and no traceback."""
+    ran = opkit(tmp_path, *argv)
+    assert ran.returncode == status
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr
+    if status == 2:
+        assert ran.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == []
+
+
+def test_json_is_all_there_is(tmp_path: Path) -> None:
+    """With --format json standard output is one object, also where there is nothing or something is wrong."""
+    empty = opkit(tmp_path, "build", "--format", "json")
+    assert (empty.returncode, json.loads(empty.stdout)["ops"]) == (5, [])
+    path = write_op(tmp_path)
+    edit(path / "t_py_api.py", ('.Op("t_forward")', '.Op("t_foward")'))
+    ran = opkit(tmp_path, "build", "--format", "json")
+    data = json.loads(ran.stdout)
+    assert ran.returncode == 3
+    assert set(data) == {"schema", "opkit", "ops", "diagnostics"}
+    (finding,) = data["diagnostics"]
+    assert set(finding) == {
+        "code",
+        "severity",
+        "message",
+        "file",
+        "line",
+        "col",
+        "end_line",
+        "end_col",
+        "notes",
+        "help",
+    }
+    assert (finding["code"], finding["file"]) == ("PROJ007", "t/t_py_api.py")
+    assert all(isinstance(finding[name], int) for name in ("line", "col", "end_line", "end_col"))
+
+
+@pytest.mark.parametrize("form", ["github", "sarif"])
+def test_forms_for_machines(form: str, tmp_path: Path) -> None:
+    """The other forms name the file and the line of a finding too."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_api.py", ('.Op("t_forward")', '.Op("t_foward")'))
+    ran = opkit(tmp_path, "build", "--format", form)
+    assert ran.returncode == 3
+    assert "t/t_py_api.py" in ran.stdout
+    assert "PROJ007" in ran.stdout
+    if form == "sarif":
+        assert json.loads(ran.stdout)["version"] == "2.1.0"
+
+
+def test_warnings_do_not_change_the_status(tmp_path: Path) -> None:
+    """A directory with warnings alone is clean."""
+    path = write_op(tmp_path, grad=False)
+    edit(path / "t_cpp_def.cpp", ('    .Attr<std::string>("device_sub_tag", "py")\n', ""))
+    ran = opkit(tmp_path, "build")
+    assert ran.returncode == 0
+    assert "warning[PROJ010]" in ran.stderr
+    assert "1 warning" in ran.stderr
+
+
+def test_python_of_the_definitions(tmp_path: Path) -> None:
+    """--show-python prints valid Python for every function of the definitions, the gradient's too."""
+    write_op(tmp_path)
+    ran = opkit(tmp_path, "build", "--show-python")
+    compile(ran.stdout, "generated", "exec")
+    assert "t_forward" in ran.stdout
+    assert "gradient" in ran.stdout
+
+
+def test_no_colours_where_no_terminal_is(tmp_path: Path) -> None:
+    """Colours appear only on demand where the output is no terminal, and NO_COLOR wins."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_api.py", ('.Op("t_forward")', '.Op("t_foward")'))
+    plain = opkit(tmp_path, "build")
+    assert "\x1b" not in plain.stdout + plain.stderr
+    assert "\x1b[1;31merror[PROJ007]" in opkit(tmp_path, "build", FORCE_COLOR="1").stderr
+    assert "\x1b" not in opkit(tmp_path, "build", FORCE_COLOR="1", NO_COLOR="1").stderr
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_width_is_kept(columns: int, tmp_path: Path) -> None:
+    """The table of ops fits the terminal's width, and loses nothing."""
+    write_op(tmp_path, "quite_a_long_name", attrs=["alpha:float=0.1", "mode:str=something", "axes:ints=0,1,2,3"])
+    ran = opkit(tmp_path, "build", COLUMNS=str(columns))
+    assert max(map(len, ran.stdout.splitlines())) <= columns
+    squeezed = "".join(line.strip() for line in ran.stdout.splitlines())
+    assert squeezed.count("forward") >= 2
+
+
+def test_ops_lists_the_built_in_ones(tmp_path: Path) -> None:
+    """`opkit ops` lists built-in op types; a text narrows the list."""
+    everything = opkit(tmp_path, "ops", "--format", "json")
+    names = [op["op"] for op in json.loads(everything.stdout)["ops"]]
+    assert {"relu", "matmul", "scalar_mul"} <= set(names)
+    some = json.loads(opkit(tmp_path, "ops", "scalar", "--format", "json").stdout)["ops"]
+    assert [op["op"] for op in some] == [name for name in names if "scalar" in name]
+    assert "scalar_mul" in opkit(tmp_path, "ops", "scalar").stdout
+
+
+def test_graph_shows_the_backward_ops(tmp_path: Path) -> None:
+    """`opkit graph` shows which op computes which gradient from what, for shapes that the definitions accept."""
+    write_op(tmp_path, "m", "matmul")
+    ran = opkit(tmp_path, "graph", "--shape", "a=4,5", "--shape", "b=5,6")
+    assert ran.returncode == 0
+    assert "m_forward(a: float32[4, 5], b: float32[5, 6]) -> y: float32[4, 6]" in ran.stdout
+    assert "m_grad/da_0, m_grad/db_0 = m_backward(a=in:a_0, b=in:b_0, dy=dout:y_0)" in ran.stdout
+    assert opkit(tmp_path, "graph").returncode == 0
+    assert opkit(tmp_path, "graph", "--shape", "a=4,5", "--shape", "b=4,5").returncode == 3
+    (graph,) = json.loads(opkit(tmp_path, "graph", "--format", "json").stdout)["graphs"]
+    assert graph["bindings"] == {"a_0": "m_grad/da_0", "b_0": "m_grad/db_0"}
+    assert opkit(tmp_path, "graph", "--format", "mermaid").stdout.startswith("flowchart LR\n")
+
+
+def test_explain(tmp_path: Path) -> None:
+    """`opkit explain` prints a code's page, in any case of letters; without a code it lists all of them."""
+    assert opkit(tmp_path, "explain", "proj003").stdout.startswith("# PROJ003: ")
+    listed = opkit(tmp_path, "explain").stdout.splitlines()
+    assert "PROJ003: an op type has no kernel function" in listed
+
+
+def test_doctor(tmp_path: Path) -> None:
+    """`opkit doctor` finds this installation well, and says so line by line."""
+    ran = opkit(tmp_path, "doctor")
+    assert ran.returncode == 0, ran.stdout
+    assert all(line.startswith("ok ") for line in ran.stdout.splitlines())
+
+
+def test_demo(tmp_path: Path) -> None:
+    """`opkit demo` goes through all steps and leaves nothing behind."""
+    ran = opkit(tmp_path, "demo", TMPDIR=str(tmp_path))
+    assert ran.returncode == 0
+    for step in ("$ opkit new", "$ opkit build", "$ opkit gradcheck", "$ opkit run"):
+        assert step in ran.stdout
+    assert "pass" in ran.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("opkit-demo")] == []
+
+
+def test_closed_pipe(tmp_path: Path) -> None:
+    """A reader that goes away early gets no traceback."""
+    command = f"{sys.executable} -m opkit ops | head -n 1"
+    ran = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Traceback" not in ran.stderr
+    assert len(ran.stdout.splitlines()) == 1

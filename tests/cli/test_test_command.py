@@ -1,0 +1,75 @@
+"""``opkit test``: every op directory becomes a build and a gradcheck item, and its own tests run."""
+
+from pathlib import Path
+
+from tests.cli.test_commands import opkit
+from tests.project.opdir import edit, write_op
+
+
+def test_items_of_an_op_directory(tmp_path: Path) -> None:
+    """A scaffolded op has its two items and its own tests, and all pass."""
+    write_op(tmp_path)
+    ran = opkit(tmp_path, "test", "--", "-v")
+    assert ran.returncode == 0, ran.stdout
+    for item in (
+        "t/t_cpp_def.cpp::build PASSED",
+        "t/t_cpp_def.cpp::gradcheck PASSED",
+        "t/test_t.py::test_value_at_zero",
+    ):
+        assert item in ran.stdout
+
+
+def test_wrong_gradient(tmp_path: Path) -> None:
+    """A wrong gradient fails its item with the checker's report, and the status is 1."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_kernel.py", ("return dy * np.exp", "return 2 * dy * np.exp"))
+    ran = opkit(tmp_path, "test")
+    assert ran.returncode == 1
+    assert "FAIL GC101" in ran.stdout
+    assert "t_py_kernel.py" in ran.stdout
+
+
+def test_directory_that_does_not_build(tmp_path: Path) -> None:
+    """A directory with errors fails its build item with the diagnostics, and the status is 3."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_api.py", ('.Op("t_forward")', '.Op("t_foward")'))
+    ran = opkit(tmp_path, "test")
+    assert ran.returncode == 3
+    assert "error[PROJ007]" in ran.stdout
+    assert "did you mean 't_forward'?" in ran.stdout
+
+
+def test_own_tests_may_import_the_frameworks(tmp_path: Path) -> None:
+    """An op's own tests get opkit's oneflow, and can run the op through it."""
+    path = write_op(tmp_path)
+    (path / "test_job.py").write_text(
+        "import os\nimport numpy as np\nimport oneflow as flow\n\n"
+        "def test_op():\n"
+        "    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n"
+        "    op = flow.experimental.custom_op_module('t', here)\n"
+        "    op.py_api().cpp_def().py_kernel().build_load()\n"
+        "    y = op.api.t_forward(np.zeros(2, np.float32))\n"
+        "    assert np.allclose(y.numpy(), np.log(2))\n"
+    )
+    ran = opkit(tmp_path, "test", "t", "--", "-k", "test_op")
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout
+
+
+def test_nothing_to_test(tmp_path: Path) -> None:
+    """A folder without tests and ops has status 5, a path that does not exist status 2."""
+    assert opkit(tmp_path, "test").returncode == 5
+    assert opkit(tmp_path, "test", "nowhere").returncode == 2
+
+
+def test_several_ops(tmp_path: Path) -> None:
+    """All op directories below a folder are collected."""
+    write_op(tmp_path, "one")
+    write_op(tmp_path / "deep", "two", "matmul")
+    ran = opkit(tmp_path, "test", "--", "--collect-only", "-q")
+    for item in (
+        "one/one_cpp_def.cpp::build",
+        "deep/two/two_cpp_def.cpp::gradcheck",
+        "deep/two/test_two.py::test_shape",
+    ):
+        assert item in ran.stdout
