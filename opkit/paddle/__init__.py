@@ -36,6 +36,7 @@ from opkit.paddle.framework.place import (
 from opkit.paddle.framework.static_mode import in_dynamic_mode
 from opkit.paddle.missing import guard as _guard
 from opkit.paddle import base, static
+from opkit.paddle.static.batch import batch
 from opkit.static import disable_static, enable_static
 from opkit.paddle.tensor import NAMES as _NAMES
 
@@ -64,6 +65,7 @@ __all__ = [
     "ParamAttr",
     "Tensor",
     "autograd",
+    "batch",
     "base",
     "bool",
     "complex128",

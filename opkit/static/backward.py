@@ -256,7 +256,7 @@ def gradients(
     """Append the gradients of targets with respect to inputs.
 
     Returns:
-        one gradient per input, None for an input that no target depends on.
+        one gradient per input, None for an input that no target depends on or that takes none (stop_gradient).
 
     Raises:
         UsageError: the counts of targets and target gradients differ.
@@ -271,7 +271,7 @@ def gradients(
     for variable in (*goals, *wrt):
         if variable.block is not block:
             raise ForeignVariableError(f"gradients: variable {variable.name!r} belongs to another program")
-    sources = {variable.value for variable in wrt}
+    sources = {variable.value for variable in wrt if not variable.stop_gradient}
     walk = _Walk(block, [goal.value for goal in goals], sources, _values_of(block, no_grad_set))
     with build_in(block.program, "backward", building.site or user_site()):
         walk.run([_seed(goal, seed) for goal, seed in zip(goals, seeds)])

@@ -106,7 +106,7 @@ def switch_default_programs(main: Program | None = None, startup: Program | None
 
 @contextmanager
 def program_guard(main: Program, startup: Program | None = None) -> Iterator[None]:
-    """Append to these Programs within a ``with`` block.
+    """Append to these Programs within a ``with`` block, also where static mode was not switched on before.
 
     Raises:
         TypeError: an argument is no Program.
@@ -114,14 +114,16 @@ def program_guard(main: Program, startup: Program | None = None) -> Iterator[Non
     for name, program in (("main_program", main), ("startup_program", startup)):
         if not isinstance(program, Program) and not (program is None and name == "startup_program"):
             raise TypeError(f"program_guard takes Programs, got {type(program).__name__} for {name}")
-    held = building.main, building.startup
+    mode = local.mode
+    held = building.main, building.startup, mode.apply, mode.is_static
     building.main = main
     if startup is not None:
         building.startup = startup
+    mode.apply, mode.is_static = apply, True
     try:
         yield
     finally:
-        building.main, building.startup = held
+        building.main, building.startup, mode.apply, mode.is_static = held
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from opkit.static.builder import apply, default_main_program
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
 from opkit.static.plan.plan import forbidden
+from opkit.static.site import user_site
 from opkit.static.scope import Holder, Scope, global_scope
 
 __all__ = ["Executor", "FeedShapeError", "FetchError", "PlanCache"]
@@ -312,7 +313,8 @@ def _warn_unused(name: str, variable: Variable | None, known: Mapping[str, Varia
         text = f"the feed {name!r} is ignored: the program has no such variable"
         if near:
             text += f" (nearest: {', '.join(near)})"
-    warnings.warn(text, UserWarning, stacklevel=4)
+    file, line, _ = user_site() or ("<unknown>", 0, "")
+    warnings.warn_explicit(text, UserWarning, file, line)
 
 
 def _fed_array(variable: Variable, item: Any) -> np.ndarray:
