@@ -21,7 +21,16 @@ from opkit.verify.flight import Phase
 from opkit.verify.supervisor import Death, Ended
 from opkit.verify.watch import Call, Left
 
-__all__ = ["blame_death", "blame_error", "blame_left", "blame_ourselves", "report_of", "shown_path", "user_line"]
+__all__ = [
+    "blame_death",
+    "blame_error",
+    "blame_left",
+    "blame_ourselves",
+    "report_of",
+    "show_paths_from",
+    "shown_path",
+    "user_line",
+]
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 _OURS = tuple(
@@ -30,10 +39,18 @@ _OURS = tuple(
 )
 
 
+_base: list[str] = []
+
+
+def show_paths_from(folder: str) -> None:
+    """Show paths relative to a folder from now on, whatever user code makes the working directory of this process."""
+    _base[:] = [folder]
+
+
 def shown_path(path: str | os.PathLike[str]) -> str:
     """Return a path as a user would write it: relative to the working directory where it lies beneath it."""
-    absolute = os.path.abspath(path)
-    here = os.getcwd()
+    here = _base[0] if _base else os.getcwd()
+    absolute = os.path.abspath(os.path.join(here, path))
     return os.path.relpath(absolute, here) if absolute.startswith(here.rstrip(os.sep) + os.sep) else absolute
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,8 @@ class FailureStore:
         folder = self._folder(op_key(checkable.directory, checkable.name), checkable.name)
         known = {arg.name for arg in checkable.inputs}
         found = [failure for path in sorted(folder.glob("*.npz")) if (failure := _read(path)) is not None]
-        return [failure for failure in found if set(failure.case.inputs) <= known]
+        usable = (item for item in found if item.facts["is_replayable"] and set(item.case.inputs) <= known)
+        return [replace(item, case=_retyped(item.case, checkable.default_attrs)) for item in usable]
 
     def find(self, failure_id: str) -> Failure:
         """Return the failure with an id.
@@ -152,12 +154,33 @@ def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
         "regime": evidence.case.regime,
         "seed": evidence.case.seed,
         "attrs": evidence.case.attrs,
+        "is_replayable": _is_plain(evidence.case.attrs),
         "order": list(evidence.case.inputs),
         "pattern": evidence.pattern,
         "element": evidence.element,
         "output_element": evidence.output_element,
     }
     return Failure(_digest("\0".join((key, *known_by))), known_by, evidence.case, evidence.douts, plain(facts))
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether a value comes back from JSON as it was, tuples as lists."""
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_plain(item) for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(item) for item in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)
+
+
+def _retyped(case: Case, defaults: Mapping[str, Any]) -> Case:
+    """Return a case whose list attributes are tuples where the declared default is one."""
+    attrs = {
+        name: tuple(value) if isinstance(value, list) and isinstance(defaults.get(name), tuple) else value
+        for name, value in case.attrs.items()
+    }
+    return replace(case, attrs=attrs)
 
 
 def _arrays(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:

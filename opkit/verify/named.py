@@ -24,6 +24,7 @@ from opkit.verify.declared import Declared, declared_in
 from opkit.verify.flight import Flight
 from opkit.verify.loaded import Loaded
 from opkit.verify.options import RunOptions
+from opkit.verify.pair import location_of
 from opkit.verify.pylayer import checkable_of_layer, dynamic_mode, is_layer, parameters_of
 from opkit.verify.target import Target
 
@@ -78,14 +79,14 @@ def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: Run
         declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
         cases = _cases(layer, declared, options)
         if cases is None:
-            return Loaded(reports=(OpReport(label, (_no_cases(layer, label),)),))
+            return Loaded(reports=(OpReport(label, (_no_cases(layer),)),))
         return Loaded((checkable_of_layer(layer, cases, declared=declared, name=label),))
     except OpkitError as error:
         result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
         return Loaded(reports=(OpReport(label, (result,)),))
 
 
-def _no_cases(layer: type, label: str) -> CheckResult:
+def _no_cases(layer: type) -> CheckResult:
     names = parameters_of(layer).names
     return CheckResult(
         "domain",
@@ -93,7 +94,7 @@ def _no_cases(layer: type, label: str) -> CheckResult:
         "GC182",
         f"there are no cases for {layer.__name__}: define cases_{layer.__name__}(rng) in the file, which yields "
         f"dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
-        where=Location(label.partition("::")[0], 1),
+        where=location_of(layer.forward),  # type: ignore[attr-defined]
     )
 
 

@@ -6,6 +6,7 @@ Both are children of a Supervisor; nothing that user code does here can reach th
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import sys
 import time
@@ -15,7 +16,7 @@ from functools import partial
 
 from opkit.checker import Checkable, CheckResult, OpReport, check
 from opkit.checker.case import plain
-from opkit.verify.blame import blame_death, blame_error, blame_left, blame_ourselves, report_of
+from opkit.verify.blame import blame_death, blame_error, blame_left, blame_ourselves, report_of, show_paths_from
 from opkit.verify.codes import LOAD
 from opkit.verify.failures import FailureStore, former
 from opkit.verify.flight import Flight, Phase, Stop
@@ -44,6 +45,7 @@ def check_target(number: int, label: str, load: Loader, options: RunOptions, wid
         outbox: where the messages go.
     """
     sys.dont_write_bytecode = True
+    show_paths_from(os.getcwd())
     flight = outbox.flight
     flight.enter(Phase.LOADING)
     try:

@@ -148,3 +148,14 @@ def test_sys_exit_0_ends_a_script_well(here: Path) -> None:
 def test_a_script_without_ops_is_nothing_to_check(here: Path) -> None:
     """Exit status 5."""
     assert run(here, "print('nothing')\n").exit_status() == 5
+
+
+def test_a_script_that_changes_the_directory_keeps_its_paths(here: Path) -> None:
+    """Places are shown relative to where the user stands, whatever the script does."""
+    (here / "sub").mkdir()
+    text = LAYERS.replace("FACTOR", "2").replace("ctx.x > 5", "ctx.x > 50")
+    text = text.replace("\ndef main():\n", "\ndef main():\n    import os\n    os.chdir('sub')\n")
+    outcome = run(here, text)
+    (bad,) = [op for op in outcome.report.ops if op.findings]
+    assert bad.op == "job.py::Positive"
+    assert bad.findings[0].where.file == "job.py"
