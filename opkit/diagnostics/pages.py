@@ -32,4 +32,4 @@ def explain(code: str) -> str:
             f"there is no diagnostic code {code!r}",
             help=f"did you mean {', '.join(near)}?" if near else f"known codes: {', '.join(known)}",
         )
-    return files("opkit.diagnostics").joinpath("pages", f"{name}.md").read_text(encoding="utf-8")
+    return files("opkit.diagnostics").joinpath("pages").joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -154,6 +154,8 @@ class HashMap:
         if not self.insert(key, value):
             self.data[key] = value
 
+    __setitem__ = put
+
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
         """Do as ``map[key]``: a missing key gets a default value."""
         if key not in self.data:

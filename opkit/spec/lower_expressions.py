@@ -586,7 +586,7 @@ class ExpressionLowering(Writer):
             code = f"{owner.at(ATOM)}.get({key.code}, lambda: {zero_code(kind.args[1])})"
             made = Value(code, kind.args[1], ATOM, True)
             if not kind.args[1].is_object:
-                made.target = f"{owner.at(ATOM)}.data[{key.code}]"
+                made.target = f"{owner.at(ATOM)}[{key.code}]"
                 made.place = ("map", owner.at(ATOM), key.code)
             return made
         if kind == STRING:

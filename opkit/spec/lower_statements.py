@@ -6,6 +6,7 @@ A mistake in one statement is reported, and the next statement goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from opkit.spec import syntax
@@ -84,7 +85,7 @@ class StatementLowering(CallLowering):
             and value.type.is_number
             and variable.kind == "plain"
         ):
-            variable.value = value
+            variable.value = replace(value, is_read_only=True, target="")
 
     def set_initial(self, variable: Variable, kind: Type, value: Value | None, item: syntax.Declarator) -> None:
         python = variable.python

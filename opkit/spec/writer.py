@@ -5,10 +5,12 @@ It knows names and frames; what is written is decided by lowering.
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opkit.spec import framework, values
 from opkit.spec.syntax import Node
 from opkit.spec.types import Type
 from opkit.spec.value import ATOM, Frame, LowerError, Value, Variable
@@ -16,91 +18,15 @@ from opkit.spec.value import ATOM, Frame, LowerError, Value, Variable
 __all__ = ["RESERVED", "Writer"]
 
 #: Names that generated code uses itself; a variable of the spec with such a name gets another.
-RESERVED = frozenset(keyword.kwlist) | frozenset(
-    [
-        "abs",
-        "axes",
-        "at",
-        "assign",
-        "back",
-        "between",
-        "bool",
-        "broadcast",
-        "calc",
-        "cat",
-        "char_at",
-        "copy",
-        "default",
-        "dict",
-        "erase",
-        "f32",
-        "failed",
-        "False",
-        "fdiv",
-        "fill",
-        "filled",
-        "find",
-        "float",
-        "front",
-        "idiv",
-        "idx",
-        "insert",
-        "int",
-        "iota",
-        "irem",
-        "len",
-        "list",
-        "make_map",
-        "max",
-        "METER",
-        "min",
-        "None",
-        "not_null",
-        "pop",
-        "print",
-        "push",
-        "push_axis",
-        "range",
-        "refuse",
-        "refused",
-        "remove",
-        "resize",
-        "round_up",
-        "setattr",
-        "shape_of",
-        "Shape",
-        "show",
-        "sort",
-        "str",
-        "string",
-        "substr",
-        "sum",
-        "swap",
-        "tick",
-        "to_i32",
-        "to_i64",
-        "to_signed",
-        "True",
-        "truncate",
-        "tuple",
-        "type",
-        "write_from",
-        "Cell",
-        "Desc",
-        "Sbp",
-        "Distribution",
-        "Stream",
-        "Iterator",
-        "ItemPointer",
-        "FieldPointer",
-        "field_pointer",
-        "Params3D",
-        "BalancedSplitter",
-        "OpBuilder",
-        "Refusal",
-        "Fatal",
-        "self",
-    ]
+RESERVED = (
+    frozenset(keyword.kwlist)
+    | frozenset(dir(builtins))
+    | frozenset(dir(values))
+    | frozenset(framework.FUNCTIONS)
+    | frozenset(
+        ("failed", "refused", "fail", "not_null", "make_map", "Sbp", "Distribution", "SbpBuilder", "OpBuilder", "Refusal",
+         "Fatal", "dtype_of", "dtype_number", "accumulate", "find_if", "equal", "max_element", "min_element", "unique")
+    )
 )
 
 
