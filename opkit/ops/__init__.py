@@ -126,6 +126,7 @@ from opkit.ops.loss import (
     sparse_cross_entropy,
     sparse_softmax_cross_entropy,
 )
+from opkit.ops.matrix import diag, tril, triu
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
 from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
@@ -161,6 +162,7 @@ from opkit.ops.reduce import (
     var,
 )
 from opkit.ops.registry import BUILTIN, Registry
+from opkit.ops.scan import cumprod, cumsum
 from opkit.ops.selection import (
     batch_gather,
     gather,
@@ -186,7 +188,8 @@ from opkit.ops.shape import (
     transpose,
     unstack,
 )
-from opkit.ops.slicing import cumsum, flip, pad, repeat_interleave, roll, slice, tile, tril, triu
+from opkit.ops.slicing import flip, pad, repeat_interleave, roll, slice, tile
+from opkit.ops.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
 from opkit.ops.update import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 from opkit.ops.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
 
@@ -218,6 +221,8 @@ __all__ = [
     "apply",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
     "as_value",
     "asin",
     "asinh",
@@ -247,8 +252,10 @@ __all__ = [
     "conv_transpose",
     "cos",
     "cosh",
+    "cumprod",
     "cumsum",
     "desc_of",
+    "diag",
     "digamma",
     "div",
     "dot",
@@ -284,6 +291,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "identity",
+    "in_top_k",
     "index_select",
     "install_default",
     "instance_norm",
@@ -312,6 +320,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "masked_select",
     "matmul",
     "max_pool",
     "maximum",
@@ -363,6 +372,7 @@ __all__ = [
     "scalar_mul",
     "scatter",
     "scatter_nd_add",
+    "searchsorted",
     "seed",
     "selu",
     "set_generator_state",
@@ -382,6 +392,7 @@ __all__ = [
     "softplus",
     "softshrink",
     "softsign",
+    "sort",
     "sparse_cross_entropy",
     "sparse_softmax_cross_entropy",
     "split",
@@ -399,12 +410,14 @@ __all__ = [
     "tanhshrink",
     "thresholded_relu",
     "tile",
+    "topk",
     "transpose",
     "tril",
     "triu",
     "trunc",
     "truncated_normal",
     "uniform",
+    "unique",
     "unsorted_segment_sum",
     "unstack",
     "var",

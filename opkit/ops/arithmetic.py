@@ -5,7 +5,7 @@ Powers are in ``opkit.ops.power``, comparisons in ``opkit.ops.compare``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np

@@ -155,7 +155,8 @@ def _partial(name: str, output: str, slope: Function | None, by_x: Function | No
             local.mode.apply(opdef, (x, y, douts[0]), NO_ATTRS) if need_dz and slope is not None else None,
         )
 
-    opdef = define(name, "x y dz", output, kernel, infer=same_shape(name), grad=rule, reads="x y dz", elementwise=True)
+    grad = None if slope is None else rule
+    opdef = define(name, "x y dz", output, kernel, infer=same_shape(name), grad=grad, reads="x y dz", elementwise=True)
     return opdef
 
 

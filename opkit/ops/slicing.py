@@ -1,4 +1,4 @@
-"""Slices with start, stop and step per axis, padding, flipping, rolling, tiling, triangles, running sums.
+"""Slices with start, stop and step per axis, padding, flipping, rolling, tiling.
 
 ``x[index]`` as numpy reads it is in ``opkit.ops.indexing``.
 """
@@ -13,14 +13,13 @@ import numpy as np
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.creation import zeros_like
-from opkit.ops.define import define, first_only, quiet
+from opkit.ops.define import define, first_only
 from opkit.ops.inference import like, shape_error, unchanged
 from opkit.ops.mode import local
 from opkit.ops.selection import add_rows
-from opkit.ops.shape import reshape
 from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis
 
-__all__ = ["cumsum", "flip", "pad", "repeat_interleave", "roll", "slice", "tile", "tril", "triu"]
+__all__ = ["flip", "pad", "repeat_interleave", "roll", "slice", "tile"]
 
 _SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
 
@@ -409,85 +408,3 @@ def repeat_interleave(x: Value, repeats: int, axis: int = 0) -> Value:
     """Return ``x`` with each slice along an axis repeated in place."""
     attrs = {"repeats": int(repeats), "axis": normal_axis(axis, ndim_of(x), "repeat_interleave")}
     return local.mode.apply(REPEAT, (x,), attrs)
-
-
-# ---- tril, triu ------------------------------------------------------------------------------------------------------
-_FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_floating_fill_value:bool"
-
-
-def _triangle(name: str, *, lower: bool) -> Any:
-    def kernel(
-        x: np.ndarray,
-        diagonal: int,
-        floating_fill_value: float,
-        integer_fill_value: int,
-        is_floating_fill_value: bool,
-    ) -> np.ndarray:
-        keep = np.tri(*x.shape[-2:], k=diagonal if lower else diagonal - 1, dtype=bool)
-        fill = floating_fill_value if is_floating_fill_value else integer_fill_value
-        return np.where(keep if lower else ~keep, x, x.dtype.type(fill))
-
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-        if descs[0].ndim < 2:
-            raise shape_error(name, descs, "it takes matrices or stacks of them")
-        return [descs[0]]
-
-    def rule(applied: Any, dout: Value) -> Value:
-        return local.mode.apply(opdef, (dout,), _fill(applied.attrs["diagonal"], 0))
-
-    opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule))
-    return opdef
-
-
-def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
-    is_floating = isinstance(value, float)
-    return {
-        "diagonal": diagonal,
-        "floating_fill_value": value if is_floating else 0.0,
-        "integer_fill_value": 0 if is_floating else value,
-        "is_floating_fill_value": is_floating,
-    }
-
-
-TRIL = _triangle("tril", lower=True)
-TRIU = _triangle("triu", lower=False)
-
-
-def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
-    """Return the lower triangles of matrices, and ``fill`` above the diagonal."""
-    return local.mode.apply(TRIL, (x,), _fill(diagonal, fill))
-
-
-def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
-    """Return the upper triangles of matrices, and ``fill`` below the diagonal."""
-    return local.mode.apply(TRIU, (x,), _fill(diagonal, fill))
-
-
-# ---- cumsum ----------------------------------------------------------------------------------------------------------
-@quiet
-def _cumsum(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
-    if reverse:
-        return np.flip(np.add.accumulate(np.flip(x, axis), axis, x.dtype), axis)
-    return np.add.accumulate(x, axis, x.dtype)
-
-
-def _cumsum_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
-
-
-CUMSUM = define(
-    "cumsum",
-    "x",
-    "y",
-    _cumsum,
-    infer=unchanged("cumsum"),
-    attrs="axis:int32 reverse:bool",
-    grad=first_only(_cumsum_rule),
-)
-
-
-def cumsum(x: Value, axis: int | None = None) -> Value:
-    """Return the running sums along an axis; left out: of the flattened tensor."""
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    return local.mode.apply(CUMSUM, (x,), {"axis": normal_axis(axis, ndim_of(x), "cumsum"), "reverse": False})

@@ -170,13 +170,60 @@ row("xdivy", ops.xdivy, real(2, 3), positive(2, 3))
 row("floordiv", lambda x, y: named("floordiv", {"x": [x], "y": [y]}), real(2, 3), positive(2, 3), has_gradient=False)
 
 # ---- functions of one operand ----------------------------------------------------------------------------------------
-_REAL = (
-    "exp expm1 sin cos tan sinh cosh tanh asinh atan square sigmoid sigmoid_v2 softplus log_sigmoid erf erfc"
-    " reciprocal reciprocal_no_nan abs sign softsign mish silu gelu selu elu relu leaky_relu relu6 hardtanh hardswish"
-    " hardsigmoid hardshrink softshrink tanhshrink thresholded_relu"
-).split()
-_POSITIVE = "log log2 log10 log1p sqrt rsqrt lgamma digamma".split()
-_KINKED = set("abs sign relu leaky_relu hardtanh relu6 hardsigmoid hardshrink softshrink thresholded_relu".split())
+_REAL = [
+    "exp",
+    "expm1",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "atan",
+    "square",
+    "sigmoid",
+    "sigmoid_v2",
+    "softplus",
+    "log_sigmoid",
+    "erf",
+    "erfc",
+    "reciprocal",
+    "reciprocal_no_nan",
+    "abs",
+    "sign",
+    "softsign",
+    "mish",
+    "silu",
+    "gelu",
+    "selu",
+    "elu",
+    "relu",
+    "leaky_relu",
+    "relu6",
+    "hardtanh",
+    "hardswish",
+    "hardsigmoid",
+    "hardshrink",
+    "softshrink",
+    "tanhshrink",
+    "thresholded_relu",
+]
+_POSITIVE = ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "lgamma", "digamma"]
+_KINKED = set(
+    [
+        "abs",
+        "sign",
+        "relu",
+        "leaky_relu",
+        "hardtanh",
+        "relu6",
+        "hardsigmoid",
+        "hardshrink",
+        "softshrink",
+        "thresholded_relu",
+    ]
+)
 for _name in _REAL:
     row(_name, getattr(ops, _name), real(2, 3))
 for _name in _POSITIVE:
@@ -221,7 +268,19 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_s
 row("bitwise_not", ops.bitwise_not, integers(8, 2, 3), has_gradient=False)
 
 # ---- reductions and broadcasting -------------------------------------------------------------------------------------
-for _name in "reduce_sum reduce_mean reduce_max reduce_min amax amin reduce_prod logsumexp var std norm".split():
+for _name in [
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_max",
+    "reduce_min",
+    "amax",
+    "amin",
+    "reduce_prod",
+    "logsumexp",
+    "var",
+    "std",
+    "norm",
+]:
     _build, _draw = getattr(ops, _name), distinct if "m" in _name[-3:] and _name != "reduce_sum" else real
     row(f"{_name}/all", _build, _draw(2, 3))
     row(f"{_name}/axis", lambda x, f=_build: f(x, axis=-1), _draw(2, 3))
@@ -425,10 +484,41 @@ row("global_avg_pool", ops.global_avg_pool, real(2, 3, 2, 2))
 row("global_max_pool", ops.global_max_pool, distinct(2, 3, 2, 2))
 
 # ---- the gradient ops that a user's spec may name --------------------------------------------------------------------
-_UNARY_GRADS = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor lgamma log log1p log_sigmoid"
-    " reciprocal reciprocal_no_nan rint round rsqrt sigmoid_v2 sign sin sinh softplus sqrt square tan tanh"
-).split()
+_UNARY_GRADS = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+    "lgamma",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "reciprocal",
+    "reciprocal_no_nan",
+    "rint",
+    "round",
+    "rsqrt",
+    "sigmoid_v2",
+    "sign",
+    "sin",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+]
 _DOMAINS: dict[str, Any] = {
     "acos": between(-0.8, 0.8, 2, 3),
     "asin": between(-0.8, 0.8, 2, 3),
@@ -450,3 +540,77 @@ for _name, _first in (("relu", "y"), ("sigmoid", "y"), ("softmax", "y"), ("gelu"
         between(0.1, 0.9, 2, 3),
         real(2, 3),
     )
+
+# ---- order, diagonals, running products ------------------------------------------------------------------------------
+row("sort", lambda x: ops.sort(x, 0), distinct(3, 4))
+row("sort/descending", lambda x: ops.sort(x, descending=True), distinct(3, 4))
+row("argsort", ops.argsort, distinct(3, 4), has_gradient=False)
+row("topk", lambda x: ops.topk(x, 2), distinct(3, 4))
+row("topk/smallest", lambda x: ops.topk(x, 2, 0, largest=False), distinct(3, 4))
+row("argwhere", ops.argwhere, integers(2, 3, 4), has_gradient=False)
+row("masked_select", ops.masked_select, real(2, 3), fixed([[True, False, True], [True, True, False]]))
+row("unique", ops.unique, integers(3, 2, 4), has_gradient=False)
+row(
+    "searchsorted",
+    lambda x: ops.searchsorted(ops.literal([0.1, 0.5, 0.9]), ops.cast(x, "float64")),
+    real(2, 3),
+    has_gradient=False,
+)
+row("in_top_k", lambda i, x: ops.in_top_k(i, x, 2), integers(4, 3), distinct(3, 4), has_gradient=False)
+row("diag/vector", lambda x: ops.diag(x, 1), real(3))
+row("diag/matrix", lambda x: ops.diag(x, -1), real(3, 4))
+row("cumprod", lambda x: ops.cumprod(x, 1), real(2, 3))
+
+# ---- OneFlow's forms by name -----------------------------------------------------------------------------------------
+row("cast_like/op", lambda x, y: named("cast_like", {"in": [x], "dtype_like": [y]}), real(2, 3), real(1))
+row(
+    "dropout",
+    lambda x, m: named("dropout", {"in": [x], "mask": [ops.cast(m, "int8")]}, {"scale": 2.0}),
+    real(2, 3),
+    fixed([[0, 1, 1], [1, 0, 1]]),
+)
+row(
+    "dropout_grad",
+    lambda dy, m: named("dropout_grad", {"dy": [dy], "mask": [ops.cast(m, "int8")]}, {"scale": 2.0}),
+    real(2, 3),
+    fixed([[0, 1, 1], [1, 0, 1]]),
+)
+row("getitem/list", lambda x: ops.getitem(x, ([0, 2, 2],)), real(3, 2))
+row("setitem", lambda x, v: ops.setitem(x, (slice(0, 2), 1), v), real(3, 2), real(2))
+row(
+    "logical_slice",
+    lambda x: named("logical_slice", {"x": [x]}, {"start": (0, 1), "stop": (2, 4), "step": (1, 2)}),
+    real(3, 4),
+)
+row(
+    "unsorted_batch_segment_sum",
+    lambda x, i: named("unsorted_batch_segment_sum", {"data": [x], "segment_ids": [i]}, {"num_segments": 4}),
+    real(2, 3, 2),
+    integers(4, 2, 3),
+)
+for _spatial in (1, 2, 3):
+    row(
+        f"max_pool_{_spatial}d_grad",
+        lambda x, dy, n=_spatial: named(
+            f"max_pool_{n}d_grad",
+            {"x": [x], "y": [ops.max_pool(x, 2)], "dy": [dy]},
+            {"pool_size": (2,) * n, "strides": (2,) * n, "padding": "valid"},
+        ),
+        distinct(1, 2, *(4,) * _spatial),
+        real(1, 2, *(2,) * _spatial),
+    )
+row(
+    "sparse_softmax_cross_entropy_ms",
+    lambda x, i: named("sparse_softmax_cross_entropy_ms", {"prediction": [x], "label": [i]}, {"depth": 4}),
+    real(3, 4),
+    integers(4, 3),
+)
+row(
+    "sparse_softmax_cross_entropy_ms_grad",
+    lambda i, dy, p: named(
+        "sparse_softmax_cross_entropy_ms_grad", {"label": [i], "dy": [dy], "prob": [p]}, {"depth": 4}
+    ),
+    integers(4, 3),
+    real(3),
+    simplex(3, 4),
+)
