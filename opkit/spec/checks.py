@@ -19,7 +19,7 @@ from opkit.spec.uses import Use
 __all__ = ["check_program"]
 
 _TICK = "UserSourceOpTickInput"
-_INFER_OWNERS = frozenset({"InferContext", "SbpContext", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"})
+_INFER_OWNERS = frozenset({"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"})
 _SETS_ALL = ("unchanged", "in_out_correspond")
 _SHAPE_SLOTS = ("tensor_desc", "physical")
 
