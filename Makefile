@@ -34,7 +34,7 @@ test: $(VENV)/.opkit-test  ## run the whole test suite
 
 lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check opkit sample_ops benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
