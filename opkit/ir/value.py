@@ -91,6 +91,7 @@ class Variable:
     need_clip: bool = True
     regularizer: Any = None
     lod_level: int = 0
+    has_shape: bool = True
 
     def __init__(
         self,

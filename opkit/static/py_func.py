@@ -123,9 +123,11 @@ def py_func(
         descs=[item.desc for item in outputs],
         label=f"py_func[{label_of(func)}]",
     )
-    if out is None or isinstance(out, (list, tuple)):
-        return out if out is None else type(out)(outputs)
-    return outputs[0]
+    if out is None or isinstance(out, Variable):
+        return out
+    if not isinstance(out, (list, tuple)):
+        return outputs[0]
+    return out if all(isinstance(item, Variable) for item in out) else type(out)(outputs)
 
 
 def label_of(function: Any) -> str:
@@ -224,6 +226,11 @@ def _output(item: Any) -> Variable:
             f"py_func: out takes a Variable, an array that declares shape and dtype, or a list of them, "
             f"got {type(item).__name__}",
             help="make it with current_block().create_var(name=..., dtype=..., shape=...)",
+        )
+    if not item.has_shape:
+        raise UsageError(
+            f"py_func: out {item.name!r} was made without a shape, which cannot be inferred from a Python function",
+            help="declare it: create_var(name=..., dtype=..., shape=...)",
         )
     return item
 

@@ -22,12 +22,16 @@ class StaticHooks:
             is set and ``initializer`` an ``opkit.ops.initializer.Initializer``.
         create_buffer: ``(array, name) -> Variable`` that persists and takes no gradient.
         minimize: ``(optimizer, loss, startup_program, parameters, no_grad_set) -> (ops, [(param, grad)])``.
+        backward: ``(optimizer, loss, startup_program, parameters, no_grad_set) -> [(param, grad)]``.
+        apply_gradients: ``(optimizer, [(param, grad)]) -> ops``.
     """
 
     def __init__(self) -> None:
         self.create_parameter: Callable[..., Any] = self._missing
         self.create_buffer: Callable[..., Any] = self._missing
         self.minimize: Callable[..., Any] = self._missing
+        self.backward: Callable[..., Any] = self._missing
+        self.apply_gradients: Callable[..., Any] = self._missing
 
     def _missing(self, *args: Any, **kwargs: Any) -> Any:
         raise UsageError("static mode is not loaded", help="import paddle.static")

@@ -113,13 +113,19 @@ class Optimizer:
         no_grad_set: Any = None,
         callbacks: Any = None,
     ) -> list[tuple[Any, Any]]:
-        """Return the (parameter, gradient) pairs of a loss whose backward has run."""
+        """Return the (parameter, gradient) pairs of a loss whose backward has run; in static mode, append it."""
+        if local.mode.is_static:
+            found: list[tuple[Any, Any]] = static_hooks.backward(self, loss, startup_program, parameters, no_grad_set)
+            return found
         params = self._parameter_list if parameters is None else list(parameters)
         return [(p, p.grad) for p in params or () if not p.stop_gradient and p.grad is not None]
 
-    def apply_gradients(self, params_grads: Sequence[tuple[Any, Any]]) -> None:
-        """Change parameters by gradients."""
+    def apply_gradients(self, params_grads: Sequence[tuple[Any, Any]]) -> Any:
+        """Change parameters by gradients; in static mode, append the ops that do and return them."""
+        if local.mode.is_static:
+            return static_hooks.apply_gradients(self, list(params_grads))
         self._apply([(p, g) for p, g in params_grads if g is not None], {})
+        return None
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Fill the gradients of all parameters with zeros."""

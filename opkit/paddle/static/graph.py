@@ -39,7 +39,7 @@ def _create_var(
         return held
     variable = self.declare(name, desc, persistable=persistable, stop_gradient=stop_gradient)
     if held is None and shape is None:
-        variable.has_shape = False  # type: ignore[attr-defined]  # py_func asks for one
+        variable.has_shape = False  # py_func asks for one
     return variable
 
 

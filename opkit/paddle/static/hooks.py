@@ -114,3 +114,5 @@ def install_hooks() -> None:
     static_hooks.create_parameter = _create_parameter
     static_hooks.create_buffer = _create_buffer
     static_hooks.minimize = minimize
+    static_hooks.backward = backward
+    static_hooks.apply_gradients = apply_gradients
