@@ -29,10 +29,13 @@ class Step(Protocol):
             gradient. None once the step was released.
         walk_indices: per input, which output of that step it is.
         walk_width: the step's own number of outputs.
+        walk_uses: 1 only if the step has one output and exactly one edge to it was ever made. Only a walk that finds
+            its order itself reads it.
     """
 
     walk_rule: Visit
     walk_width: int
+    walk_uses: int
 
     @property
     def walk_edges(self) -> Sequence[Any] | None: ...
@@ -46,51 +49,70 @@ def reverse_walk(
     add: Callable[[Any, Any], Any],
     wanted: Collection[Any] | None = None,
     *,
-    pending: dict[Any, int] | None = None,
+    is_ordered: bool = True,
     visit: Visit | None = None,
     release: bool = False,
 ) -> None:
     """Propagate cotangents backwards.
 
     Args:
-        order: without ``pending``, all steps, each after every step that consumes one of its outputs; with it, the
-            steps to start from.
+        order: the steps, each after every step that consumes one of its outputs. With ``is_ordered=False`` the steps
+            to start from; each step is then visited when the last of its consumers has passed, in the order in which
+            they become ready, and no reference to it is kept, so that it can be freed while the walk goes on.
         cotangents: {step: a list with one cotangent or None per output}, holding the seeds at the start. A visited
             step's entry is taken out, so that what was consumed can be freed.
         add: sums two cotangents of one value (out of place).
         wanted: where given, only these steps are entered and receive cotangents (see ``leading_to``).
-        pending: {step: number of its consumers that are still to come} (see ``count_consumers``). A step is visited
-            when the last one has passed, in the order in which they become ready; no reference to it is kept, so that
-            it can be freed while the walk goes on.
+        is_ordered: see ``order``.
         visit: called in place of each step's own rule.
         release: the graph is walked for the last time.
+
+    Raises:
+        AutogradError: a step was released by an earlier walk.
     """
+    pending: dict[Any, int] | None = None
+    if not is_ordered:
+        roots = list(order)
+        if len(roots) == 1 and wanted is None and visit is None:
+            roots = _walk_chain(roots.pop(), cotangents, release)
+        pending = count_consumers(roots, wanted)
+        order = [step for step in roots if not pending[step]]
+        del roots
     queue = deque(order)
+    del order
     take = cotangents.pop
     while queue:
         step = queue.popleft()
         douts = take(step, None)
-        while True:
-            edges = step.walk_edges
-            indices = step.walk_indices
-            if douts is None:
-                grads: Sequence[Any] = (None,) * len(edges)
-            elif visit is None:
-                grads = step.walk_rule(step, douts, release)
-            else:
-                grads = visit(step, douts, release)
-            if pending is not None and len(edges) == 1 and not queue and not cotangents and wanted is None:
-                # A link of a chain: what it returned is what the next step gets, with nothing in between.
-                target = edges[0]
-                if pending[target] == 1 and target.walk_width == 1 and grads[0] is not None:
-                    del pending[target]
-                    step, douts = target, grads
-                    continue
-            break
-        _hand_on(edges, indices, grads, cotangents, add, wanted)
+        edges = step.walk_edges
+        if douts is None:
+            grads: Sequence[Any] = (None,) * len(edges)
+        elif visit is None:
+            grads = step.walk_rule(step, douts, release)
+        else:
+            grads = visit(step, douts, release)
+        _hand_on(edges, step.walk_indices, grads, cotangents, add, wanted)
         if pending is not None:
             _count_down(edges, pending, queue)
         del step, edges, grads, douts  # the last references, perhaps
+
+
+def _walk_chain(step: Any, cotangents: dict[Any, Any], release: bool) -> list[Any]:
+    """Walk while there is one way to go, and return the step where that ends, its cotangents entered.
+
+    A link of a chain has one input, which nothing else used: what its rule returned is what the next step gets, and
+    nothing has to be counted, queued or summed.
+    """
+    douts = cotangents.pop(step)
+    while True:
+        edges = step.walk_edges
+        if edges is None or len(edges) != 1 or edges[0].walk_uses != 1:
+            cotangents[step] = douts
+            return [step]
+        douts = step.walk_rule(step, douts, release)
+        if douts[0] is None:
+            return []
+        (step,) = edges
 
 
 def _hand_on(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.autograd import count_consumers, leading_to, reverse_walk
+from opkit.autograd import leading_to, reverse_walk
 from opkit.eager.checks import checks
 from opkit.eager.grad_hooks import HookedRule, run_hooks
 from opkit.eager.tensor import Tensor, wrap
@@ -148,15 +148,12 @@ def _seed(roots: Sequence[Tensor], seeds: Sequence[Tensor | None] | None) -> dic
 def _walk(
     starts: dict[Any, list[Any]], visit: Visit | None, wanted: set[Any] | None, *, is_recorded: bool, release: bool
 ) -> None:
-    pending = count_consumers(starts, wanted)
-    order = [step for step in starts if not pending[step]]
     mode = local.mode
     was_enabled = mode.is_grad_enabled
     mode.is_grad_enabled = is_recorded
     try:
-        reverse_walk(
-            order, starts, _add_recorded if is_recorded else _add, wanted, pending=pending, visit=visit, release=release
-        )
+        add_two = _add_recorded if is_recorded else _add
+        reverse_walk(list(starts), starts, add_two, wanted, is_ordered=False, visit=visit, release=release)
     finally:
         mode.is_grad_enabled = was_enabled
 

@@ -24,6 +24,8 @@ __all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
 _new = object.__new__
 _FIRST = (0,)
 _FIRST_TWO = (0, 0)
+#: What ``walk_uses`` of a step with several outputs counts from: it is no link of a chain.
+SEVERAL = 2
 
 
 class VersionError(AutogradError):
@@ -77,6 +79,7 @@ class Node:
         "walk_edges",
         "walk_indices",
         "walk_rule",
+        "walk_uses",
         "walk_width",
     )
 
@@ -86,6 +89,7 @@ class Node:
     walk_indices: tuple[int, ...]
     walk_rule: Any
     walk_width: int
+    walk_uses: int
     _in: Sequence[Any]
     _out: Sequence[Any]
     #: Versions of the inputs where one was not 0, None otherwise.
@@ -176,12 +180,15 @@ def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     return grads
 
 
-def edge_of(tensor: Tensor | None) -> Any:
-    """Return the step to which the cotangent of a Tensor goes, None where it takes none."""
-    if tensor is None or tensor._sg:
+def edge_of(tensor: Tensor) -> Any:
+    """Make an edge: return the step to which the cotangent of a Tensor goes, None where it takes none."""
+    if tensor._sg:
         return None
     node = tensor._node
-    return tensor if node is None else node
+    if node is None:
+        return tensor
+    node.walk_uses += 1
+    return node
 
 
 def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -245,7 +252,8 @@ def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], resul
     node._cells = None
     _keep_inputs(node, opdef, inputs)
     results = result if type(result) is tuple else (result,)
-    node.walk_width = len(results)
+    width = node.walk_width = len(results)
+    node.walk_uses = 0 if width == 1 else SEVERAL
     outputs = []
     for index, data in enumerate(results):
         tensor = _new(Tensor)
@@ -277,7 +285,11 @@ def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
             edges.append(None)
         else:
             source = tensor._node
-            edges.append(tensor if source is None else source)
+            if source is None:
+                edges.append(tensor)
+            else:
+                edges.append(source)
+                source.walk_uses += 1
         indices.append(tensor._index)
         if keeps_all or index in reads:
             kept.append(tensor if packing.depth == 0 else pack(tensor))

@@ -17,13 +17,12 @@ from opkit.eager.pylayer_record import record
 from opkit.eager.pylayer_rule import checked_grads, general_rule
 from opkit.eager.tensor import Tensor
 from opkit.errors import Location
-from opkit.ops.mode import local
+from opkit.ops.mode import ever, local
 from opkit.ops.opdef import ArgDef, OpDef
 
 __all__ = ["PyLayer"]
 
 _new = object.__new__
-_FIRST = (0,)
 
 
 class PyLayer:
@@ -88,7 +87,7 @@ class PyLayer:
             MissingForwardError: the class has no forward.
         """
         mode = local.mode
-        if mode.is_static:
+        if ever.static and mode.is_static:
             refuse_static(cls)
         was_enabled = mode.is_grad_enabled
         ctx = cls._context()
@@ -112,9 +111,14 @@ class PyLayer:
         if data is array:
             return record(cls, ctx, args, kwargs, result)
         node = x._node
-        ctx.walk_edges = (x if node is None else node,)
-        ctx.walk_indices = _FIRST if x._index == 0 else (x._index,)
-        ctx.walk_width = 1
+        if node is None:
+            ctx.walk_edges = (x,)
+        else:
+            node.walk_uses += 1
+            ctx.walk_edges = (node,)
+            if x._index:
+                ctx.walk_indices = (x._index,)
+        ctx.walk_uses = 0
         ctx.walk_rule = cls._single_rule
         ctx.walk_shape = array.shape
         ctx.walk_dtype = array.dtype

@@ -59,12 +59,11 @@ class PyLayerContext:
         "walk_array",
         "walk_dtype",
         "walk_edges",
-        "walk_indices",
         "walk_marks",
         "walk_rule",
         "walk_saved",
         "walk_shape",
-        "walk_width",
+        "walk_uses",
     )
 
     # walk_saved: None until something is saved, then the tuple of what was saved; CLOSED when forward is over and
@@ -73,12 +72,13 @@ class PyLayerContext:
     walk_array: Any
     walk_dtype: Any
     walk_edges: tuple[Any, ...] | None
-    walk_indices: tuple[int, ...]
     walk_marks: Any
     walk_rule: Any
     walk_saved: Any
     walk_shape: Any
-    walk_width: int
+    walk_uses: int
+    walk_indices: tuple[int, ...] = (0,)
+    walk_width: int = 1
     opdef: Any
 
     def save_for_backward(self, *tensors: Any) -> None:

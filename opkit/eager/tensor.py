@@ -51,6 +51,7 @@ class Tensor:
     walk_edges: Sequence[Any] = ()
     walk_indices: Sequence[int] = ()
     walk_width: int = 1
+    walk_uses: int = 0  # nobody counts the uses of a leaf
 
     __array_priority__ = 100
 
@@ -146,7 +147,7 @@ class Tensor:
                 raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
             return self._data.astype(dtype)
         view = self._data.view()
-        view.flags.writeable = False
+        view.setflags(write=False)
         return view
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ops.opdef import OpDef
 
-__all__ = ["ApplyFn", "Mode", "Observer", "apply", "install_default", "local"]
+__all__ = ["ApplyFn", "Mode", "Observer", "apply", "ever", "install_default", "local"]
 
 ApplyFn = Callable[[OpDef, Sequence[Any], Mapping[str, Any]], Any]
 #: ``observer(opdef, inputs, attrs, outputs, seconds)`` is told of every op that ran: arrays in, arrays out.
@@ -37,7 +37,7 @@ class Mode:
         observer: told of every op that runs (profile, recorder, NaN checks), or None.
     """
 
-    __slots__ = ("apply", "is_grad_enabled", "is_static", "observer")
+    __slots__ = ("_is_static", "apply", "is_grad_enabled", "observer")
 
     #: What a new thread starts with; eager installs itself here.
     default: ApplyFn = staticmethod(_no_mode)
@@ -45,8 +45,35 @@ class Mode:
     def __init__(self) -> None:
         self.apply: ApplyFn = Mode.default
         self.is_grad_enabled = True
-        self.is_static = False
+        self._is_static = False
         self.observer: Observer | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether ops are appended to a Program instead of being run."""
+        return self._is_static
+
+    @is_static.setter
+    def is_static(self, value: bool) -> None:
+        self._is_static = value
+        if value:
+            ever.static = True
+
+
+class _Ever:
+    """What ever happened in this process: hot code asks this before it asks the thread's Mode.
+
+    Attributes:
+        static: some thread built a graph.
+    """
+
+    __slots__ = ("static",)
+
+    def __init__(self) -> None:
+        self.static = False
+
+
+ever = _Ever()
 
 
 class _Local(threading.local):

@@ -11,7 +11,7 @@ from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.mode import local
+from opkit.ops.mode import ever, local
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.tensor.checks import need_value, plain_shape
 
@@ -70,7 +70,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         TypeError: the data is of another type.
         ValueError: a nested list is ragged.
     """
-    if type(data) is np.ndarray and dtype is None and not local.mode.is_static:
+    if type(data) is np.ndarray and dtype is None and not (ever.static and local.mode.is_static):
         kind = data.dtype
         if kind is _FLOAT32 or kind is _FLOAT64:
             tensor = _new(Tensor)
