@@ -27,6 +27,7 @@ from opkit.verify.limits import limit_memory, trace_deaths
 __all__ = ["Death", "Ended", "Job", "Outbox", "Supervisor", "can_fork"]
 
 _TAIL = 4000
+_HEAD = 64_000
 #: How long a child that is to be ended gets to write its stack.
 _GRACE = 0.15
 
@@ -217,7 +218,7 @@ class Supervisor:
             _death(child, status),
             -status if status < 0 else status,
             reading,
-            _tail(child.trace),
+            _head(child.trace),
             _tail(child.output),
             time.monotonic() - child.started,
         )
@@ -243,6 +244,13 @@ def _death(child: _Child, status: int) -> Death:
     if status < 0:
         return Death.KILLED
     return Death.DONE if status == _GOOD else Death.EXITED
+
+
+def _head(handle: IO[bytes]) -> str:
+    """Return the beginning of a file: a stack begins with its innermost line."""
+    with handle:
+        handle.seek(0)
+        return handle.read(_HEAD).decode("utf-8", "replace")
 
 
 def _tail(handle: IO[bytes]) -> str:
