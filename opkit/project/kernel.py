@@ -121,7 +121,8 @@ def guarded(
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    view: np.ndarray = array.view()
+    # A numpy function of 0-d arrays returns a scalar, which has no flags of its own.
+    view: np.ndarray = (array if isinstance(array, np.ndarray) else np.asarray(array)).view()
     view.flags.writeable = False
     return view
 

@@ -39,6 +39,13 @@ def test_array_or_sequence_of_arrays() -> None:
     assert (second.shape, second.dtype, int(second)) == ((), np.int64, 4)
 
 
+def test_scalars_arrive_as_arrays() -> None:
+    """A numpy scalar, which is what numpy makes of 0-d results, reaches the kernel as a 0-d array."""
+    promised = (TensorDesc((), "float64"),)
+    result = bound(lambda args: np.asarray(type(args[0]) is np.ndarray, np.float64), promised)(np.float64(1))
+    assert result == 1
+
+
 def test_arguments_are_read_only_views() -> None:
     """The kernel sees the caller's memory, but cannot write to it; the caller's array stays writable."""
     seen = []

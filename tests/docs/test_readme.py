@@ -1,0 +1,52 @@
+"""The README's tour is what the commands print."""
+
+import re
+from pathlib import Path
+
+from tests.cli.test_commands import opkit
+from tests.project.opdir import edit
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+TOUR = re.compile(r"^```\n\$ opkit (.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def settled(text: str) -> list[str]:
+    """Return the lines of a text without what differs from run to run: times, ids, the last digits of numbers."""
+    text = re.sub(r" *\d+\.\d\d s\b", " T s", text)
+    text = re.sub(r"--repro \w+", "--repro ID", text)
+    text = re.sub(r"on up to \d+ cases", "on up to N cases", text)
+    text = re.sub(r"\d+ checks hold", "N checks hold", text)
+    text = re.sub(r"\d\.\de-\d\d", "E", text)
+    text = re.sub(r"x\[\d, \d\]|y\[\d, \d\]|\d\.\d{6,}", "V", text)
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_tour(tmp_path: Path) -> None:
+    """Each command of the tour prints what stands below it, but for times and ids."""
+    steps = TOUR.findall(README.read_text())
+    assert [arguments.split()[0] for arguments, _ in steps] == ["new", "build", "gradcheck", "gradcheck", "run"]
+    kernel = tmp_path / "my_softplus" / "my_softplus_py_kernel.py"
+    for number, (arguments, printed) in enumerate(steps):
+        if number == 3:
+            edit(kernel, ("return beta * dy * np.exp", "return dy * np.exp"))
+        ran = opkit(tmp_path, *arguments.split(), COLUMNS="100")
+        shown = ran.stdout + (ran.stderr if arguments.startswith("build") else "")
+        expected = settled(printed)
+        assert settled(shown)[: len(expected)] == expected
+        if number == 0:
+            assert "def forward(args, attrs):" in kernel.read_text()
+
+
+def test_kernel_on_the_page_is_the_scaffolded_one(tmp_path: Path) -> None:
+    """The kernel that the README shows is the one that the tour's first command writes."""
+    opkit(tmp_path, "new", "my_softplus", "--attr", "beta:float=1.5")
+    (shown,) = re.findall(r"```python\n(def forward.*?)```", README.read_text(), re.DOTALL)
+    assert shown in (tmp_path / "my_softplus" / "my_softplus_py_kernel.py").read_text()
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link of the README and of the documentation leads to a file."""
+    for page in [README, README.with_name("CONTRIBUTING.md"), *README.parent.glob("docs/**/*.md")]:
+        prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", prose):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
