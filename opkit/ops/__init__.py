@@ -1,3 +1,4 @@
+# ruff: noqa: A004 - builders have the field's names, some of which are Python's too
 """Op definitions, the registry, the current mode, and the built-in ops with their builders.
 
 A builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.

@@ -115,11 +115,11 @@ def _relu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.maximum(x, 0, out=out)
 
 
-def _relu_slope(y: np.ndarray, dy: np.ndarray) -> np.ndarray:
+def _relu_slope(y: np.ndarray, dy: np.ndarray) -> Any:
     return np.multiply(dy, y > 0)
 
 
-RELU = _activation("relu", _relu, _relu_slope, from_output=True)
+RELU: OpDef = _activation("relu", _relu, _relu_slope, from_output=True)
 
 
 def relu(x: Value) -> Value:
@@ -157,8 +157,8 @@ def _where_negative(x: Value, value: Value) -> Value:
     return where(less(x, 0), value, 0)
 
 
-LEAKY_RELU = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
-ELU = _activation(
+LEAKY_RELU: OpDef = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
+ELU: OpDef = _activation(
     "elu",
     _elu,
     _elu_slope,
@@ -218,7 +218,7 @@ def _prelu_slopes_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     return by_dy, by_x, by_alpha
 
 
-PRELU_GRAD = define(
+PRELU_GRAD: OpDef = define(
     "prelu_grad",
     "dy x alpha",
     "dx alpha_diff",
@@ -227,7 +227,7 @@ PRELU_GRAD = define(
     grad=_prelu_slopes_grad,
     reads="dy x alpha",
 )
-PRELU = define("prelu", "x alpha", "y", _prelu, infer=broadcasted("prelu"), grad=_prelu_grad, reads="x alpha")
+PRELU: OpDef = define("prelu", "x alpha", "y", _prelu, infer=broadcasted("prelu"), grad=_prelu_grad, reads="x alpha")
 
 
 def prelu(x: Value, alpha: Value) -> Value:
@@ -272,8 +272,8 @@ def _silu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-GELU = _activation("gelu", _gelu, _gelu_slope, _gelu_second)
-SILU = _activation("silu", _silu, _silu_slope, _silu_second)
+GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, _gelu_second)
+SILU: OpDef = _activation("silu", _silu, _silu_slope, _silu_second)
 
 
 def gelu(x: Value, approximate: bool = False) -> Value:
@@ -325,9 +325,11 @@ def _hardtanh_slope(y: np.ndarray, dy: np.ndarray, min_val: float, max_val: floa
     return np.where((y > min_val) & (y < max_val), dy, dy.dtype.type(0))
 
 
-HARDSIGMOID = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
-HARDSWISH = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
-HARDTANH = _activation("hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True)
+HARDSIGMOID: OpDef = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
+HARDSWISH: OpDef = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
+HARDTANH: OpDef = _activation(
+    "hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True
+)
 
 
 def hardsigmoid(x: Value) -> Value:

@@ -119,10 +119,10 @@ def _binary(
     return define(name, "x y", "z", kernel, infer=infer, grad=grad, reads=reads, out=kernel, elementwise=True)
 
 
-BROADCAST_ADD = _binary("broadcast_add", _add, _add_grad)
-BROADCAST_SUB = _binary("broadcast_sub", _sub, _sub_grad)
-BROADCAST_MUL = _binary("broadcast_mul", _mul, _mul_grad, "x y")
-BROADCAST_DIV = _binary("broadcast_div", _div, _div_grad, "y z", floating=True)
+BROADCAST_ADD: OpDef = _binary("broadcast_add", _add, _add_grad)
+BROADCAST_SUB: OpDef = _binary("broadcast_sub", _sub, _sub_grad)
+BROADCAST_MUL: OpDef = _binary("broadcast_mul", _mul, _mul_grad, "x y")
+BROADCAST_DIV: OpDef = _binary("broadcast_div", _div, _div_grad, "y z", floating=True)
 
 
 def add(x: Any, y: Any) -> Value:
@@ -209,7 +209,7 @@ def _add_n_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return [douts[0]] * len(applied.inputs)
 
 
-MULTIPLY = define(
+MULTIPLY: OpDef = define(
     "multiply",
     "x y",
     "out",
@@ -220,7 +220,7 @@ MULTIPLY = define(
     out=_strict(_mul, "multiply"),
     elementwise=True,
 )
-ADD_N = define("add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, elementwise=True)
+ADD_N: OpDef = define("add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, elementwise=True)
 
 
 def multiply(x: Value, y: Value) -> Value:
@@ -360,14 +360,14 @@ def _div_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return dx, neg(_scalar_cotangent(mul(dx, applied.outputs[0]), scalar))
 
 
-SCALAR_ADD_BY_TENSOR = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
-SCALAR_SUB_BY_TENSOR = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
-SCALAR_MUL_BY_TENSOR = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
-SCALAR_DIV_BY_TENSOR = _by_tensor("scalar_div_by_tensor", _div, _div_by_grad, "scalar y")
+SCALAR_ADD_BY_TENSOR: OpDef = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
+SCALAR_SUB_BY_TENSOR: OpDef = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
+SCALAR_MUL_BY_TENSOR: OpDef = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
+SCALAR_DIV_BY_TENSOR: OpDef = _by_tensor("scalar_div_by_tensor", _div, _div_by_grad, "scalar y")
 
 
 # ---- negative, and what has no gradient ------------------------------------------------------------------------------
-NEGATIVE = define(
+NEGATIVE: OpDef = define(
     "negative",
     "x",
     "y",
@@ -377,8 +377,10 @@ NEGATIVE = define(
     out=np.negative,
     elementwise=True,
 )
-FLOOR_DIV = _binary("floor_divide", quiet(np.floor_divide), None)
-FLOOR_MOD = _binary("broadcast_floor_mod", quiet(np.remainder), lambda applied, douts: _mod_grad(applied, douts), "x y")
+FLOOR_DIV: OpDef = _binary("floor_divide", quiet(np.floor_divide), None)
+FLOOR_MOD: OpDef = _binary(
+    "broadcast_floor_mod", quiet(np.remainder), lambda applied, douts: _mod_grad(applied, douts), "x y"
+)
 
 
 def _mod_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from opkit.ops.creation import as_value
 from opkit.ops.define import NO_ATTRS, define
 from opkit.ops.inference import broadcasted, operands, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.value import Value, desc_of, dtype_of
 
 __all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
@@ -42,7 +43,7 @@ bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor, "the bits set in one alone
 left_shift = _bitwise("left_shift", np.left_shift, "x shifted left by y bits")
 right_shift = _bitwise("right_shift", np.right_shift, "x shifted right by y bits")
 
-BITWISE_NOT = define(
+BITWISE_NOT: OpDef = define(
     "bitwise_not", "x", "out", np.invert, infer=unchanged("bitwise_not"), out=np.invert, elementwise=True
 )
 

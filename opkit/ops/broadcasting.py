@@ -5,7 +5,7 @@ Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from opkit.ops.creation import cast, to_shape
 from opkit.ops.define import define, quiet
 from opkit.ops.inference import broadcast_shape, is_same_size, like, shape_error
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
 __all__ = [
@@ -30,6 +31,10 @@ __all__ = [
     "spread",
     "sum_to",
 ]
+
+
+#: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
+add_reduce: Callable[..., Any] = np.add.reduce
 
 
 def reduced_shape(shape: Sequence[int], axis: Sequence[int], keepdims: bool) -> tuple[int, ...]:
@@ -62,12 +67,12 @@ def _sum(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     if dtype == np.float16:  # numpy adds halves in halves along outer axes
-        total = np.asarray(np.add.reduce(input_tensor, axes, np.float32, None, keepdims)).astype(dtype)
+        total = np.asarray(add_reduce(input_tensor, axes, np.float32, None, keepdims)).astype(dtype)
         if out is None:
             return total
         out[...] = total
         return out
-    return np.add.reduce(input_tensor, axes, dtype, out, keepdims)
+    return add_reduce(input_tensor, axes, dtype, out, keepdims)
 
 
 @quiet
@@ -75,7 +80,7 @@ def _mean(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np
     dtype = input_tensor.dtype
     axes = tuple(axis) or None
     wide = np.float32 if dtype == np.float16 else dtype if dtype.kind in "fc" else np.dtype(np.float64)
-    total = np.asarray(np.add.reduce(input_tensor, axes, wide, None, keepdims))
+    total = np.asarray(add_reduce(input_tensor, axes, wide, None, keepdims))
     total = np.asarray(total / (input_tensor.size / total.size if total.size else 1)).astype(dtype, copy=False)
     if out is None:
         return total
@@ -101,7 +106,7 @@ def _mean_grad_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None)
 
 
-REDUCE_SUM = define(
+REDUCE_SUM: OpDef = define(
     "reduce_sum",
     "input_tensor",
     "output_tensor",
@@ -111,7 +116,7 @@ REDUCE_SUM = define(
     grad=_sum_grad,
     out=_sum,
 )
-REDUCE_MEAN = define(
+REDUCE_MEAN: OpDef = define(
     "reduce_mean",
     "input_tensor",
     "output_tensor",
@@ -121,7 +126,7 @@ REDUCE_MEAN = define(
     grad=_mean_grad,
     out=_mean,
 )
-REDUCE_MEAN_GRAD = define(
+REDUCE_MEAN_GRAD: OpDef = define(
     "reduce_mean_grad",
     "dy =like",
     "dx",
@@ -167,7 +172,7 @@ def _broadcast_like_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 @quiet
-def _sum_like(x: np.ndarray, like: Any, axis: Sequence[int]) -> np.ndarray:
+def _sum_like(x: np.ndarray, like: Any, axis: Sequence[int]) -> Any:
     shape = like.shape
     if x.shape == shape:
         return x
@@ -198,7 +203,7 @@ def _infer_broadcast_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any])
     return [TensorDesc(like_desc.shape, x.dtype)]
 
 
-BROADCAST_LIKE = define(
+BROADCAST_LIKE: OpDef = define(
     "broadcast_like",
     "x =like",
     "y",
@@ -208,7 +213,7 @@ BROADCAST_LIKE = define(
     grad=_broadcast_like_grad,
     view=True,
 )
-REDUCE_SUM_LIKE = define(
+REDUCE_SUM_LIKE: OpDef = define(
     "reduce_sum_like",
     "x =like",
     "y",
@@ -285,7 +290,7 @@ def _broadcast_to_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
     return (sum_to(douts[0], applied.inputs[0]),)
 
 
-BROADCAST_TO = define(
+BROADCAST_TO: OpDef = define(
     "broadcast_to",
     "x",
     "y",

@@ -108,10 +108,10 @@ def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any]
     return define(name, "x y", "z", kernel, infer=infer, grad=rule, reads="x y", out=kernel, elementwise=True)
 
 
-BROADCAST_MAXIMUM = _choice("broadcast_maximum", np.maximum, greater, strict=False)
-BROADCAST_MINIMUM = _choice("broadcast_minimum", np.minimum, less, strict=False)
-ELEMENTWISE_MAXIMUM = _choice("elementwise_maximum", np.maximum, greater, strict=True)
-ELEMENTWISE_MINIMUM = _choice("elementwise_minimum", np.minimum, less, strict=True)
+BROADCAST_MAXIMUM: OpDef = _choice("broadcast_maximum", np.maximum, greater, strict=False)
+BROADCAST_MINIMUM: OpDef = _choice("broadcast_minimum", np.minimum, less, strict=False)
+ELEMENTWISE_MAXIMUM: OpDef = _choice("elementwise_maximum", np.maximum, greater, strict=True)
+ELEMENTWISE_MINIMUM: OpDef = _choice("elementwise_minimum", np.minimum, less, strict=True)
 
 
 def maximum(x: Any, y: Any) -> Value:
@@ -148,7 +148,7 @@ def _where_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return None, dx, sum_to(where(condition, 0, douts[0]), y) if need_y else None
 
 
-WHERE = define(
+WHERE: OpDef = define(
     "where",
     "condition x y",
     "out",
@@ -194,7 +194,7 @@ def _clip_grad(applied: Any, dout: Value) -> Value:
     return where(inside, dout, 0)
 
 
-CLIP = define(
+CLIP: OpDef = define(
     "clip",
     "x",
     "y",

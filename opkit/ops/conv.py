@@ -62,15 +62,14 @@ class Window:
         return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
 
     def offsets(self) -> Any:
-        """Yield each kernel offset with the slices of the padded input that it reads."""
+        """Yield, for each place in the kernel, its index into columns and the part of the padded input it reads."""
+        whole = (slice(None), slice(None))
         for offset in product(*map(range, self.kernel)):
-            yield (
-                offset,
-                tuple(
-                    slice(o * d, o * d + s * (n - 1) + 1, s)
-                    for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
-                ),
+            part = (
+                slice(o * d, o * d + s * (n - 1) + 1, s)
+                for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
             )
+            yield (*whole, *offset), (*whole, *part)
 
     def padded(self) -> tuple[int, ...]:
         """Return the sizes of the padded input that the offsets index."""
@@ -80,8 +79,8 @@ class Window:
         return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
 
     def inner(self) -> tuple[slice, ...]:
-        """Return the slices of the padded input where the input itself lies."""
-        return tuple(slice(p, p + n) for p, n in zip(self.pads, self.inputs))
+        """Return the part of the padded ``(N, C, ...)`` where the input itself lies."""
+        return (slice(None), slice(None), *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
 
 
 def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
@@ -90,11 +89,11 @@ def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
         return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
     if any(window.pads) or window.padded() != window.inputs:
         wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
-        wide[(slice(None), slice(None), *window.inner())] = x
+        wide[window.inner()] = x
         x = wide
     columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
     for offset, part in window.offsets():
-        columns[(slice(None), slice(None), *offset)] = x[(slice(None), slice(None), *part)]
+        columns[offset] = x[part]
     return columns
 
 
@@ -105,8 +104,8 @@ def _fold(columns: np.ndarray, window: Window) -> np.ndarray:
         return columns.reshape(*lead, *window.inputs)
     wide = np.zeros((*lead, *window.padded()), columns.dtype)
     for offset, part in window.offsets():
-        wide[(slice(None), slice(None), *part)] += columns[(slice(None), slice(None), *offset)]
-    return wide[(slice(None), slice(None), *window.inner())]
+        wide[part] += columns[offset]
+    return wide[window.inner()]
 
 
 def _chunks(count: int, bytes_each: int) -> Any:
@@ -210,7 +209,7 @@ def _filter_grad(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
 
 
 @quiet
-def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> np.ndarray:
+def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> Any:
     last = _is_last({"data_format": data_format})
     return np.add.reduce(_wide(dy), tuple(i for i in range(dy.ndim) if i != (dy.ndim - 1 if last else 1))).astype(
         dy.dtype, copy=False
@@ -328,7 +327,7 @@ def _define_conv(spatial: int) -> OpDef:
 
 
 _CONVS = {spatial: _define_conv(spatial) for spatial in (1, 2, 3)}
-CONV_DATA_GRAD = define(
+CONV_DATA_GRAD: OpDef = define(
     "conv_data_grad",
     "dy filter =x_like ?_add_to_output",
     "dx",
@@ -339,7 +338,7 @@ CONV_DATA_GRAD = define(
     grad=_data_rule,
     reads="dy filter",
 )
-CONV_FILTER_GRAD = define(
+CONV_FILTER_GRAD: OpDef = define(
     "conv_filter_grad",
     "dy x",
     "filter_diff",
@@ -350,7 +349,7 @@ CONV_FILTER_GRAD = define(
     grad=_filter_rule,
     reads="dy x",
 )
-CONV_BIAS_GRAD = define(
+CONV_BIAS_GRAD: OpDef = define(
     "conv_bias_grad",
     "dy",
     "bias_diff",

@@ -15,6 +15,7 @@ from opkit.ir import TensorDesc, canonical_dtype
 from opkit.ops.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.inference import like, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.value import Value, dtype_of, is_value
 
 __all__ = [
@@ -85,7 +86,7 @@ def _infer_cast(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
-CAST = define(
+CAST: OpDef = define(
     "cast",
     "in",
     "out",
@@ -96,7 +97,7 @@ CAST = define(
     out=_cast_out,
     elementwise=True,
 )
-CAST_LIKE = define(
+CAST_LIKE: OpDef = define(
     "cast_like",
     "in =dtype_like",
     "out",
@@ -105,7 +106,7 @@ CAST_LIKE = define(
     grad=_no_grad_for_like,
     out=_cast_like_out,
 )
-IDENTITY = define(
+IDENTITY: OpDef = define(
     "identity",
     "in",
     "out",
@@ -166,8 +167,12 @@ def _infer_literal(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     return [TensorDesc(attrs["value"].shape, attrs["value"].dtype.name)]
 
 
-def _full_like(like: Any, value: float) -> np.ndarray:
-    return np.full(like.shape, value, like.dtype)
+def _full_like(like: Any, value: float, dtype: str) -> np.ndarray:
+    return np.full(like.shape, value, dtype)
+
+
+def _infer_full_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
 def _fill_out(value: Any) -> Any:
@@ -178,12 +183,12 @@ def _fill_out(value: Any) -> Any:
     return fill
 
 
-def _full_like_out(like: Any, value: float, out: np.ndarray) -> np.ndarray:
+def _full_like_out(like: Any, value: float, dtype: str, out: np.ndarray) -> np.ndarray:
     out.fill(value)
     return out
 
 
-CONSTANT = define(
+CONSTANT: OpDef = define(
     "constant",
     "",
     "out",
@@ -191,7 +196,7 @@ CONSTANT = define(
     infer=_declared,
     attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape",
 )
-ZERO_LIKE = define(
+ZERO_LIKE: OpDef = define(
     "zero_like",
     "=like",
     "out",
@@ -199,7 +204,7 @@ ZERO_LIKE = define(
     infer=unchanged("zero_like"),
     out=_fill_out(0),
 )
-ONES_LIKE = define(
+ONES_LIKE: OpDef = define(
     "ones_like",
     "=like",
     "out",
@@ -207,13 +212,19 @@ ONES_LIKE = define(
     infer=unchanged("ones_like"),
     out=_fill_out(1),
 )
-FULL_LIKE = define(
-    "full_like", "=like", "out", _full_like, infer=unchanged("full_like"), attrs="value:double", out=_full_like_out
+FULL_LIKE: OpDef = define(
+    "full_like",
+    "=like",
+    "out",
+    _full_like,
+    infer=_infer_full_like,
+    attrs="value:double dtype:data_type",
+    out=_full_like_out,
 )
-RANGE = define(
+RANGE: OpDef = define(
     "range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type"
 )
-LITERAL = define("literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object")
+LITERAL: OpDef = define("literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object")
 
 
 def constant(value: float, shape: Any = (), dtype: Any = None) -> Value:
@@ -275,8 +286,8 @@ def ones_like(x: Value) -> Value:
 
 def full_like(x: Value, value: float, dtype: Any = None) -> Value:
     """Return a tensor of the shape of another value, filled with one number."""
-    filled = local.mode.apply(FULL_LIKE, (x,), {"value": value})
-    return filled if dtype is None else cast(filled, dtype)
+    wanted = dtype_of(x).name if dtype is None else canonical_dtype(dtype)
+    return local.mode.apply(FULL_LIKE, (x,), {"value": value, "dtype": wanted})
 
 
 def range(start: int, limit: int, delta: int = 1, dtype: Any = "int64") -> Value:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
-from opkit.ops.creation import as_value, cast
+from opkit.ops.creation import as_value, cast, full_like
 from opkit.ops.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.inference import same_shape, unchanged
 from opkit.ops.mode import local
@@ -171,21 +171,21 @@ def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Ca
     return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
 
 
-def _tanh_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _tanh_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, y, out=out)
     np.subtract(1, out, out=out)
     return np.multiply(out, dy, out=out)
 
 
-def _sigmoid_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _sigmoid_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.subtract(1, y, out=out)
     np.multiply(out, y, out=out)
     return np.multiply(out, dy, out=out)
 
 
-def _sqrt_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _sqrt_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.true_divide(dy, y, out=out)
     return np.multiply(out, 0.5, out=out)
@@ -197,7 +197,7 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 
 # ---- kernels that numpy has not --------------------------------------------------------------------------------------
-def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
     out = np.empty_like(x) if out is None else out
     np.negative(x, out=out)
@@ -223,7 +223,7 @@ def _rsqrt_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.reciprocal(out, out=out)
 
 
-def _reciprocal_no_nan_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _reciprocal_no_nan_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(x) if out is None else out
     out.fill(0)
     return np.reciprocal(x, out=out, where=x != 0)
@@ -252,7 +252,7 @@ sqrt: Unary = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 *
               lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y")
 rsqrt: Unary = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
                lambda x: scalar_mul(div(rsqrt(x), square(x)), 0.75))
-square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: scalar_add(scalar_mul(x, 0.0), 2.0))
+square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: full_like(x, 2.0))
 reciprocal: Unary = _unary("reciprocal", "1 / x", np.reciprocal, lambda x, dy: -dy / (x * x),
                     lambda x: scalar_mul(reciprocal(mul(square(x), x)), 2.0))
 reciprocal_no_nan: Unary = _unary("reciprocal_no_nan", "1 / x, and 0 where x is 0", _reciprocal_no_nan_of,
@@ -273,7 +273,8 @@ atan: Unary = _unary("atan", "the arc tangent", np.arctan, lambda x, dy: dy / (1
 sinh: Unary = _unary("sinh", "the hyperbolic sine", np.sinh, lambda x, dy: dy * np.cosh(x), lambda x: sinh(x))
 cosh: Unary = _unary("cosh", "the hyperbolic cosine", np.cosh, lambda x, dy: dy * np.sinh(x), lambda x: cosh(x))
 tanh: Unary = _unary("tanh", "the hyperbolic tangent", np.tanh, lambda x, dy: _tanh_slope(np.tanh(x), dy),
-              lambda x: scalar_mul(mul(tanh(x), scalar_add(neg(square(tanh(x))), 1.0)), -2.0), rule=tanh_from_y, reads="y")
+              lambda x: scalar_mul(mul(tanh(x), scalar_add(neg(square(tanh(x))), 1.0)), -2.0),
+              rule=tanh_from_y, reads="y")
 asinh: Unary = _unary("asinh", "the inverse hyperbolic sine", np.arcsinh, lambda x, dy: dy / np.sqrt(1 + x * x),
                lambda x: neg(mul(x, _power32(scalar_add(square(x), 1.0)))))
 acosh: Unary = _unary("acosh", "the inverse hyperbolic cosine", np.arccosh, lambda x, dy: dy / np.sqrt(x * x - 1),
@@ -282,8 +283,9 @@ atanh: Unary = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lam
                lambda x: scalar_mul(div(x, square(scalar_add(neg(square(x)), 1.0))), 2.0))
 
 # ---- sigmoids and special functions ----------------------------------------------------------------------------------
-sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of, lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy),
-                    lambda x: _sigmoid_second(x), rule=sigmoid_from_y, reads="y")
+sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of,
+                    lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy), lambda x: _sigmoid_second(x),
+                    rule=sigmoid_from_y, reads="y")
 softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
                   lambda x: mul(sigmoid(x), sigmoid(neg(x))))
 log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
@@ -319,7 +321,7 @@ def _sigmoid_second(x: Value) -> Value:
 
 
 # ---- sigmoid (OneFlow's own op, whose argument is "in") --------------------------------------------------------------
-SIGMOID = define(
+SIGMOID: OpDef = define(
     "sigmoid",
     "in",
     "out",
@@ -330,7 +332,7 @@ SIGMOID = define(
     out=quiet(sigmoid_of),
     elementwise=True,
 )
-sigmoid = _builder(SIGMOID, "the logistic function")
+sigmoid: Unary = _builder(SIGMOID, "the logistic function")
 
 
 # ---- polygamma: differentiates into the next order -------------------------------------------------------------------
@@ -338,7 +340,7 @@ def _polygamma_grad(applied: Any, dout: Value) -> Value:
     return mul(dout, polygamma(applied.inputs[0], applied.attrs["n"] + 1))
 
 
-POLYGAMMA = define(
+POLYGAMMA: OpDef = define(
     "polygamma",
     "x",
     "y",

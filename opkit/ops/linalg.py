@@ -35,7 +35,7 @@ def _matmul(
     transpose_b: bool = False,
     alpha: float = 1.0,
     out: np.ndarray | None = None,
-) -> np.ndarray:
+) -> Any:
     if transpose_a:
         a = a.swapaxes(-1, -2)
     if transpose_b:
@@ -129,9 +129,9 @@ def _define(name: str, batch: str) -> OpDef:
     )
 
 
-MATMUL = _define("matmul", "none")
-BATCH_MATMUL = _define("batch_matmul", "same")
-BROADCAST_MATMUL = _define("broadcast_matmul", "broadcast")
+MATMUL: OpDef = _define("matmul", "none")
+BATCH_MATMUL: OpDef = _define("batch_matmul", "same")
+BROADCAST_MATMUL: OpDef = _define("broadcast_matmul", "broadcast")
 
 
 def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = False) -> Value:

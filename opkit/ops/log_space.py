@@ -16,6 +16,7 @@ from opkit.ops.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.elementwise import exp
 from opkit.ops.inference import same_shape, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.shape import reshape, swapaxes
 from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 
@@ -36,7 +37,7 @@ def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 @quiet
-def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, dy, out=out)
     inner = np.add.reduce(out, -1, keepdims=True)
@@ -57,7 +58,7 @@ def _softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return by_y, local.mode.apply(SOFTMAX_GRAD, (y, g), NO_ATTRS) if need_dy else None
 
 
-SOFTMAX_GRAD = define(
+SOFTMAX_GRAD: OpDef = define(
     "softmax_grad",
     "y dy",
     "dx",
@@ -67,7 +68,7 @@ SOFTMAX_GRAD = define(
     reads="y dy",
     out=_softmax_slope,
 )
-SOFTMAX = define(
+SOFTMAX: OpDef = define(
     "softmax",
     "in",
     "out",
@@ -92,7 +93,7 @@ def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 @quiet
-def _log_softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _log_softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.exp(y, out=out)
     out *= np.add.reduce(dy, -1, keepdims=True)
     return np.subtract(dy, out, out=out)
@@ -108,7 +109,7 @@ def _log_softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[An
     return by_y, sub(g, reduce_sum(weighted, -1, keepdims=True)) if need_dy else None
 
 
-LOG_SOFTMAX_GRAD = define(
+LOG_SOFTMAX_GRAD: OpDef = define(
     "log_softmax_grad",
     "y dy",
     "dx",
@@ -118,7 +119,7 @@ LOG_SOFTMAX_GRAD = define(
     reads="y dy",
     out=_log_softmax_slope,
 )
-LOG_SOFTMAX = define(
+LOG_SOFTMAX: OpDef = define(
     "log_softmax",
     "in",
     "out",
@@ -152,7 +153,7 @@ def log_softmax(x: Value, axis: int = -1) -> Value:
 
 # ---- logsumexp -------------------------------------------------------------------------------------------------------
 @quiet
-def _logsumexp(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool) -> np.ndarray:
+def _logsumexp(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
     axes = tuple(axis) or None
     top = np.max(input_tensor, axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0).astype(input_tensor.dtype)
@@ -166,7 +167,7 @@ def _logsumexp_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), exp(sub(x, wide)))
 
 
-LOGSUMEXP = define(
+LOGSUMEXP: OpDef = define(
     "logsumexp",
     "input_tensor",
     "output_tensor",

@@ -22,6 +22,7 @@ from opkit.ops.elementwise import sigmoid, sigmoid_of, square
 from opkit.ops.inference import check_floating, check_same_dtype, dtype_error, is_same_size, merge_shapes, shape_error
 from opkit.ops.log_space import SOFTMAX_GRAD, log_softmax, log_softmax_of
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.shape import expand_dims
 from opkit.ops.value import Value, shape_of
 
@@ -130,7 +131,7 @@ _SPARSE_ATTRS: dict[str, Any] = {
     "defaults": {"ignore_index": NOTHING_IGNORED},
 }
 
-SPARSE = define(
+SPARSE: OpDef = define(
     "sparse_softmax_cross_entropy",
     "prediction label",
     "prob out",
@@ -140,7 +141,7 @@ SPARSE = define(
     reads="label prob",
     **_SPARSE_ATTRS,
 )
-SPARSE_GRAD = define(
+SPARSE_GRAD: OpDef = define(
     "sparse_softmax_cross_entropy_grad",
     "label dy prob",
     "prediction_diff",
@@ -212,7 +213,7 @@ def _picked(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, tupl
 
 
 @quiet
-def _sparse_plain(prediction: np.ndarray, label: np.ndarray, depth: int) -> np.ndarray:
+def _sparse_plain(prediction: np.ndarray, label: np.ndarray, depth: int) -> Any:
     chosen, _ = _picked(prediction, label)
     return (-np.log(np.maximum(chosen, prediction.dtype.type(_TINY)))).reshape(label.shape)
 
@@ -240,7 +241,7 @@ def _plain_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return by_prediction, None, by_dy
 
 
-PLAIN = define(
+PLAIN: OpDef = define(
     "sparse_cross_entropy",
     "prediction label",
     "out",
@@ -250,7 +251,7 @@ PLAIN = define(
     grad=_plain_grad,
     reads="prediction label",
 )
-PLAIN_GRAD = define(
+PLAIN_GRAD: OpDef = define(
     "sparse_cross_entropy_grad",
     "prediction label dy",
     "prediction_diff",
@@ -276,7 +277,7 @@ def _soft(prediction: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 @quiet
-def _soft_slope(dy: np.ndarray, label: np.ndarray, prob: np.ndarray) -> np.ndarray:
+def _soft_slope(dy: np.ndarray, label: np.ndarray, prob: np.ndarray) -> Any:
     total = np.add.reduce(label, -1, keepdims=True)
     return (prob * total - label) * dy[..., None]
 
@@ -318,7 +319,7 @@ def _infer_soft(op: str) -> Any:
     return infer
 
 
-SOFT_GRAD = define(
+SOFT_GRAD: OpDef = define(
     "softmax_cross_entropy_grad",
     "dy label prob",
     "prediction_diff",
@@ -327,7 +328,7 @@ SOFT_GRAD = define(
     grad=_soft_slope_grad,
     reads="dy label prob",
 )
-SOFT = define(
+SOFT: OpDef = define(
     "softmax_cross_entropy",
     "prediction label",
     "prob out",
@@ -351,13 +352,13 @@ def softmax_cross_entropy(prediction: Value, label: Value) -> tuple[Value, Value
 
 # ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
 @quiet
-def _sigmoid_ce(prediction: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _sigmoid_ce(prediction: np.ndarray, label: np.ndarray) -> Any:
     z = label.astype(prediction.dtype, copy=False)
     return np.maximum(prediction, 0) - prediction * z + np.log1p(np.exp(-np.abs(prediction)))
 
 
 @quiet
-def _sigmoid_ce_slope(prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _sigmoid_ce_slope(prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray) -> Any:
     slope = sigmoid_of(prediction)
     slope -= label.astype(prediction.dtype, copy=False)
     slope *= loss_diff
@@ -392,7 +393,7 @@ def _infer_with_label(op: str) -> Any:
     return infer
 
 
-SIGMOID_CE_GRAD = define(
+SIGMOID_CE_GRAD: OpDef = define(
     "sigmoid_cross_entropy_grad",
     "prediction loss_diff label",
     "prediction_diff",
@@ -402,7 +403,7 @@ SIGMOID_CE_GRAD = define(
     reads="prediction loss_diff label",
     elementwise=True,
 )
-SIGMOID_CE = define(
+SIGMOID_CE: OpDef = define(
     "sigmoid_cross_entropy",
     "prediction label",
     "loss",
@@ -422,7 +423,7 @@ def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
 # ---- smooth l1 -------------------------------------------------------------------------------------------------------
 # Within beta of the label: d*d / (2*beta); beyond it: |d| - beta/2.
 @quiet
-def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> np.ndarray:
+def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> Any:
     size = np.abs(prediction - label)
     if beta == 0:
         return size
@@ -454,7 +455,7 @@ def _smooth_l1_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]
     return by_dy, through, neg(through)
 
 
-SMOOTH_L1_GRAD = define(
+SMOOTH_L1_GRAD: OpDef = define(
     "smooth_l1_loss_grad",
     "loss_grad prediction label",
     "prediction_grad",
@@ -465,7 +466,7 @@ SMOOTH_L1_GRAD = define(
     reads="loss_grad prediction label",
     elementwise=True,
 )
-SMOOTH_L1 = define(
+SMOOTH_L1: OpDef = define(
     "smooth_l1_loss",
     "prediction label",
     "loss",

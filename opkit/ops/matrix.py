@@ -14,6 +14,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.define import define, first_only
 from opkit.ops.inference import like, shape_error
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.value import Value
 
 __all__ = ["diag", "tril", "triu"]
@@ -31,7 +32,7 @@ def _triangle(name: str, *, lower: bool) -> Any:
         integer_fill_value: int,
         is_floating_fill_value: bool,
     ) -> np.ndarray:
-        keep = np.tri(*x.shape[-2:], k=diagonal if lower else diagonal - 1, dtype=bool)
+        keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal if lower else diagonal - 1, dtype=bool)
         fill = floating_fill_value if is_floating_fill_value else integer_fill_value
         return np.where(keep if lower else ~keep, x, x.dtype.type(fill))
 
@@ -57,8 +58,8 @@ def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
     }
 
 
-TRIL = _triangle("tril", lower=True)
-TRIU = _triangle("triu", lower=False)
+TRIL: OpDef = _triangle("tril", lower=True)
+TRIU: OpDef = _triangle("triu", lower=False)
 
 
 def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
@@ -97,7 +98,7 @@ def _infer_diag(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [TensorDesc((-1 if unknown else max(0, min(rows + min(k, 0), columns - max(k, 0))),), x.dtype)]
 
 
-DIAG = define(
+DIAG: OpDef = define(
     "diag",
     "in",
     "out",
@@ -106,7 +107,7 @@ DIAG = define(
     attrs="diagonal:int32",
     grad=first_only(lambda applied, dout: local.mode.apply(DIAG_GRAD, (dout, applied.inputs[0]), applied.attrs)),
 )
-DIAG_GRAD = define(
+DIAG_GRAD: OpDef = define(
     "diag_grad",
     "dy =in",
     "dx",

@@ -20,6 +20,7 @@ from opkit.ops.define import define, quiet
 from opkit.ops.elementwise import rsqrt
 from opkit.ops.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.random import random_mask_like
 from opkit.ops.value import Value, ndim_of, normal_axis, shape_of
 
@@ -53,7 +54,7 @@ def _bias_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return douts[0], (reduce_sum(douts[0], others) if others else douts[0]) if need_b else None
 
 
-BIAS_ADD = define(
+BIAS_ADD: OpDef = define(
     "bias_add", "a b", "out", _bias_add, infer=_infer_bias, attrs="axis:int32", grad=_bias_grad, out=_bias_add
 )
 
@@ -79,7 +80,7 @@ def _dropout_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return dx, None, None if addend is None else douts[0]
 
 
-DROPOUT_GRAD = define(
+DROPOUT_GRAD: OpDef = define(
     "dropout_grad",
     "dy mask",
     "dx",
@@ -91,7 +92,7 @@ DROPOUT_GRAD = define(
     out=lambda dy, mask, scale, out: _dropout(dy, mask, None, scale, out),
     elementwise=True,
 )
-DROPOUT = define(
+DROPOUT: OpDef = define(
     "dropout",
     "in mask ?_add_to_output",
     "out",
@@ -129,7 +130,7 @@ def _l2_normalize(x: np.ndarray, axis: int, epsilon: float) -> tuple[np.ndarray,
 
 
 @quiet
-def _l2_slope(dy: np.ndarray, y: np.ndarray, total: np.ndarray, axis: int, epsilon: float) -> np.ndarray:
+def _l2_slope(dy: np.ndarray, y: np.ndarray, total: np.ndarray, axis: int, epsilon: float) -> Any:
     size = np.sqrt(np.maximum(total, epsilon))
     inner = np.where(total > epsilon, np.add.reduce(y * dy, axis, keepdims=True), y.dtype.type(0))
     return (dy - y * inner) / size
@@ -169,7 +170,7 @@ def _l2_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return local.mode.apply(L2_NORMALIZE_GRAD, (g, y, total), applied.attrs), by_y, by_total
 
 
-L2_NORMALIZE_GRAD = define(
+L2_NORMALIZE_GRAD: OpDef = define(
     "l2_normalize_grad",
     "dy y square_x_sum",
     "dx",
@@ -179,7 +180,7 @@ L2_NORMALIZE_GRAD = define(
     grad=_l2_slope_grad,
     reads="dy y square_x_sum",
 )
-L2_NORMALIZE = define(
+L2_NORMALIZE: OpDef = define(
     "l2_normalize",
     "x",
     "y square_x_sum",

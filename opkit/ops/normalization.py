@@ -19,6 +19,7 @@ from opkit.ops.define import define, quiet
 from opkit.ops.elementwise import rsqrt, square
 from opkit.ops.inference import check_floating, is_same_size, shape_error, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
 __all__ = ["batch_norm", "instance_norm", "layer_norm"]
@@ -39,7 +40,7 @@ def _statistics(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> tuple[n
 
 
 @quiet
-def _slope_of(dy: np.ndarray, h: np.ndarray, r: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+def _slope_of(dy: np.ndarray, h: np.ndarray, r: np.ndarray, axes: tuple[int, ...]) -> Any:
     inner = np.mean(dy * h, axis=axes, keepdims=True)
     dx = dy - dy.mean(axis=axes, keepdims=True)
     dx -= h * inner
@@ -158,7 +159,7 @@ def _layer_norm_slope(
     addend: np.ndarray | None,
     begin_norm_axis: int,
     epsilon: float,
-) -> np.ndarray:
+) -> Any:
     axes = _tail(x.ndim, begin_norm_axis)
     kept = (*mean.shape, *(1,) * len(axes))
     r = _wide(inv_variance.reshape(kept))
@@ -181,7 +182,7 @@ def _layer_norm_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any
     return by_dy, by_x, None, None, None if addend is None else g
 
 
-LAYER_NORM_GRAD = define(
+LAYER_NORM_GRAD: OpDef = define(
     "layer_norm_grad",
     "dy x mean inv_variance ?_add_to_output",
     "dx",
@@ -191,7 +192,7 @@ LAYER_NORM_GRAD = define(
     grad=_layer_norm_slope_grad,
     reads="dy x mean inv_variance",
 )
-LAYER_NORM = define(
+LAYER_NORM: OpDef = define(
     "layer_norm",
     "x ?beta ?gamma",
     "y mean inv_variance ?normalized",
@@ -240,7 +241,7 @@ def _column(vector: np.ndarray, ndim: int, axis: int) -> np.ndarray:
 
 
 @quiet
-def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
+def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
     factor = r * gamma
     y = x * factor
     y += beta - mean * factor
@@ -349,7 +350,7 @@ def _infer_normalization_slope(descs: Sequence[TensorDesc], attrs: Mapping[str, 
     return [descs[4], descs[4], descs[0]]
 
 
-NORMALIZATION_GRAD = define(
+NORMALIZATION_GRAD: OpDef = define(
     "normalization_grad",
     "x dy mean inv_variance gamma",
     "gamma_diff beta_diff dx",
@@ -359,7 +360,7 @@ NORMALIZATION_GRAD = define(
     grad=_normalization_slope_grad,
     reads="x dy mean inv_variance gamma",
 )
-BATCH_NORM = define(
+BATCH_NORM: OpDef = define(
     "batch_norm_train",
     "x gamma beta",
     "y mean inv_variance variance",
@@ -378,7 +379,7 @@ def _move(moving: np.ndarray, value: np.ndarray, momentum: float) -> tuple[()]:
     return ()
 
 
-MOVING_AVERAGE = define(
+MOVING_AVERAGE: OpDef = define(
     "moving_average_update",
     "moving value",
     "",
@@ -438,7 +439,7 @@ def _fixed_grad(applied: Any, dy: Value) -> Sequence[Any]:
     return dx, None, None, reduce_sum(mul(dy, h), axes), reduce_sum(dy, axes)
 
 
-NORMALIZATION = define(
+NORMALIZATION: OpDef = define(
     "normalization",
     "x moving_mean moving_variance gamma beta ?_add_to_output",
     "y ?mean ?inv_variance",

@@ -63,11 +63,16 @@ class Applied(Protocol):
     attrs: Mapping[str, Any]
 
     @property
-    def inputs(self) -> Sequence[Any]: ...
+    def inputs(self) -> Sequence[Any]:
+        """One value or description per declared input; None for one left out."""
+
     @property
-    def outputs(self) -> Sequence[Any]: ...
+    def outputs(self) -> Sequence[Any]:
+        """One value or description per output."""
+
     @property
-    def needs(self) -> Sequence[bool]: ...
+    def needs(self) -> Sequence[bool]:
+        """Per input: whether a cotangent for it will be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,8 @@ class OpType(Protocol):
         inputs: Mapping[str, Sequence[Any]],
         attrs: Mapping[str, Any],
         outputs: Mapping[str, int] | None = None,
-    ) -> BoundOp: ...
+    ) -> BoundOp:
+        """Bind named arguments and attributes; ``outputs`` counts those of variadic and optional outputs."""
 
 
 @dataclass(slots=True, eq=False)

@@ -119,7 +119,7 @@ def _paddings(
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @quiet
-def _max_pool(x: np.ndarray, **attrs: Any) -> np.ndarray:
+def _max_pool(x: np.ndarray, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = pooling.pad(x, lowest)
@@ -161,7 +161,7 @@ def _max_pool_pick(x: np.ndarray, y: np.ndarray, g: np.ndarray, **attrs: Any) ->
 
 # ---- average ---------------------------------------------------------------------------------------------------------
 @quiet
-def _avg_pool(x: np.ndarray, **attrs: Any) -> np.ndarray:
+def _avg_pool(x: np.ndarray, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs)
     wide = pooling.pad(x.astype(np.float32) if x.dtype == np.float16 else x, 0)
     places = pooling.places()

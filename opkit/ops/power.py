@@ -55,7 +55,7 @@ def _to_number(x: Value, exponent: float) -> Value:
     return local.mode.apply(SCALAR_POW, (x,), {"exponent": float(exponent)})
 
 
-SCALAR_POW_GRAD = define(
+SCALAR_POW_GRAD: OpDef = define(
     "scalar_pow_grad",
     "x dy",
     "dx",
@@ -66,7 +66,7 @@ SCALAR_POW_GRAD = define(
     reads="x dy",
     elementwise=True,
 )
-SCALAR_POW = define(
+SCALAR_POW: OpDef = define(
     "scalar_pow",
     "in",
     "out",
@@ -100,7 +100,7 @@ def _pow_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return dx, dy
 
 
-BROADCAST_POW = define(
+BROADCAST_POW: OpDef = define(
     "broadcast_pow",
     "x y",
     "z",
@@ -206,7 +206,7 @@ def _radius4(x: Value, y: Value) -> Value:
     return square(add(square(x), square(y)))
 
 
-POW = _pairwise(
+POW: OpDef = _pairwise(
     "pow",
     np.power,
     (lambda x, y: np.where(y == 0, 0, y * np.power(x, y - 1)), lambda x, y: np.power(x, y) * np.log(x)),
@@ -216,7 +216,7 @@ POW = _pairwise(
         lambda x, y: mul(_power(x, y), square(log(x))),
     ),
 )
-ATAN2 = _pairwise(
+ATAN2: OpDef = _pairwise(
     "atan2",
     np.arctan2,
     (lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y)),
@@ -226,19 +226,19 @@ ATAN2 = _pairwise(
         lambda x, y: scalar_mul(div(mul(x, y), _radius4(x, y)), 2.0),
     ),
 )
-XLOGY = _pairwise(
+XLOGY: OpDef = _pairwise(
     "xlogy",
     _xlogy,
     (lambda x, y: np.where(x == 0, 0, np.log(y)), lambda x, y: _xdivy(x, y)),
     (None, lambda x, y: reciprocal(y), lambda x, y: neg(div(x, square(y)))),
 )
-XDIVY = _pairwise(
+XDIVY: OpDef = _pairwise(
     "xdivy",
     _xdivy,
     (lambda x, y: np.where(x == 0, 0, 1 / y), lambda x, y: -_xdivy(x, y * y)),
     (None, lambda x, y: neg(reciprocal(square(y))), lambda x, y: scalar_mul(div(x, mul(square(y), y)), 2.0)),
 )
-FLOORDIV = _pairwise("floordiv", _floordiv)
+FLOORDIV: OpDef = _pairwise("floordiv", _floordiv)
 
 
 def _of_one_shape(opdef: OpDef, x: Any, y: Any) -> Value:

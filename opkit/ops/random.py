@@ -109,11 +109,11 @@ def _randperm(shape: Sequence[int], dtype: str, seed: int) -> np.ndarray:
     return _rng(seed).permutation(shape[0]).astype(dtype)
 
 
-UNIFORM = _source("uniform", _uniform, "low:double high:double")
-NORMAL = _source("normal", _normal, "mean:double std:double")
-TRUNCATED_NORMAL = _source("truncated_normal", _truncated_normal, "mean:double std:double")
-RANDINT = _source("randint", _randint, "low:int64 high:int64")
-RANDPERM = _source("randperm", _randperm, "")
+UNIFORM: OpDef = _source("uniform", _uniform, "low:double high:double")
+NORMAL: OpDef = _source("normal", _normal, "mean:double std:double")
+TRUNCATED_NORMAL: OpDef = _source("truncated_normal", _truncated_normal, "mean:double std:double")
+RANDINT: OpDef = _source("randint", _randint, "low:int64 high:int64")
+RANDPERM: OpDef = _source("randperm", _randperm, "")
 
 
 def _draw(opdef: OpDef, shape: Any, dtype: Any, seed: int, **attrs: Any) -> Value:
@@ -153,7 +153,7 @@ def randperm(count: int, dtype: Any = "int64", seed: int = 0) -> Value:
 
 
 # ---- masks and choices: of another tensor's shape --------------------------------------------------------------------
-def _mask_like(like: Any, rate: float, seed: int) -> np.ndarray:
+def _mask_like(like: Any, rate: float, seed: int) -> Any:
     return (_rng(seed).random(like.shape, np.float32) >= rate).astype(np.int8)
 
 
@@ -169,7 +169,7 @@ def _multinomial(x: np.ndarray, num_samples: int, replacement: bool) -> np.ndarr
     return np.array(drawn, np.int64).reshape(*x.shape[:-1], num_samples)
 
 
-MASK_LIKE = define(
+MASK_LIKE: OpDef = define(
     "random_mask_like",
     "=like",
     "out",
@@ -178,7 +178,7 @@ MASK_LIKE = define(
     attrs="rate:float seed:int64",
     random=True,
 )
-BERNOULLI = define(
+BERNOULLI: OpDef = define(
     "bernoulli",
     "in",
     "out",
@@ -188,7 +188,7 @@ BERNOULLI = define(
     defaults={"seed": -1},
     random=True,
 )
-MULTINOMIAL = define(
+MULTINOMIAL: OpDef = define(
     "multinomial",
     "x",
     "out",

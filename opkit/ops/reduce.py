@@ -13,7 +13,7 @@ import numpy as np
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.ops.arithmetic import div, mul, scalar_div, scalar_mul, sub
-from opkit.ops.broadcasting import broadcast_like, infer_reduce, reduce_mean, reduce_sum, reduced_shape
+from opkit.ops.broadcasting import add_reduce, broadcast_like, infer_reduce, reduce_mean, reduce_sum, reduced_shape
 from opkit.ops.compare import equal
 from opkit.ops.creation import cast, cast_like, ones_like
 from opkit.ops.define import define, first_only, quiet
@@ -44,7 +44,7 @@ _ATTRS = "axis:vector<int32> keepdims:bool"
 
 
 # ---- max, min --------------------------------------------------------------------------------------------------------
-def _extreme(name: str, ufunc: np.ufunc, *, shares: bool) -> OpDef:
+def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
     """Define a reduction to an extreme; among equal ones each gets the whole cotangent, or a share of it."""
 
     @quiet
@@ -76,14 +76,14 @@ def _extreme(name: str, ufunc: np.ufunc, *, shares: bool) -> OpDef:
 
 
 def _count(x: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
-    return np.add.reduce(x, tuple(axis) or None, x.dtype, None, keepdims)
+    return add_reduce(x, tuple(axis) or None, x.dtype, None, keepdims)
 
 
-REDUCE_COUNT = define("reduce_count", "x", "y", _count, infer=infer_reduce("reduce_count"), attrs=_ATTRS)
-REDUCE_MAX = _extreme("reduce_max", np.maximum, shares=True)
-REDUCE_MIN = _extreme("reduce_min", np.minimum, shares=True)
-REDUCE_MAX_ALL = _extreme("reduce_max_each", np.maximum, shares=False)
-REDUCE_MIN_ALL = _extreme("reduce_min_each", np.minimum, shares=False)
+REDUCE_COUNT: OpDef = define("reduce_count", "x", "y", _count, infer=infer_reduce("reduce_count"), attrs=_ATTRS)
+REDUCE_MAX: OpDef = _extreme("reduce_max", np.maximum, shares=True)
+REDUCE_MIN: OpDef = _extreme("reduce_min", np.minimum, shares=True)
+REDUCE_MAX_ALL: OpDef = _extreme("reduce_max_each", np.maximum, shares=False)
+REDUCE_MIN_ALL: OpDef = _extreme("reduce_min_each", np.minimum, shares=False)
 
 
 def _reduce(opdef: OpDef, x: Value, axis: Any, keepdims: bool) -> Value:
@@ -112,13 +112,16 @@ def amin(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
 
 
 # ---- prod ------------------------------------------------------------------------------------------------------------
+_multiply_reduce: Callable[..., Any] = np.multiply.reduce
+
+
 @quiet
 def _prod(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
-    return np.multiply.reduce(input_tensor, tuple(axis) or None, input_tensor.dtype, out, keepdims)
+    return _multiply_reduce(input_tensor, tuple(axis) or None, input_tensor.dtype, out, keepdims)
 
 
 @quiet
-def _prod_others(x: np.ndarray, axis: Sequence[int]) -> np.ndarray:
+def _prod_others(x: np.ndarray, axis: Sequence[int]) -> Any:
     """Return, for each element, the product of all others along the axes: exact where elements are 0."""
     axes = tuple(axis) or tuple(range(x.ndim))
     kept = [i for i in range(x.ndim) if i not in axes]
@@ -145,7 +148,7 @@ def _prod_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), local.mode.apply(PROD_OTHERS, (x,), {"axis": axis}))
 
 
-PROD_OTHERS = define(
+PROD_OTHERS: OpDef = define(
     "prod_of_others",
     "x",
     "y",
@@ -155,7 +158,7 @@ PROD_OTHERS = define(
     grad=first_only(_prod_others_grad),
     reads="x y",
 )
-REDUCE_PROD = define(
+REDUCE_PROD: OpDef = define(
     "reduce_prod",
     "input_tensor",
     "output_tensor",
@@ -174,7 +177,7 @@ def reduce_prod(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any =
 
 
 # ---- any, all --------------------------------------------------------------------------------------------------------
-def _logic(name: str, ufunc: np.ufunc) -> OpDef:
+def _logic(name: str, ufunc: Any) -> OpDef:
     def kernel(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
         # OneFlow's operands are int8 and so are its results; a bool stays a bool
         result = ufunc.reduce(input_tensor.astype(bool, copy=False), tuple(axis) or None, None, None, keepdims)
@@ -187,8 +190,8 @@ def _logic(name: str, ufunc: np.ufunc) -> OpDef:
     return define(name, "input_tensor", "output_tensor", kernel, infer=infer_reduce(name), attrs=_ATTRS, out=kernel)
 
 
-REDUCE_ANY = _logic("reduce_any", np.logical_or)
-REDUCE_ALL = _logic("reduce_all", np.logical_and)
+REDUCE_ANY: OpDef = _logic("reduce_any", np.logical_or)
+REDUCE_ALL: OpDef = _logic("reduce_all", np.logical_and)
 
 
 def reduce_any(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
@@ -224,8 +227,8 @@ def _position(name: str, find: Callable[..., Any]) -> OpDef:
 
 
 # OneFlow's argmax is over the last axis and gives int32: the defaults.
-ARGMAX = _position("argmax", np.argmax)
-ARGMIN = _position("argmin", np.argmin)
+ARGMAX: OpDef = _position("argmax", np.argmax)
+ARGMIN: OpDef = _position("argmin", np.argmin)
 
 
 def _arg(opdef: OpDef, x: Value, axis: int | None, keepdims: bool, dtype: Any) -> Value:
@@ -287,7 +290,7 @@ def norm(x: Value, p: float = 2.0, axis: Any = None, keepdims: bool = False) -> 
 
 @quiet
 def _norm2(x: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
-    return np.sqrt(np.add.reduce(x * x, tuple(axis) or None, x.dtype, None, keepdims))
+    return np.sqrt(add_reduce(x * x, tuple(axis) or None, x.dtype, None, keepdims))
 
 
 def _norm2_grad(applied: Any, dout: Value) -> Value:
@@ -297,7 +300,7 @@ def _norm2_grad(applied: Any, dout: Value) -> Value:
     return mul(x, broadcast_like(mul(dout, reciprocal_no_nan(size)), x, axis))
 
 
-NORM2 = define(
+NORM2: OpDef = define(
     "norm2",
     "x",
     "y",

@@ -15,6 +15,7 @@ from opkit.ops.creation import cast
 from opkit.ops.define import define, first_only, quiet
 from opkit.ops.inference import unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.shape import reshape
 from opkit.ops.value import Value, ndim_of, normal_axis
 
@@ -33,7 +34,7 @@ def _cumsum_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
 
 
-CUMSUM = define(
+CUMSUM: OpDef = define(
     "cumsum",
     "x",
     "y",
@@ -71,7 +72,7 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
 
-CUMPROD = define(
+CUMPROD: OpDef = define(
     "cumprod",
     "x",
     "y",

@@ -18,6 +18,7 @@ from opkit.ops.define import NO_ATTRS, define
 from opkit.ops.indexing import IndexRangeError
 from opkit.ops.inference import dtype_error, is_same_size, like, shape_error
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.shape import reshape
 from opkit.ops.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
@@ -111,7 +112,7 @@ def _segment_sum_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return grads
 
 
-GATHER = define(
+GATHER: OpDef = define(
     "gather",
     "in indices",
     "out",
@@ -122,7 +123,7 @@ GATHER = define(
     reads="indices",
     out=_gather,
 )
-SEGMENT_SUM = define(
+SEGMENT_SUM: OpDef = define(
     "unsorted_segment_sum",
     "data segment_ids",
     "out",
@@ -132,7 +133,7 @@ SEGMENT_SUM = define(
     grad=_segment_sum_grad,
     reads="segment_ids",
 )
-SEGMENT_SUM_LIKE = define(
+SEGMENT_SUM_LIKE: OpDef = define(
     "unsorted_segment_sum_like",
     "data segment_ids =like",
     "out",
@@ -204,7 +205,7 @@ def _batch_gather_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return local.mode.apply(BATCH_SUM_LIKE, (douts[0], indices, x), NO_ATTRS), None
 
 
-BATCH_GATHER = define(
+BATCH_GATHER: OpDef = define(
     "batch_gather",
     "in indices",
     "out",
@@ -213,7 +214,7 @@ BATCH_GATHER = define(
     grad=_batch_gather_grad,
     reads="indices",
 )
-BATCH_SEGMENT_SUM = define(
+BATCH_SEGMENT_SUM: OpDef = define(
     "unsorted_batch_segment_sum",
     "data segment_ids",
     "out",
@@ -225,7 +226,7 @@ BATCH_SEGMENT_SUM = define(
 )
 
 
-BATCH_SUM_LIKE = define(
+BATCH_SUM_LIKE: OpDef = define(
     "unsorted_batch_segment_sum_like",
     "data segment_ids =like",
     "out",
@@ -249,7 +250,7 @@ def _places(indices: np.ndarray, shape: tuple[int, ...], op: str) -> tuple[np.nd
     return tuple(indices[..., k] for k in range(depth))
 
 
-def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _gather_nd(params: np.ndarray, indices: np.ndarray) -> Any:
     return params[_places(indices, params.shape, "gather_nd")]
 
 
@@ -298,7 +299,7 @@ def _declared_shape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Se
     return [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)]
 
 
-GATHER_ND = define(
+GATHER_ND: OpDef = define(
     "gather_nd",
     "params indices",
     "out",
@@ -310,7 +311,7 @@ GATHER_ND = define(
     ),
     reads="indices",
 )
-SCATTER_ND = define(
+SCATTER_ND: OpDef = define(
     "scatter_nd",
     "indices updates",
     "out",
@@ -320,7 +321,7 @@ SCATTER_ND = define(
     grad=lambda applied, douts: (None, _pick(douts[0], applied.inputs[0])),
     reads="indices",
 )
-SCATTER_ND_LIKE = define(
+SCATTER_ND_LIKE: OpDef = define(
     "scatter_nd_like",
     "=like indices updates",
     "out",
@@ -329,7 +330,7 @@ SCATTER_ND_LIKE = define(
     grad=lambda applied, douts: (None, None, _pick(douts[0], applied.inputs[1])),
     reads="indices",
 )
-SCATTER_ADD = define(
+SCATTER_ADD: OpDef = define(
     "tensor_scatter_nd_add",
     "params updates indices",
     "out",
@@ -338,7 +339,7 @@ SCATTER_ADD = define(
     grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
     reads="indices",
 )
-SCATTER_UPDATE = define(
+SCATTER_UPDATE: OpDef = define(
     "tensor_scatter_nd_update",
     "params updates indices",
     "out",
@@ -372,7 +373,7 @@ def scatter(x: Value, indices: Value, updates: Value, overwrite: bool = True) ->
 
 
 # ---- dim_gather, dim_scatter_add_like (take_along_axis) --------------------------------------------------------------
-def _dim_gather(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
+def _dim_gather(x: np.ndarray, index: np.ndarray, dim: int) -> Any:
     check_range("dim_gather", index, x.shape[dim])
     return x[_along(index, dim)]
 
@@ -410,7 +411,7 @@ def _dim_put_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return local.mode.apply(DIM_PUT, (douts[0], index, mul(picked, 0)), applied.attrs), None, picked
 
 
-DIM_GATHER = define(
+DIM_GATHER: OpDef = define(
     "dim_gather",
     "input index",
     "output",
@@ -423,7 +424,7 @@ DIM_GATHER = define(
     ),
     reads="index",
 )
-DIM_ADD = define(
+DIM_ADD: OpDef = define(
     "dim_scatter_add_like",
     "=like input index",
     "output",
@@ -437,7 +438,7 @@ DIM_ADD = define(
     ),
     reads="index",
 )
-DIM_PUT = define(
+DIM_PUT: OpDef = define(
     "put_along_axis",
     "x index value",
     "out",
@@ -483,7 +484,7 @@ def _infer_one_hot(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     return [TensorDesc((*descs[0].shape, attrs["depth"]), attrs["dtype"])]
 
 
-ONE_HOT = define(
+ONE_HOT: OpDef = define(
     "one_hot",
     "indices",
     "out",

@@ -108,11 +108,11 @@ def _reorder(
     return define(name, args[0], args[1], kernel, infer=infer, attrs=attrs, grad=grad, defaults=defaults, view=True)
 
 
-RESHAPE = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
-FLATTEN = _reorder(
+RESHAPE: OpDef = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
+FLATTEN: OpDef = _reorder(
     "flatten", _flatten, _infer_flatten, "start_dim:int32 end_dim:int32", defaults={"start_dim": 0, "end_dim": -1}
 )
-RESHAPE_LIKE = define(
+RESHAPE_LIKE: OpDef = define(
     "reshape_like",
     "in =like",
     "out",
@@ -149,7 +149,7 @@ def flatten(x: Value, start_axis: int = 0, stop_axis: int = -1) -> Value:
 
 
 # ---- transpose -------------------------------------------------------------------------------------------------------
-def _transpose(x: np.ndarray, perm: Sequence[int]) -> np.ndarray:
+def _transpose(x: np.ndarray, perm: Sequence[int]) -> Any:
     return x.transpose(perm)
 
 
@@ -170,7 +170,7 @@ def _transpose_back(applied: Any, dout: Value) -> Value:
     return local.mode.apply(TRANSPOSE, (dout,), {"perm": tuple(sorted(range(len(perm)), key=perm.__getitem__))})
 
 
-TRANSPOSE = _reorder(
+TRANSPOSE: OpDef = _reorder(
     "transpose", _transpose, _infer_transpose, "perm:vector<int32>", _transpose_back, args=("input", "output")
 )
 
@@ -219,8 +219,8 @@ def _infer_expand_dims(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) ->
     return [TensorDesc((*shape[:axis], 1, *shape[axis:]), descs[0].dtype)]
 
 
-SQUEEZE = _reorder("squeeze", _squeeze, _infer_squeeze, "axes:vector<int32>")
-EXPAND_DIMS = _reorder(
+SQUEEZE: OpDef = _reorder("squeeze", _squeeze, _infer_squeeze, "axes:vector<int32>")
+EXPAND_DIMS: OpDef = _reorder(
     "expand_dims",
     _expand_dims,
     _infer_expand_dims,
@@ -264,7 +264,7 @@ def _infer_concat(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
     return [TensorDesc((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)]
 
 
-def _concat_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+def _concat_grad(applied: Any, douts: Sequence[Value]) -> Any:
     axis, pieces = applied.attrs["axis"], applied.inputs
     if len(pieces) == 1:
         return douts
@@ -311,7 +311,7 @@ def _infer_split(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seque
     return [TensorDesc((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes]
 
 
-SPLIT_LIKE = define(
+SPLIT_LIKE: OpDef = define(
     "split_like",
     "in *=like",
     "*out",
@@ -321,7 +321,7 @@ SPLIT_LIKE = define(
     grad=_split_grad,
     view=True,
 )
-SPLIT = define(
+SPLIT: OpDef = define(
     "split",
     "in",
     "*out",
@@ -331,7 +331,7 @@ SPLIT = define(
     grad=_split_grad,
     view=True,
 )
-CONCAT = define(
+CONCAT: OpDef = define(
     "concat",
     "*in",
     "out",
@@ -355,7 +355,7 @@ def concat(values: Sequence[Value], axis: int = 0) -> Value:
     return local.mode.apply(CONCAT, tuple(values), attrs)
 
 
-def split(x: Value, sections: int | Sequence[int], axis: int = 0) -> list[Value]:
+def split(x: Value, sections: Any, axis: int = 0) -> list[Value]:
     """Return the pieces of ``x`` along an axis.
 
     Args:

@@ -16,6 +16,7 @@ from opkit.ops.creation import zeros_like
 from opkit.ops.define import define, first_only
 from opkit.ops.inference import like, shape_error, unchanged
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.selection import add_rows
 from opkit.ops.value import Value, ndim_of, normal_axes, normal_axis
 
@@ -37,10 +38,11 @@ def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim
     return tuple(window)
 
 
-_slice = slice
+# The builder below takes the name.
+_slice: Any = slice
 
 
-def _read(x: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> np.ndarray:
+def _read(x: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> Any:
     return x[_window(start, stop, step, x.ndim)]
 
 
@@ -76,10 +78,10 @@ def _slice_update_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return blank, picked
 
 
-SLICE = define(
+SLICE: OpDef = define(
     "slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
 )
-SLICE_GRAD = define(
+SLICE_GRAD: OpDef = define(
     "slice_grad",
     "dy =like",
     "dx",
@@ -88,7 +90,7 @@ SLICE_GRAD = define(
     attrs=_SLICE_ATTRS,
     grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
 )
-SLICE_UPDATE = define(
+SLICE_UPDATE: OpDef = define(
     "slice_update",
     "x update",
     "y",
@@ -165,7 +167,7 @@ def _pad(
     return out
 
 
-def _pad_slope(dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], **_: Any) -> np.ndarray:
+def _pad_slope(dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], **_: Any) -> Any:
     return dy[_inner(padding_before, padding_after, dy.shape)]
 
 
@@ -184,7 +186,7 @@ def _zero_filled(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**attrs, "floating_constant_value": 0.0, "integral_constant_value": 0}
 
 
-PAD = define(
+PAD: OpDef = define(
     "pad",
     "x",
     "y",
@@ -194,7 +196,7 @@ PAD = define(
     grad=first_only(lambda applied, dout: local.mode.apply(PAD_GRAD, (dout,), _zero_filled(applied.attrs))),
     out=_pad,
 )
-PAD_GRAD = define(
+PAD_GRAD: OpDef = define(
     "pad_grad",
     "dy",
     "dx",
@@ -266,7 +268,7 @@ def _pad_mode_slope(
 
 
 _MODE_ATTRS = "padding_before:vector<int64> padding_after:vector<int64> mode:string"
-PAD_MODE = define(
+PAD_MODE: OpDef = define(
     "pad_mode",
     "x",
     "y",
@@ -275,7 +277,7 @@ PAD_MODE = define(
     attrs=_MODE_ATTRS,
     grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE_GRAD, (dout,), applied.attrs)),
 )
-PAD_MODE_GRAD = define(
+PAD_MODE_GRAD: OpDef = define(
     "pad_mode_grad",
     "dy",
     "dx",
@@ -287,7 +289,7 @@ PAD_MODE_GRAD = define(
 
 
 # ---- flip, roll, tile ------------------------------------------------------------------------------------------------
-FLIP = define(
+FLIP: OpDef = define(
     "flip",
     "x",
     "y",
@@ -308,7 +310,7 @@ def _roll_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(ROLL, (dout,), back)
 
 
-ROLL = define(
+ROLL: OpDef = define(
     "roll",
     "x",
     "y",
@@ -325,14 +327,14 @@ def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
     return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))
 
 
-def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> np.ndarray:
+def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
     wide = (*(1,) * (len(reps) - len(like.shape)), *like.shape)
     reps = (*(1,) * (len(wide) - len(reps)), *reps)
     parts = dy.reshape([size for pair in zip(reps, wide) for size in pair])
     return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
 
 
-TILE = define(
+TILE: OpDef = define(
     "tile",
     "x",
     "y",
@@ -341,7 +343,7 @@ TILE = define(
     attrs="reps:vector<int32>",
     grad=first_only(lambda applied, dout: local.mode.apply(TILE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
 )
-TILE_GRAD = define(
+TILE_GRAD: OpDef = define(
     "tile_grad",
     "dy =like",
     "dx",
@@ -379,12 +381,12 @@ def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence
     return [TensorDesc(tuple(shape), descs[0].dtype)]
 
 
-def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> np.ndarray:
+def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> Any:
     parts = dy.reshape(*like.shape[: axis + 1], repeats, *like.shape[axis + 1 :])
     return np.add.reduce(parts, axis + 1, dy.dtype)
 
 
-REPEAT = define(
+REPEAT: OpDef = define(
     "repeat_interleave",
     "x",
     "y",
@@ -393,7 +395,7 @@ REPEAT = define(
     attrs="repeats:int64 axis:int32",
     grad=first_only(lambda applied, dout: local.mode.apply(REPEAT_GRAD, (dout, applied.inputs[0]), applied.attrs)),
 )
-REPEAT_GRAD = define(
+REPEAT_GRAD: OpDef = define(
     "repeat_interleave_grad",
     "dy =like",
     "dx",

@@ -17,6 +17,7 @@ from opkit.ops.creation import cast
 from opkit.ops.define import define
 from opkit.ops.inference import is_same_size, shape_error
 from opkit.ops.mode import local
+from opkit.ops.opdef import OpDef
 from opkit.ops.selection import gather_nd, take_along_axis
 from opkit.ops.shape import reshape, swapaxes
 from opkit.ops.value import Value, ndim_of, normal_axis, shape_of
@@ -25,7 +26,7 @@ __all__ = ["argsort", "argwhere", "in_top_k", "masked_select", "searchsorted", "
 
 
 # ---- argsort, sort (over the last axis, as OneFlow has them) ---------------------------------------------------------
-def _arg_sort(x: np.ndarray, direction: str) -> np.ndarray:
+def _arg_sort(x: np.ndarray, direction: str) -> Any:
     if direction == "DESCENDING":  # stable: of equal ones the first stays first
         order = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
         return (x.shape[-1] - 1 - order).astype(np.int32)
@@ -47,8 +48,8 @@ def _index_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
 
 
 _DIRECTION: dict[str, Any] = {"attrs": "direction:string", "defaults": {"direction": "ASCENDING"}}
-ARG_SORT = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
-SORT = define(
+ARG_SORT: OpDef = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
+SORT: OpDef = define(
     "sort", "in", "out", _sort, infer=lambda descs, attrs: [descs[0]], grad=_sort_grad, reads="in", **_DIRECTION
 )
 
@@ -76,7 +77,7 @@ def argsort(x: Value, axis: int = -1, descending: bool = False, dtype: Any = "in
 
 
 # ---- top_k -----------------------------------------------------------------------------------------------------------
-def _top_k(x: np.ndarray, k: int, sorted: bool) -> np.ndarray:
+def _top_k(x: np.ndarray, k: int, sorted: bool) -> Any:
     return _arg_sort(x, "DESCENDING")[..., :k]
 
 
@@ -85,7 +86,7 @@ def _infer_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seque
     return [TensorDesc((*descs[0].shape[:-1], attrs["k"] if size == -1 else min(size, attrs["k"])), "int32")]
 
 
-TOP_K = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
+TOP_K: OpDef = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
 
 
 def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "int64") -> tuple[Value, Value]:
@@ -113,7 +114,7 @@ def _infer_argwhere(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Se
 
 
 # OneFlow pads the list of places to the number of elements and gives its length apart; here it has its own length.
-ARGWHERE = define(
+ARGWHERE: OpDef = define(
     "argwhere",
     "input",
     "output output_size",
@@ -155,7 +156,7 @@ def _infer_unique(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
     ]
 
 
-UNIQUE = define(
+UNIQUE: OpDef = define(
     "unique_values",
     "x",
     "y first idx count",
@@ -182,7 +183,7 @@ def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool, dtype: str) -> 
     return np.array(found, dtype).reshape(x.shape)
 
 
-SEARCHSORTED = define(
+SEARCHSORTED: OpDef = define(
     "searchsorted",
     "edges x",
     "out",
@@ -199,7 +200,7 @@ def searchsorted(edges: Value, x: Value, right: bool = False, dtype: Any = "int6
 
 
 # ---- in_top_k --------------------------------------------------------------------------------------------------------
-def _in_top_k(targets: np.ndarray, predictions: np.ndarray, k: int) -> np.ndarray:
+def _in_top_k(targets: np.ndarray, predictions: np.ndarray, k: int) -> Any:
     chosen = np.take_along_axis(predictions, targets[:, None].astype(np.int64), 1)
     finite = np.isfinite(chosen[:, 0])
     return (((predictions > chosen).sum(1) < k) & finite).astype(np.int8)
@@ -212,7 +213,7 @@ def _infer_in_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Se
     return [TensorDesc(targets.shape, "int8")]
 
 
-IN_TOP_K = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
+IN_TOP_K: OpDef = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
 
 
 def in_top_k(targets: Value, predictions: Value, k: int) -> Value:

@@ -84,7 +84,7 @@ _LARGE = (
 )
 
 
-def _ratio(x: np.ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> np.ndarray:
+def _ratio(x: np.ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
     return _polynomial(x, coefficients[0]) / _polynomial(x, coefficients[1])
 
 
