@@ -20,7 +20,7 @@ class DataError(GraphError, TypeError):
 
 
 def _no_data(name: str, what: str) -> Any:
-    def method(self: Variable, *args: Any) -> NoReturn:
+    def method(self: Variable, *args: Any, **options: Any) -> NoReturn:
         raise DataError(
             f"variable {self.name!r} has no data while the graph is built: {what} cannot be known",
             help="fetch it with Executor.run(..., fetch_list=[...])",

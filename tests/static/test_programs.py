@@ -1,0 +1,160 @@
+"""Programs: their Variables, names, printed form, clones, and what cannot be built."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opkit.paddle as paddle
+from opkit import static
+from opkit.errors import DtypeError, ShapeError, UsageError
+from opkit.ir import Program, VariableNotFoundError
+from tests.static.nets import X, fed, made, py_tanh, run
+
+
+def test_create_var_twice() -> None:
+    """The same name with the same shape and dtype is the same Variable; with another one an error."""
+    assert made("a") is made("a")
+    with pytest.raises(UsageError, match=r"'a' exists as float32\[2, 3\].*float32\[2, 4\]"):
+        made("a", (2, 4))
+    with pytest.raises(UsageError, match="int64"):
+        made("a", dtype="int64")
+
+
+def test_names() -> None:
+    """Names follow Paddle's: operators tmp_N, layers LAYER_N, generated ones _generated_var_N."""
+    x = fed()
+    assert (x + 1.0).name == "tmp_0"
+    assert paddle.mean(x).name == "mean_0.tmp_0"
+    y = paddle.static.nn.fc(x, 2, activation="tanh")
+    assert y.name == "fc_0.tmp_2"
+    assert {"fc_0.w_0", "fc_0.b_0", "fc_0.tmp_0", "fc_0.tmp_1"} <= set(static.default_main_program().global_block().vars)
+    block = static.default_main_program().current_block()
+    assert block.create_var(shape=[1]).name == "_generated_var_0"
+
+
+def test_a_name_that_a_script_took_is_not_given_again() -> None:
+    """A made name steps around one that a script has taken."""
+    made("tmp_0")
+    assert (fed() + 1.0).name != "tmp_0"
+
+
+def test_block_var() -> None:
+    """An unknown name is a ValueError that offers the nearest."""
+    made("hidden_1")
+    with pytest.raises(VariableNotFoundError, match=r"'hiden_1'.*\n.*hidden_1") as caught:
+        static.default_main_program().global_block().var("hiden_1")
+    assert isinstance(caught.value, ValueError)
+
+
+def test_sizes_that_are_not_known() -> None:
+    """None and -1 stand for any size; shapes are tuples."""
+    x = fed(shape=[None, 3])
+    assert x.shape == (-1, 3)
+    assert (x * 2.0).shape == (-1, 3)
+    assert paddle.matmul(x, x, transpose_y=True).shape == (-1, -1)
+
+
+def test_infer_errors_name_the_users_line() -> None:
+    """Shapes that do not fit are refused when the op is added, with the line in a note."""
+    x, y = fed(), fed("y", (4, 5))
+    with pytest.raises(ShapeError) as caught:
+        paddle.matmul(x, y)
+    assert any(__file__ in note for note in caught.value.__notes__)
+
+
+def test_variables_of_another_program() -> None:
+    """A Variable of one program cannot be used in another."""
+    x = fed()
+    with static.program_guard(Program(), Program()), pytest.raises(ValueError, match="'x' belongs to another program"):
+        paddle.tanh(x)
+
+
+def test_tensors_and_arrays_in_a_graph() -> None:
+    """An array next to a Variable becomes a constant; a Tensor of dynamic mode is an error."""
+    x = fed()
+    np.testing.assert_array_equal(run(fetch=[x + np.ones((2, 3), np.float32)])[0], X + 1)
+    static.disable_static()
+    tensor = paddle.ones([2, 3])
+    static.enable_static()
+    with pytest.raises(UsageError, match="dynamic mode"):
+        paddle.add(x, tensor)
+
+
+def test_data_of_a_variable() -> None:
+    """A Variable has no data while a graph is built; bool of one is True."""
+    x = fed()
+    with pytest.raises(TypeError, match="'x' has no data"):
+        float(x)
+    with pytest.raises(TypeError, match="'x' has no data"):
+        np.array(x)
+    assert x == x
+
+
+def test_printed_form() -> None:
+    """A program prints its Variables, then one op a line; the same program prints the same text."""
+    x = fed(shape=[None, 3])
+    py_tanh(x, "o")
+    static.py_func(lambda v: None, x, None)
+    expected = """\
+{ // block 0
+    data x: float32[?, 3]
+    var o: float32[?, 3]
+
+    o = py_func[tanh](x)
+    py_func[<lambda>](x)
+}"""
+    assert str(static.default_main_program()) == expected
+    assert f"// {__file__}:" not in expected
+    assert __file__.replace("test_programs", "nets") in static.default_main_program().to_string(with_details=True)
+
+
+# ---- clones ----------------------------------------------------------------------------------------------------------
+def test_clone_for_test_has_no_training() -> None:
+    """A clone for test lacks backward and updates, wherever it is made; py_func stays; the original is untouched."""
+    x = fed(stops=True)
+    hidden = py_tanh(paddle.static.nn.fc(x, 4), "o")
+    loss = paddle.mean(hidden)
+    early = static.default_main_program().clone(for_test=True)
+    paddle.optimizer.SGD(0.5).minimize(loss)
+    late = static.default_main_program().clone(for_test=True)
+    whole = static.default_main_program().clone()
+    types = [[op.type for op in program.global_block().ops] for program in (early, late)]
+    assert types[0] == types[1]
+    assert "py_func" in types[0]
+    executor = static.Executor()
+    executor.run(paddle.static.default_startup_program())
+    first = executor.run(late, feed={"x": X}, fetch_list=[loss])[0]
+    assert executor.run(late, feed={"x": X}, fetch_list=[loss])[0] == first
+    executor.run(whole, feed={"x": X}, fetch_list=[loss])
+    assert executor.run(late, feed={"x": X}, fetch_list=[loss])[0] != first
+
+
+def test_clone_for_test_switches_dropout_off() -> None:
+    """Dropout gives its input in a clone for test."""
+    x = fed()
+    y = paddle.nn.functional.dropout(x, 0.5) * 2.0
+    test = static.default_main_program().clone(for_test=True)
+    np.testing.assert_array_equal(run(fetch=[y], program=test)[0], X * 2)
+
+
+def test_clone_for_test_normalises_by_running_statistics() -> None:
+    """Batch norm moves its statistics in training and uses them in a clone for test."""
+    x = fed(shape=[None, 3], stops=True)
+    y = paddle.static.nn.batch_norm(x, momentum=0.5)
+    test = static.default_main_program().clone(for_test=True)
+    executor = static.Executor()
+    executor.run(paddle.static.default_startup_program())
+    executor.run(feed={"x": X}, fetch_list=[y])
+    (found,) = executor.run(test, feed={"x": X[:1]}, fetch_list=[y])
+    mean, variance = 0.5 * X.mean(0), 0.5 + 0.5 * X.var(0)
+    np.testing.assert_allclose(found, (X[:1] - mean) / np.sqrt(variance + 1e-5), rtol=1e-5)
+
+
+def test_a_clone_can_be_differentiated() -> None:
+    """Backward on a clone finds the clone's parameters."""
+    loss = paddle.mean(paddle.static.nn.fc(fed(stops=True), 2))
+    clone = static.default_main_program().clone()
+    pairs = static.append_backward(clone.global_block().var(loss.name))
+    assert [parameter.name for parameter, _ in pairs] == ["fc_0.w_0", "fc_0.b_0"]
+    assert all(parameter.block.program is clone for parameter, _ in pairs)
