@@ -89,12 +89,16 @@ def _finding(row: CheckCode, message: str, call: Call | None, where: Location | 
     )
 
 
-def blame_left(left: Left, call: Call) -> CheckResult:
-    """Tell of a user's function that tried to leave the interpreter."""
+def blame_left(left: Left, call: Call, limits: str) -> CheckResult:
+    """Tell of a user's function that tried to leave the interpreter, or used all memory that there is for it."""
+    where = user_line(left.cause.__traceback__)
+    if isinstance(left.cause, MemoryError):
+        message = f"out of memory {call.phase.text} ({limits}): {left.cause or 'MemoryError'}"
+        return _finding(MEMORY, message, call, where)
     did = "called sys.exit" if isinstance(left.cause, SystemExit) else f"raised {type(left.cause).__name__}"
     code = f" (status {left.cause.code!r})" if isinstance(left.cause, SystemExit) else ""
     message = f"{did}{code} {call.phase.text}; a kernel returns its results or raises an Exception"
-    return _finding(EXIT, message, call, user_line(left.cause.__traceback__))
+    return _finding(EXIT, message, call, where)
 
 
 def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult:

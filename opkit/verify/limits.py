@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-__all__ = ["MEBIBYTE", "limit_memory", "pinned", "threads_here", "trace_deaths"]
+__all__ = ["MEBIBYTE", "limit_memory", "memory_held", "pinned", "threads_here", "trace_deaths"]
 
 MEBIBYTE = 1 << 20
 _THREADS = (
@@ -42,7 +42,7 @@ def threads_here() -> int:
         return threading.active_count()
 
 
-def _address_space() -> int:
+def memory_held() -> int:
     """Return the bytes of address space that this process uses now, 0 where the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as handle:
@@ -65,7 +65,7 @@ def limit_memory(mebibytes: int) -> bool:
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = _address_space() + mebibytes * MEBIBYTE
+    wanted = memory_held() + mebibytes * MEBIBYTE
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     with contextlib.suppress(OSError, ValueError):

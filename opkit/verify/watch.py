@@ -5,6 +5,7 @@ Arguments and results pass through untouched; what a call means is not looked at
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from opkit.checker import Case, Checkable
 from opkit.verify.flight import Flight, Phase, Stop
+from opkit.verify.limits import MEBIBYTE, memory_held
 
 __all__ = ["Call", "Left", "Watch"]
 
@@ -36,7 +38,7 @@ class Call:
     def case(self) -> Case:
         """Return the call's inputs as a case, of copies."""
         kept = {name: _copy(value) for name, value in self.inputs.items()}
-        return Case(kept, dict(self.attrs), regime="the call that ended the worker", origin="crash")
+        return Case(kept, dict(self.attrs), regime="crash", origin="crash")
 
 
 class Left(BaseException):
@@ -64,10 +66,13 @@ class Watch:
 
     Args:
         flight: the recorder that the supervisor reads.
+        memory: mebibytes that the op may use, 0 for no limit: an op that has used up half of them when memory runs
+            out is at fault as a whole, not in the call that found none left.
     """
 
-    def __init__(self, flight: Flight) -> None:
+    def __init__(self, flight: Flight, memory: int = 0) -> None:
         self._flight = flight
+        self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
     @property
@@ -105,6 +110,10 @@ class Watch:
             begin(phase)
             try:
                 return function(*args)
+            except MemoryError as error:
+                if memory_held() > self._allowance / 2:
+                    raise Left(error) from error
+                raise
             except (Exception, Stop, Left):
                 raise
             except BaseException as error:

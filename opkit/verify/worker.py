@@ -128,7 +128,7 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
     Returns:
         The report; or the call at which the flight recorder stopped the check (replay).
     """
-    watch = Watch(flight)
+    watch = Watch(flight, options.memory)
     watched = watch.over(checkable)
     started = time.perf_counter()
     try:
@@ -138,7 +138,10 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
         last = watch.last
         return Call(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
     except Left as left:
-        finding = blame_left(left, watch.last)
+        finding = blame_left(left, watch.last, options.limits)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    except MemoryError as error:
+        finding = blame_left(Left(error), watch.last, options.limits)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
     except Exception as error:
         finding = blame_ourselves(error, watch.last)

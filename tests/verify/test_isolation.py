@@ -95,13 +95,23 @@ def test_a_slow_op_is_undecided_not_wrong(here: Path) -> None:
     assert outcome.report.ops[0].status.value in ("undecided", "pass")
 
 
-def test_running_out_of_memory_is_a_finding(here: Path) -> None:
-    """An op that takes more than the limit does not take the machine with it."""
-    make_op(here, "hungry", bad_kernel("KEPT = []", "KEPT.append(np.ones(50_000_000))"))
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_running_out_of_memory_is_a_finding(here: Path, where: str) -> None:
+    """An op that keeps taking memory is told as a whole, with the call's inputs; the machine is safe."""
+    kernel = SQUARE.replace("import numpy as np", "import numpy as np\n\nKEPT = []")
+    old = "return x * x" if where == "forward" else "return 2 * x * dy"
+    make_op(here, "hungry", kernel.replace(old, f"KEPT.append(np.empty(10_000_000))\n    {old}"))
     outcome = run_targets(["hungry"], RunOptions(QUICK.check, timeout=20, memory=1000))
-    op = outcome.report.ops[0]
-    assert op.status.value in ("error", "fail")
-    assert "emory" in " ".join(finding.message for finding in op.findings)
+    (finding,) = outcome.report.ops[0].findings
+    assert (finding.code, finding.status.value) == ("GC194", "error")
+    assert finding.where.file == "hungry/hungry_py_kernel.py"
+    assert finding.evidence.case.inputs["x"] is not None
+
+
+def test_one_allocation_that_is_too_large_is_the_ops_own_affair(here: Path) -> None:
+    """An op that cannot serve its largest inputs within the limit is checked on the others."""
+    make_op(here, "outer", SQUARE.replace("return x * x", "np.empty((x.size, x.size, 1000))\n    return x * x"))
+    assert run_targets(["outer"], RunOptions(QUICK.check, timeout=20, memory=1000)).report.status.value == "pass"
 
 
 def test_a_file_that_hangs_while_loading_is_told(here: Path) -> None:
