@@ -448,14 +448,16 @@ class ExpressionParser(TokenReader):
         if self.here == "(":
             params = self.parameter_list()
             self.note_references("", params)
+        is_mutable = False
         while self.here in ("mutable", "noexcept", "constexpr"):
+            is_mutable |= self.here == "mutable"
             self.at += 1
         result = None
         if self.here == "->":
             self.at += 1
             result = self.type_name()
         body = self.block()
-        return Lambda(start, self.at - 1, captures, params, result, body)
+        return Lambda(start, self.at - 1, captures, params, result, body, is_mutable)
 
     def captures(self) -> tuple[Capture, ...]:
         self.expect("[")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from opkit.spec.values import f32
+
 __all__ = ["character", "number", "string"]
 
 _ESCAPES = {
@@ -42,7 +44,7 @@ def number(text: str) -> tuple[str, int | float] | None:
 
 def _real(digits: str, kind: str) -> tuple[str, int | float] | None:
     try:
-        return kind, float(digits)
+        return kind, f32(float(digits)) if kind == "float" else float(digits)
     except ValueError:
         return None
 

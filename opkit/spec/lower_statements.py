@@ -53,6 +53,9 @@ class StatementLowering(CallLowering):
 
     def declare_one(self, node: syntax.Declaration, item: syntax.Declarator) -> None:
         base = self.program.type_of(node.type, self.bindings, stars=item.stars)
+        if base.name == "function" and item.args and isinstance(item.args[0], syntax.Lambda):
+            self.declare_function(base, item)
+            return
         value = self.initial(base, item)
         if item.ref:
             self.declare_reference(node, item, base, value)
@@ -75,6 +78,12 @@ class StatementLowering(CallLowering):
         self.set_initial(variable, kind, value, item)
         variable.is_read_only = node.type.is_const and not item.stars and not kind.is_object
         self.remember_constant(variable, value)
+
+    def declare_function(self, kind: Type, item: syntax.Declarator) -> None:
+        """Declare a std::function of a lambda; the lambda may use its name."""
+        variable = self.declare(item.name, kind, "plain", item)
+        value = convert(self.lower(item.args[0]), kind, item)
+        self.emit(f"{variable.python} = {value.code}", item)
 
     def remember_constant(self, variable: Variable, value: Value | None) -> None:
         """Let a const variable with a known value be folded."""
@@ -654,7 +663,7 @@ class StatementLowering(CallLowering):
                     self.emit(f"{variable.python} = {copied(value)}", item)
             header = len(self.lines)
             self.emit("", node)
-            self.frame = Frame(self.frame, by_value=by_value, captures_all=takes_all)
+            self.frame = Frame(self.frame, by_value=by_value, captures_all=takes_all, is_mutable=node.is_mutable)
             self.loops = []
             self.indent += 1
             with self.scope():

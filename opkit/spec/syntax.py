@@ -239,6 +239,7 @@ class Lambda(Expr):
     params: tuple[Param, ...]
     result: TypeName | None
     body: Block
+    is_mutable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,11 @@ class Frame:
     captured: dict[str, tuple[str, str]] = field(default_factory=dict)
     by_value: frozenset[str] = frozenset()
     captures_all: bool = False
+    is_mutable: bool = False
+
+    def captures(self, name: str) -> bool:
+        """Say whether this function captures a variable by value."""
+        return name in self.by_value or self.captures_all
 
 
 @dataclass(slots=True)

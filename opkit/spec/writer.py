@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opkit.spec import framework, values
+from opkit.spec.conversions import copied
 from opkit.spec.syntax import Node
 from opkit.spec.types import Type
 from opkit.spec.value import ATOM, Frame, LowerError, Value, Variable
@@ -114,46 +115,48 @@ class Writer:
             variable.first_read = node
         if variable.kind == "alias" and variable.value is not None:
             return variable.value
-        python = self.captured(variable)
-        if variable.kind == "cell":
+        python, holder = self.captured(variable)
+        is_cell = variable.kind == "cell" if holder is None else holder.is_mutable and not variable.type.is_object
+        if is_cell:
             code = f"{python}.v"
             return Value(code, variable.type, ATOM, True, code, ("cell", python))
-        target = "" if variable.is_read_only else python
-        return Value(
-            python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=variable.is_read_only
-        )
+        is_const = variable.is_read_only or (holder is not None and not variable.type.is_object)
+        target = "" if is_const else python
+        return Value(python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=is_const)
 
-    def captured(self, variable: Variable) -> str:
-        """Return the Python name of a variable in this frame; captures by value get one of their own."""
+    def captured(self, variable: Variable) -> tuple[str, Frame | None]:
+        """Return the Python name of a variable in this frame, and the innermost lambda that holds a copy of it."""
         frame: Frame | None = self.frame
         chain: list[Frame] = []
         while frame is not None and frame is not variable.frame:
             chain.append(frame)
             frame = frame.parent
-        python = variable.python
+        python, holder = variable.python, None
         for inner in reversed(chain):
-            if variable.name in inner.by_value or (inner.captures_all and inner.by_value == frozenset()):
+            if inner.captures(variable.name):
                 if python not in inner.captured:
-                    code = Value(python, variable.type, is_stored=variable.kind == "plain")
-                    inner.captured[python] = (self.fresh(variable.name), _snapshot(code, variable))
-                python = inner.captured[python][0]
-        return python
+                    copy = self.snapshot(python, variable, holder)
+                    if inner.is_mutable and not variable.type.is_object:
+                        copy = f"Cell({copy})"
+                    inner.captured[python] = (self.fresh(variable.name), copy)
+                python, holder = inner.captured[python][0], inner
+        return python, holder
+
+    def snapshot(self, python: str, variable: Variable, holder: Frame | None) -> str:
+        """Return code that copies a variable where a lambda captures it."""
+        if variable.kind == "cell" if holder is None else holder.is_mutable and not variable.type.is_object:
+            return f"{python}.v"
+        return copied(Value(python, variable.type, is_stored=variable.kind == "plain"))
 
     def assigned(self, variable: Variable) -> None:
         """Note that a variable is assigned to, which an inner function must declare."""
         variable.is_set = True
         frame: Frame | None = self.frame
         while frame is not None and frame is not variable.frame:
+            if frame.captures(variable.name):
+                return
             frame.nonlocals.add(variable.python)
             frame = frame.parent
-
-
-def _snapshot(value: Value, variable: Variable) -> str:
-    from opkit.spec.conversions import copied
-
-    if variable.kind == "cell":
-        return f"Cell({value.code}.v)"
-    return copied(value)
 
 
 __all__ += ["LowerError"]
