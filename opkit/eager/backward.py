@@ -159,7 +159,7 @@ def _walk(
 
 
 def _add(first: Tensor, second: Tensor) -> Tensor:
-    return wrap(first._data + second._data, stop_gradient=False)
+    return wrap(first._data + second._data, first._sg)
 
 
 def _add_recorded(first: Tensor, second: Tensor) -> Tensor:

@@ -67,8 +67,13 @@ def run_hooks(hooks: dict[int, Hook], cotangent: Tensor) -> Tensor:
                 f"a gradient hook must return a Tensor or None, {getattr(hook, '__name__', hook)!r} "
                 f"returned {type(replaced).__name__}"
             )
-        cotangent = replaced
+        cotangent = replaced if not replaced._sg else _taking(replaced)
     return cotangent
+
+
+def _taking(gradient: Tensor) -> Tensor:
+    """Return a Tensor on the same data whose stop_gradient is False, as gradients have it."""
+    return wrap(gradient._data, stop_gradient=False)
 
 
 def register_hook(tensor: Tensor, hook: Hook) -> HookHandle:

@@ -185,3 +185,6 @@ def _where(cls: type) -> Location | None:
     forward = getattr(cls, "forward", None)
     code = getattr(getattr(forward, "__func__", forward), "__code__", None)
     return None if code is None else Location(code.co_filename, code.co_firstlineno, function=cls.__qualname__)
+
+
+PyLayer._context = _context_class(PyLayer)

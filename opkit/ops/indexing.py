@@ -54,6 +54,11 @@ def _read(x: np.ndarray, index: tuple[Any, ...]) -> Any:
         raise IndexRangeError(f"indexing a tensor of shape {list(x.shape)}: {error}") from None
 
 
+def _view(x: np.ndarray, index: tuple[Any, ...]) -> Any:
+    # With "..." a single element is a view as well, and not a copied scalar.
+    return _read(x, index if any(item is Ellipsis for item in index) else (*index, Ellipsis))
+
+
 def _read_advanced(x: np.ndarray, *tensors: Any, index: tuple[Any, ...]) -> Any:
     return _read(x, _filled(index, tensors))
 
@@ -141,7 +146,7 @@ def _write_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 # fmt: off
-GETITEM = define("getitem", "in", "out", _read, infer=_infer_read, attrs="index:object", grad=_read_grad, view=True)
+GETITEM = define("getitem", "in", "out", _view, infer=_infer_read, attrs="index:object", grad=_read_grad, view=True)
 GETITEM_ADVANCED = define("getitem_advanced", f"in {_SLOTS}", "out", _read_advanced, infer=_infer_read, attrs="index:object", grad=_read_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
 GETITEM_GRAD = define("getitem_grad", f"dy =like {_SLOTS}", "dx", _scatter, infer=_infer_scatter, attrs="index:object", grad=_scatter_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
 SETITEM = define("setitem", f"in value {_SLOTS}", "out", _write, infer=_infer_write, attrs="index:object", grad=_write_grad, reads=_SLOTS.replace("?", ""))  # noqa: E501
@@ -238,5 +243,3 @@ def _item(item: Any, tensors: list[Any], place: int) -> Any:
         f"a tensor is indexed by integers, slices, booleans, ..., None, lists and tensors of those; item {place} of "
         f"the index is {type(item).__name__} {item!r}"
     )
-
-

@@ -28,6 +28,21 @@ __all__ = [
 _global: dict[str, Any] = {"weight": None, "bias": None}
 
 
+def _scaled(scale: float, mode: str, distribution: str) -> Initializer:
+    """Return a scaled initializer that takes vectors too: their fans are their size, as Paddle has it."""
+    full = variance_scaling(scale, mode, distribution, rows_are_outputs=False)
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        if len(shape) >= 2:
+            return full.draw(rng, shape)
+        std = float(np.sqrt(scale / max(1, int(np.prod(shape)))))
+        if distribution == "random_normal":
+            return rng.normal(0.0, std, shape)
+        return rng.uniform(-np.sqrt(3.0) * std, np.sqrt(3.0) * std, shape)
+
+    return Initializer(full.name, draw)
+
+
 def Constant(value: float = 0.0) -> Initializer:
     """Every element is ``value``."""
     return constant(value)
@@ -55,14 +70,14 @@ def XavierUniform(fan_in: float | None = None, fan_out: float | None = None, nam
     if fan_in is not None and fan_out is not None:
         bound = float(np.sqrt(6.0 / (fan_in + fan_out)))
         return uniform(-bound, bound)
-    return variance_scaling(1.0, "fan_avg", "random_uniform", rows_are_outputs=False)
+    return _scaled(1.0, "fan_avg", "random_uniform")
 
 
 def XavierNormal(fan_in: float | None = None, fan_out: float | None = None, name: str | None = None) -> Initializer:
     """Normal with the variance 2 / (fan_in + fan_out) (Glorot and Bengio 2010)."""
     if fan_in is not None and fan_out is not None:
         return normal(0.0, float(np.sqrt(2.0 / (fan_in + fan_out))))
-    return variance_scaling(1.0, "fan_avg", "random_normal", rows_are_outputs=False)
+    return _scaled(1.0, "fan_avg", "random_normal")
 
 
 def KaimingUniform(
@@ -73,7 +88,7 @@ def KaimingUniform(
     if fan_in is not None:
         bound = gain * float(np.sqrt(3.0 / fan_in))
         return uniform(-bound, bound)
-    return variance_scaling(gain**2, "fan_in", "random_uniform", rows_are_outputs=False)
+    return _scaled(gain**2, "fan_in", "random_uniform")
 
 
 def KaimingNormal(fan_in: float | None = None, negative_slope: float = 0.0, nonlinearity: str = "relu") -> Initializer:
@@ -81,7 +96,7 @@ def KaimingNormal(fan_in: float | None = None, negative_slope: float = 0.0, nonl
     gain = gain_of(nonlinearity, negative_slope)
     if fan_in is not None:
         return normal(0.0, gain / float(np.sqrt(fan_in)))
-    return variance_scaling(gain**2, "fan_in", "random_normal", rows_are_outputs=False)
+    return _scaled(gain**2, "fan_in", "random_normal")
 
 
 def Assign(value: Any, name: str | None = None) -> Initializer:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.initializer import Normal, XavierNormal
+from opkit.paddle.nn.initializer import Normal, XavierUniform
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.tensor import manipulation
 from opkit.errors import UsageError
@@ -61,7 +61,7 @@ class Embedding(Layer):
         self._sizes = num_embeddings, embedding_dim, sparse
         at = None if padding_idx is None or padding_idx == -1 else padding_idx % num_embeddings
         self._padding_idx = at
-        self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, default_initializer=XavierNormal())
+        self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, default_initializer=XavierUniform())
         if at is not None and hasattr(self.weight, "_sg"):
             self.weight._data[at] = 0
 

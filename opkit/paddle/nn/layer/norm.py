@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager import wrap
 from opkit.errors import ShapeError
-from opkit.ops.mode import local
-from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
 from opkit.paddle.nn.layer.layers import Layer
-from opkit.static.names import unique_name
 
 __all__ = ["BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "LayerNorm"]
 
@@ -64,18 +61,12 @@ class _BatchNorm(Layer):
         self._format, self._global = data_format, use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", self._statistic(0.0))
-        self.register_buffer("_variance", self._statistic(1.0))
+        self._mean = self._statistic(0.0)
+        self._variance = self._statistic(1.0)
 
     def _statistic(self, value: float) -> Any:
-        array = np.full((self._count,), value, self._dtype)
-        name = unique_name(f"{self._full_name}.w")
-        if local.mode.is_static:
-            return static_hooks.create_buffer(array, name)
-        buffer = wrap(array)
-        buffer.name = name
-        buffer.persistable = True
-        return buffer
+        attr = ParamAttr(initializer=Constant(value), trainable=False)
+        return self.create_parameter([self._count], attr)
 
     def forward(self, input: Any) -> Any:
         """Normalise; while training, update the running statistics."""
