@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opkit.checker.columns import scales_of
 from opkit.checker.evaluate import Evaluator, Leaf, frozen
-from opkit.checker.jacobian import FLOOR, scales_of
+from opkit.checker.judge import FLOOR
 from opkit.checker.ladder import STEPS, Kind, settle, steps_for
 
 __all__ = ["Probe", "bisect", "probe_leaf"]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from opkit.checker.checkable import Checkable
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
@@ -21,6 +23,7 @@ from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.collect import Collected, collect
 from opkit.checker.evaluate import is_float, leaves_of
 from opkit.checker.options import Options
+from opkit.checker.power import power
 from opkit.checker.report import CheckResult, OpReport, Status
 from opkit.checker.session import Session
 from opkit.checker.trial import Trial, Verdict
@@ -47,7 +50,7 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
     """
     options = options or Options()
     start = perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         trial = Trial(checkable)
         collected = collect(checkable, options, trial)
@@ -55,6 +58,11 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
         results = list(collected.findings)
         if collected.cases:
             results.extend(_run(session, collected))
+        if options.power and checkable.has_gradient and collected.cases:
+            if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
+                results.append(session.skipped("GC190", "the op fails as it is"))
+            else:
+                results.extend(power(checkable, options, check))
     results = [_allowed(checkable, item) for item in results if options.wants(item.code)]
     results.sort(key=lambda item: item.code)
     return OpReport(

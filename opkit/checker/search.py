@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from opkit.checker.options import Options
 from opkit.checker.shapes import Assignment, Shape, assignments, signature
 from opkit.checker.trial import Trial, Verdict
 from opkit.checker.values import DOMAINS, REGIMES, fill, near_constants
+from opkit.ir import TensorDesc
 
 __all__ = ["Search"]
 
@@ -123,17 +123,16 @@ class Search:
         limit = round((26 if len(self.args) == 1 else 22) * max(self.options.effort, 0.2))
         return self._accepted(attrs, limit, 0)
 
-    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, seconds: float = 0.25) -> list[Case]:
+    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000) -> list[Case]:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
         relations: dict[int, Any] = {}
         sizes = [value for value in self.checkable.constants if isinstance(value, int) and 4 <= value <= 64][:6]
-        start = process_time()  # a busy machine does not change what is tried
         alike = 0
         for number, assignment in enumerate(self._assignments(sizes)):
             if len(self.args) > 1 and alike >= 11 and self._is_alike(assignment) and 0 not in (assignment[0] or ()):
                 continue
-            if len(found) >= limit or (found and process_time() - start > seconds) or process_time() - start > 2.0:
+            if len(found) >= limit or number >= most:
                 break
             kind = signature(assignment)
             if kind in seen and number > 30:
@@ -156,10 +155,11 @@ class Search:
     ) -> Case | None:
         """Return a case of these shapes that lies in the domain, or None."""
         for roles in self._role_candidates(assignment, attrs):
+            if not self._accepts_dtypes(assignment, attrs, roles):
+                self.trial.counts[Verdict.REFUSED] += 1
+                continue
             case = self._case(assignment, attrs, roles, seed=seed)
             outcome = self.trial.attempt(case)
-            if outcome.verdict is Verdict.REFUSED:
-                continue
             if not outcome.is_accepted:
                 continue
             is_plain = self._is_alike(assignment) and not any(role.is_integer for role in roles)
@@ -243,8 +243,17 @@ class Search:
         yield from self._integer_candidates(assignment, attrs)
 
     def _accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
-        case = self._case(assignment, attrs, roles)
-        return self.trial.accepts(case.inputs, attrs)
+        """Ask infer alone, without making arrays."""
+        descs: dict[str, list[TensorDesc]] = {}
+        for arg, shape, role in zip(self.args, assignment, roles):
+            dtype = role.dtype or self.dtype
+            if shape is None:
+                descs[arg.name] = []
+            elif arg.is_variadic:
+                descs[arg.name] = [TensorDesc(one, dtype) for one in shape]  # type: ignore[arg-type]
+            else:
+                descs[arg.name] = [TensorDesc(shape, dtype)]  # type: ignore[arg-type]
+        return self.trial.accepts(descs, attrs)
 
     def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
         if self._bound is None:
@@ -328,7 +337,7 @@ class Search:
             outcome = self.trial.attempt(changed)
             if outcome.is_accepted and outcome.keeps_promise():
                 found.append(changed)
-        return found or self._accepted(attrs, min(limit, 2), seed, 0.05)
+        return found or self._accepted(attrs, min(limit, 2), seed, 600)
 
     # --- regimes
     def _regime_cases(self, shapes: Sequence[Case]) -> list[Case]:

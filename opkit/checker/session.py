@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -106,10 +106,6 @@ class Session:
     def elapsed(self) -> float:
         """Seconds since the session began."""
         return perf_counter() - self.started
-
-    def spent(self) -> float:
-        """Seconds of processor time used so far: a busy machine does not change what is tried."""
-        return process_time()
 
     # --- results
     def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:

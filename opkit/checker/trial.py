@@ -85,10 +85,12 @@ class Trial:
             return None
         return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
 
-    def accepts(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
-        """Say whether infer takes the inputs (forward is not run)."""
+    def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> bool:
+        """Say whether infer takes inputs of these descriptions (forward is not run)."""
+        if self.checkable.infer is None:
+            return True
         try:
-            self.promise(inputs, attrs)
+            self.checkable.infer(descs, attrs)
         except Exception:  # whatever an infer function raises, it does not take these inputs
             return False
         return True

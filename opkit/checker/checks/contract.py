@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.case import Case
+from opkit.checker.checkable import describe_inputs
 from opkit.checker.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.report import CheckResult
 from opkit.checker.session import Session, cast_case, is_empty, is_scalar
-from opkit.checker.checkable import describe_inputs
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 

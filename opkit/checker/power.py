@@ -1,0 +1,184 @@
+"""Power: faults planted in the user's own backward, to see which of them these settings would catch (GC190).
+
+Wraps a Checkable and checks the wrapped one; the user's files are not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opkit.checker.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
+from opkit.checker.options import Options
+from opkit.checker.report import CheckResult, OpReport, Status
+
+__all__ = ["FAULTS", "Fault", "power"]
+
+#: (gradients, forward's inputs) -> gradients
+Change: TypeAlias = "Callable[[dict[str, Any], Arrays], dict[str, Any]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A way to break a backward.
+
+    Args:
+        name: for the report.
+        douts: changes the incoming gradients before the user's backward sees them.
+        change: changes what it returned, given forward's inputs.
+    """
+
+    name: str
+    douts: Callable[[list[np.ndarray]], list[np.ndarray]] | None = None
+    change: Change | None = None
+
+
+def _each(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
+    """Change every gradient by a function of it and of its input."""
+
+    def change(gradients: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+        return {name: _apply(function, value, arrays.get(name)) for name, value in gradients.items()}
+
+    return change
+
+
+def _apply(function: Callable[[np.ndarray, np.ndarray], np.ndarray], value: Any, array: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_apply(function, item, array[index]) for index, item in enumerate(value)]
+    if not isinstance(value, (np.ndarray, np.generic)) or np.shape(value) != np.shape(array):
+        return value
+    return np.asarray(function(np.asarray(value), array), dtype=value.dtype)
+
+
+def _tail(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
+    changed = gradient.copy()
+    changed.reshape(-1)[-max(1, changed.size // 4) :] = 0
+    return changed
+
+
+def _one(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
+    changed = gradient.copy()
+    if changed.size:
+        changed.reshape(-1)[changed.size // 2] *= 1.01
+    return changed
+
+
+def _far(gradient: np.ndarray, array: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(array) > 2, 1.01 * gradient, gradient)
+
+
+def _negative(gradient: np.ndarray, array: np.ndarray) -> np.ndarray:
+    return np.where(array < 0, 0.0, gradient)
+
+
+def _turned(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
+    if gradient.ndim < 2 or gradient.shape[-1] != gradient.shape[-2]:
+        return gradient
+    return gradient.swapaxes(-1, -2).copy()
+
+
+def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
+    names = list(gradients)
+    for first, second in zip(names, names[1:]):
+        if np.shape(gradients[first]) == np.shape(gradients[second]) and gradients[first] is not None:
+            return {**gradients, first: gradients[second], second: gradients[first]}
+    return gradients
+
+
+def _first_zero(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
+    name = next(iter(gradients), None)
+    value = gradients.get(name) if name is not None else None
+    return {**gradients, name: np.zeros_like(value)} if isinstance(value, np.ndarray) and name else gradients
+
+
+def _spread(douts: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.full(item.shape, item.mean() if item.size else 0, item.dtype) for item in douts]
+
+
+def _last_ignored(douts: list[np.ndarray]) -> list[np.ndarray]:
+    return [*douts[:-1], np.zeros_like(douts[-1])] if len(douts) > 1 else douts
+
+
+#: The standard faults, the gross ones first.
+FAULTS: tuple[Fault, ...] = (
+    Fault("sign", change=_each(lambda g, _: -g)),
+    Fault("zero for one input", change=_first_zero),
+    Fault("gradients swapped", change=_swapped),
+    Fault("factor 1.001", change=_each(lambda g, _: 1.001 * g)),
+    Fault("factor 1.000001", change=_each(lambda g, _: 1.000001 * g)),
+    Fault("shifted by one", change=_each(lambda g, _: np.roll(g, 1))),
+    Fault("zero tail", change=_each(_tail)),
+    Fault("one element off by 1 %", change=_each(_one)),
+    Fault("off by 1 % where |x| > 2", change=_each(_far)),
+    Fault("zero for negatives", change=_each(_negative)),
+    Fault("transposed", change=_each(_turned)),
+    Fault("dy squared", douts=lambda douts: [item * item for item in douts]),
+    Fault("|dy|", douts=lambda douts: [np.abs(item) for item in douts]),
+    Fault("dy averaged", douts=_spread),
+    Fault("last output's dy ignored", douts=_last_ignored),
+    Fault("rounded to float32", change=_each(lambda g, _: g.astype(np.float32))),
+)
+
+
+class _Broken:
+    """The pullbacks of a Checkable with a fault in them; notes whether the fault ever changed anything."""
+
+    def __init__(self, checkable: Checkable, fault: Fault) -> None:
+        self.checkable, self.fault = checkable, fault
+        self.mattered = False
+
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+        outputs, pullback = self.checkable.run(arrays, attrs)
+
+        def broken(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+            fault = self.fault
+            given = list(douts) if fault.douts is None else fault.douts(list(douts))
+            if fault.douts is not None:
+                self.mattered |= any(not np.array_equal(one, other) for one, other in zip(given, douts))
+            right = dict(pullback(given, needs))
+            if fault.change is None:
+                return right
+            wrong = fault.change(right, arrays)
+            self.mattered |= any(_differs(wrong.get(name), right[name]) for name in right)
+            return wrong
+
+        return outputs, broken
+
+
+def _differs(one: Any, other: Any) -> bool:
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return any(_differs(first, second) for first, second in zip(one, other))
+    if one is None or other is None:
+        return one is not other
+    return not np.array_equal(one, other, equal_nan=True)
+
+
+def power(
+    checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]
+) -> Iterator[CheckResult]:
+    """GC190: check the op with each standard fault planted in its backward."""
+    settings = replace(options, power=False, second_order=False)
+    caught, missed, idle = [], [], []
+    for fault in FAULTS:
+        broken = _Broken(checkable, fault)
+        wrapped = replace(checkable, vjp=broken.vjp, trace=None, runners={}, second=None)
+        report = check(wrapped, settings)
+        if not broken.mattered:
+            idle.append(fault.name)
+        elif report.status in (Status.FAIL, Status.ERROR):
+            caught.append(fault.name)
+        else:
+            missed.append(fault.name)
+    text = f"{len(caught)} of {len(caught) + len(missed)} planted faults would be caught"
+    if missed:
+        text += f"; missed: {', '.join(missed)}"
+    if idle:
+        text += f"; changed nothing here: {', '.join(idle)}"
+    status = Status.UNDECIDED if missed else Status.PASS
+    where = checkable.backward_where or checkable.forward_where
+    yield CheckResult(
+        "power", status, "GC190", text, where=where, expected=len(caught) + len(missed), actual=len(caught)
+    )

@@ -1,0 +1,72 @@
+"""Ties: gradients compared along directions that move equal values alike.
+
+Along them ties stay ties, so that one right answer is left where single elements have many.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.judge import EntryFailure
+from opkit.checker.ladder import STEPS, Kind, settle, steps_for
+
+__all__ = ["compare_ties"]
+
+
+def compare_ties(
+    evaluator: Evaluator,
+    claimed: dict[Leaf, np.ndarray],
+    single: np.ndarray,
+    rng: np.random.Generator,
+    known: set[int],
+) -> list[EntryFailure]:
+    """Compare along directions that move equal values alike: ties stay ties, so one right answer is left."""
+    arrays = [evaluator.array(leaf) for leaf in evaluator.leaves]
+    pooled = np.concatenate([array.ravel().astype(np.float64) for array in arrays])
+    _, places = np.unique(pooled, return_inverse=True)
+    if places.max(initial=0) + 1 == pooled.size:
+        return []
+    rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(0.5, 1.5, pooled.size)
+    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 0.5)
+    parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
+    values: list[list[np.ndarray]] = [[], []]
+    steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        for step in steps[0]:
+            inputs: dict[str, Any] = dict(evaluator.inputs)
+            for leaf, array, part in zip(evaluator.leaves, arrays, parts):
+                moved = (array + sign * step * part.reshape(array.shape)).astype(array.dtype)
+                inputs = evaluator.replaced(leaf, frozen(moved), inputs)
+            values[side].append(evaluator.value_at(inputs))
+    plus, minus = np.stack(values[0])[None], np.stack(values[1])[None]
+    base = evaluator.value_at(evaluator.inputs)
+    found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
+    with np.errstate(all="ignore"):
+        actual = sum(claimed[leaf] @ part for leaf, part in zip(evaluator.leaves, parts))
+        size = sum(np.abs(claimed[leaf]) @ np.abs(part) for leaf, part in zip(evaluator.leaves, parts))
+        tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
+        is_sure = (found.kind[0] == Kind.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
+        wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)
+    failures = []
+    for entry in np.flatnonzero(wrong):
+        if int(entry) in known:
+            continue
+        expected, bound = float(found.value[0, entry]), float(found.bound[0, entry])
+        failures.append(
+            EntryFailure(
+                "GC106",
+                evaluator.leaves[0],
+                0,
+                int(entry),
+                expected,
+                float(actual[entry]),
+                bound,
+                expected,
+                expected,
+                Kind.REGULAR,
+            )
+        )
+    return failures
