@@ -148,7 +148,8 @@ def _results(result: Any, kernel: UserKernel, outputs: Sequence[Slot]) -> list[n
     if len(outputs) == 1 and outputs[0].is_variadic:
         result = [result]
     if len(result) != len(outputs):
-        raise _broken(kernel, f"returned {len(result)} arrays, the op declares {len(outputs)} outputs ({names})")
+        due = f"{len(outputs)} output{'' if len(outputs) == 1 else 's'}"
+        raise _broken(kernel, f"returned {len(result)} values, the op declares {due} ({names})")
     flat: list[np.ndarray] = []
     for slot, item in zip(outputs, result):
         if not slot.is_variadic:

@@ -26,6 +26,14 @@ _TAG = "device_sub_tag"
 Names = tuple[tuple[str, int], ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """How many values each argument has: the inputs laid out in a flat sequence, and {output: count}."""
+
+    inputs: tuple[Slot, ...]
+    outputs: Mapping[str, int]
+
+
 @dataclass(slots=True, eq=False)
 class UserOp:
     """An op type of an op directory.
@@ -49,6 +57,7 @@ class UserOp:
     trouble: str = ""
     grad_trouble: str = ""
     where: Location | None = None
+    _layouts: dict[Any, _Layout] = field(default_factory=dict, init=False, repr=False)
     _signatures: dict[Any, BoundOp] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -74,26 +83,40 @@ class UserOp:
             UsageError: an argument or attribute is unknown, missing, or has a wrong number of values or type.
             InferError: the definition refuses these shapes, dtypes or attributes.
         """
-        compiled = self._usable()
-        groups = _groups("input", self.name, compiled.inputs, {name: len(given) for name, given in inputs.items()})
-        flat = tuple(value for slot in groups for value in (inputs.get(slot.name) or (None,)))
-        counts = _output_counts(self.name, compiled.outputs, outputs)
+        layout_key = (
+            tuple([(name, len(given)) for name, given in inputs.items()]),
+            None if outputs is None else tuple(outputs.items()),
+        )
+        layout = self._layouts.get(layout_key)
+        if layout is None:
+            layout = self._layouts[layout_key] = self._lay_out(inputs, outputs)
+        flat = tuple([value for slot in layout.inputs for value in (inputs.get(slot.name) or (None,))])
         key = (
-            tuple((slot.name, slot.count) for slot in groups),
+            layout,
             tuple([None if value is None else (shape_of(value), dtype_of(value)) for value in flat]),
-            tuple(counts.items()),
-            _frozen(attrs),
+            _frozen(attrs) if attrs else None,
         )
         known = self._signatures.get(key)
         if known is None:
             if len(self._signatures) >= _MOST_SIGNATURES:
                 self._signatures.clear()
+            compiled = self._usable()
             complete = compiled.check_attrs(dict(attrs))
             descs = {
-                slot.name: [desc_of(value) for value in inputs.get(slot.name, ())] for slot in groups if slot.count
+                slot.name: [desc_of(value) for value in inputs.get(slot.name, ())]
+                for slot in layout.inputs
+                if slot.count
             }
-            known = self._signatures[key] = _specialised(self, compiled, groups, descs, complete, counts)
+            known = self._signatures[key] = _specialised(self, compiled, layout.inputs, descs, complete, layout.outputs)
         return BoundOp(known.opdef, flat, known.attrs, known.output_names)
+
+    def _lay_out(self, inputs: Mapping[str, Sequence[Any]], outputs: Mapping[str, int] | None) -> _Layout:
+        compiled = self._usable()
+        counts = {name: len(given) for name, given in inputs.items()}
+        return _Layout(
+            tuple(_groups("input", self.name, compiled.inputs, counts)),
+            _output_counts(self.name, compiled.outputs, outputs),
+        )
 
     def _usable(self) -> CompiledOp:
         if self.compiled is None or self.compiled.has_errors:
@@ -238,7 +261,7 @@ def _kernel(
         return guarded(op.kernel, inputs, outputs, shown, promise)
 
     def missing(*_: Any, **__: Any) -> Any:
-        raise ProjectError(f"op {op.name!r} has no Python kernel: {op.trouble}", where=op.where)
+        raise ProjectError(op.trouble or f"op {op.name!r} has no Python kernel", where=op.where)
 
     return missing
 

@@ -89,8 +89,8 @@ def test_writing_to_an_argument(write: Callable[[np.ndarray], Any]) -> None:
 BROKEN = {
     "None": (lambda args: None, ONE, r"returned None for output 'y', expected a numpy array"),
     "a Python number": (lambda args: 1.5, ONE, r"returned a Python float \(1\.5\) for output 'y'"),
-    "a list of numbers": (lambda args: [1.0, 2.0, 3.0], ONE, r"returned 3 arrays, the op declares 1 outputs \(y\)"),
-    "too few": (lambda args: [args[0]], TWO, r"returned 1 arrays, the op declares 2 outputs \(y, n\)"),
+    "a list of numbers": (lambda args: [1.0, 2.0, 3.0], ONE, r"returned 3 values, the op declares 1 output \(y\)"),
+    "too few": (lambda args: [args[0]], TWO, r"returned 1 values, the op declares 2 outputs \(y, n\)"),
     "one for two": (lambda args: np.zeros((2, 3), np.float32), TWO, r"one array of shape \(2, 3\) where a list"),
     "shape": (lambda args: args[0][:2], ONE, r"shape \(2,\) for output 'y', the spec infers \(3,\)"),
     "extra axis": (lambda args: args[0][None], ONE, r"shape \(1, 3\) for output 'y', the spec infers \(3,\)"),
