@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Options
+from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
 from opkit.verify.supervisor import can_fork
 from tests.verify.opdirs import SQUARE, make_op
@@ -196,3 +198,43 @@ def test_the_death_of_the_workers_parent_is_told(here: Path) -> None:
     make_op(here, "kills", bad_kernel("import os", line))
     (op,) = run_targets(["kills"], QUICK).report.ops
     assert op.status.value == "error"
+
+
+def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What opkit's own code raises accuses no op."""
+    from opkit.verify import worker
+    from opkit.verify.flight import Flight
+    from opkit.verify.pair import pair
+
+    def broken(checkable: object, options: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(worker, "check", broken)
+    op = pair(np.sin, lambda x, dy: dy * np.cos(x), [np.ones(3)])
+    (finding,) = worker.check_alone(op, RunOptions(), Flight()).findings
+    assert (finding.code, finding.status.value) == ("GC197", "error")
+    assert "test_isolation.py" in finding.message
+
+
+def test_every_code_of_isolation_has_a_page_and_a_number_of_its_own() -> None:
+    """`opkit explain` knows them, and the checker uses none of them."""
+    from opkit.checker import CODES as OTHERS
+    from opkit.diagnostics import explain
+    from opkit.verify.codes import CODES
+
+    assert not set(CODES) & set(OTHERS)
+    for code, row in CODES.items():
+        assert explain(code).startswith(f"# {code}: {row.title}\n")
+
+
+def test_the_report_of_deadly_ops_is_as_its_golden_file(outcome) -> None:
+    """The text of a run over ops that die, times and ids masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
+    text = text_report(outcome).replace(os.path.dirname(outcome.report.ops[0].dir), "FOLDER")
+    text = re.sub(r" +\d+\.\d\d s", " 0.00 s", re.sub(r"--repro [0-9a-f]{10}", "--repro ID", text))
+    text = re.sub(r"FOLDER\S*/(\w+\.py)", r"FOLDER/\1", re.sub(r"\(\d+\.\d\d s, seed", "(0.00 s, seed", text))
+    text = re.sub(r"\d+ checks hold on up to \d+ cases; would have seen \S+", "N checks hold", text)
+    path = Path(__file__).parent / "golden" / "deadly.text"
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
