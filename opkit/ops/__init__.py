@@ -131,6 +131,7 @@ from opkit.ops.matrix import diag, tril, triu
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
 from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
+from opkit.ops.oneflow_forms import ONEFLOW_FORMS
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.pool import avg_pool, global_avg_pool, global_max_pool, max_pool
 from opkit.ops.power import atan2, pow, xdivy, xlogy
@@ -163,6 +164,7 @@ from opkit.ops.reduce import (
     var,
 )
 from opkit.ops.registry import BUILTIN, Registry
+from opkit.ops.resize import resize
 from opkit.ops.scan import cumprod, cumsum
 from opkit.ops.selection import (
     batch_gather,
@@ -205,6 +207,7 @@ __all__ = [
     "BoundOp",
     "MOMENTUM_UPDATE",
     "Mode",
+    "ONEFLOW_FORMS",
     "Observer",
     "OpDef",
     "OpType",
@@ -362,6 +365,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "reshape_like",
+    "resize",
     "right_shift",
     "rint",
     "roll",

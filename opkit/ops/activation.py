@@ -252,7 +252,7 @@ def _gelu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
     return dy * (cdf + x * np.exp(-0.5 * x * x) * _DENSITY)
 
 
-def _gelu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+def gelu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
     # (2 - x*x) * density(x)
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
 
@@ -272,7 +272,7 @@ def _silu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
     return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
 
 
-GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, _gelu_second)
+GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, gelu_second)
 SILU: OpDef = _activation("silu", _silu, _silu_slope, _silu_second)
 
 

@@ -173,7 +173,8 @@ class OpDef:
         self._refuse_unknown("attribute", attrs, declared)
         names: list[tuple[str, int]] = []
         for arg in self.outputs:
-            count = (outputs or {}).get(arg.name, 0 if arg.is_optional else 1)
+            # One that nobody asked for is named too: the kernel returns it (the last ones it may leave out).
+            count = (outputs or {}).get(arg.name, 1)
             names.extend((arg.name, i) for i in range(count))
         return BoundOp(self, tuple(flat), {**declared, **attrs}, tuple(names))
 

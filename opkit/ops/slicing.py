@@ -239,7 +239,7 @@ def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.
 _PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def _padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
+def padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
     """Return, for each place of the padded axis, the place of the axis that it repeats."""
     if mode == "reflect" and max(first, last) >= size:
         raise ShapeError(f"op 'pad': cannot reflect {max(first, last)} elements of an axis of size {size}")
@@ -250,7 +250,7 @@ def _padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
 def _pad_mode(x: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str) -> np.ndarray:
     for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
         if first or last:
-            x = np.take(x, _padded_index(x.shape[axis], first, last, mode), axis)
+            x = np.take(x, padded_index(x.shape[axis], first, last, mode), axis)
     return x.copy() if not any((*padding_before, *padding_after)) else x
 
 
@@ -262,7 +262,7 @@ def _pad_mode_slope(
             size = dy.shape[axis] - first - last
             rows = np.moveaxis(dy, axis, 0)
             total = np.zeros((size, *rows.shape[1:]), dy.dtype)
-            add_rows(total, rows, _padded_index(size, first, last, mode))
+            add_rows(total, rows, padded_index(size, first, last, mode))
             dy = np.moveaxis(total, 0, axis)
     return dy.copy() if not any((*padding_before, *padding_after)) else dy
 

@@ -614,3 +614,115 @@ row(
     real(3),
     simplex(3, 4),
 )
+
+for _name, _in, _out in (
+    ("amp_white_identity", "in", "out"),
+    ("identity_buffer", "in", "out"),
+    ("cast_to_static_shape", "input", "output"),
+    ("copy", "in", "out"),
+):
+    row(_name, lambda x, n=_name, a=_in: named(n, {a: [x]}), real(2, 3))
+row("tuple_identity", lambda x, y: named("tuple_identity", {"in": [x, y]}), real(2, 3), real(2))
+row(
+    "broadcast_div_grad",
+    lambda y, z, dz: named("broadcast_div_grad", {"y": [y], "z": [z], "dz": [dz]}),
+    positive(3),
+    real(2, 3),
+    real(2, 3),
+)
+for _name in ("maximum", "minimum"):
+    row(
+        f"elementwise_{_name}_backward",
+        lambda dz, x, y, n=_name: named(f"elementwise_{n}_backward", {"dz": [dz], "x": [x], "y": [y]}),
+        real(2, 3),
+        distinct(2, 3),
+        fixed([[0.1, -0.1, 0.05]] * 2),
+    )
+row("square_sum", lambda x: named("square_sum", {"x": [x]}), real(2, 3))
+row("multi_square_sum", lambda x, y: named("multi_square_sum", {"x": [x, y]}), real(2, 3), real(2))
+row("count_not_finite", lambda x: named("count_not_finite", {"x": [x]}), real(2, 3), has_gradient=False)
+row(
+    "multi_count_not_finite",
+    lambda x, y: named("multi_count_not_finite", {"x": [x, y]}),
+    real(2),
+    real(3),
+    has_gradient=False,
+)
+row(
+    "l1_l2_regularize_gradient",
+    lambda m, d: named("l1_l2_regularize_gradient", {"model": [m], "model_diff": [d]}, {"l1": 0.1, "l2": 0.2}),
+    real(2, 3),
+    real(2, 3),
+)
+row(
+    "layer_norm_param_grad",
+    lambda dy, h, g: named(
+        "layer_norm_param_grad", {"dy": [dy], "normalized": [h], "gamma": [g]}, {"begin_params_axis": 1}
+    ),
+    real(4, 3),
+    real(4, 3),
+    real(3),
+)
+row(
+    "fused_bias_add_gelu",
+    lambda a, b: named("fused_bias_add_gelu", {"a": [a], "b": [b]}, {"axis": 1}),
+    real(2, 3),
+    real(3),
+)
+row(
+    "fused_bias_add_gelu_grad",
+    lambda a, b, dy: named("fused_bias_add_gelu_grad", {"a": [a], "b": [b], "dy": [dy]}, {"axis": 1}),
+    real(2, 3),
+    real(3),
+    real(2, 3),
+)
+row(
+    "fused_bias_add_mask_scale",
+    lambda a, b, m: named(
+        "fused_bias_add_mask_scale", {"a": [a], "b": [b], "mask": [ops.cast(m, "int8")]}, {"axis": 1, "scale": 2.0}
+    ),
+    real(2, 3),
+    real(3),
+    fixed([[0, 1, 1], [1, 0, 1]]),
+)
+row(
+    "fused_scale_tril",
+    lambda x: named(
+        "fused_scale_tril",
+        {"in": [x]},
+        {"diagonal": 0, "floating_fill_value": -3.0, "is_floating_fill_value": True, "integer_scale_value": 2},
+    ),
+    real(3, 4),
+)
+for _name in ("constant_pad2d", "reflection_pad2d", "replication_pad2d"):
+    row(
+        _name,
+        lambda x, n=_name: named(n, {"x": [x]}, {"padding": (1, 2, 0, 1), "floating_value": 0.5}),
+        real(1, 2, 3, 4),
+    )
+row(
+    "expand",
+    lambda x: named("expand", {"in": [x]}, {"in_shape": (2, 1), "out_shape": (3, 2, 4), "stride": (0, 1, 0)}),
+    real(2, 1),
+)
+row(
+    "expand_grad",
+    lambda dy: named("expand_grad", {"in": [dy]}, {"out_shape": (2, 1), "stride": (0, 1, 0)}),
+    real(3, 2, 4),
+)
+row(
+    "adam_bias_correction_learning_rate",
+    lambda r, t: named("adam_bias_correction_learning_rate", {"learning_rate": [r], "train_step": [t]}),
+    positive(1),
+    fixed([4]),
+    has_gradient=False,
+)
+row("resize/nearest", lambda x: ops.resize(x, (5, 3)), real(1, 2, 3, 4))
+row("resize/bilinear", lambda x: ops.resize(x, (), (2.0, 1.5), "bilinear"), real(1, 2, 3, 4))
+row("resize/corners-last", lambda x: ops.resize(x, (5,), (), "linear", True, "channels_last"), real(1, 3, 2))
+for _kind in ("nearest", "bilinear"):
+    _attrs = {"height_scale": 2.0, "width_scale": 2.0, "interpolation": _kind}
+    row(f"upsample/{_kind}", lambda x, a=_attrs: named("upsample", {"x": [x]}, a), real(1, 2, 2, 3))
+    row(f"upsample_grad/{_kind}", lambda x, a=_attrs: named("upsample_grad", {"dy": [x]}, a), real(1, 2, 4, 6))
+row("full_like", lambda x: ops.mul(x, ops.full_like(x, 2.5)), real(2, 3))
+row("ones_like", lambda x: ops.mul(x, ops.ones_like(x)), real(2, 3))

@@ -167,6 +167,21 @@ row(
 )
 
 
+for _corners in (False, True):
+    row(
+        f"interpolate/{_corners}",
+        lambda x, c=_corners: ops.resize(x, (5, 7), (), "bilinear", c),
+        lambda x, c=_corners: F.interpolate(x, (5, 7), mode="bilinear", align_corners=c),
+        _rng().normal(size=(1, 2, 3, 4)),
+    )
+row(
+    "interpolate/nearest",
+    lambda x: ops.resize(x, (5, 3)),
+    lambda x: F.interpolate(x, (5, 3)),
+    _rng().normal(size=(1, 2, 3, 4)),
+)
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_values_and_gradients_are_theirs(name: str) -> None:
     """In float64, each value and each gradient agrees to 1e-10 relative."""
