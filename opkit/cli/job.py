@@ -11,6 +11,7 @@ from pathlib import Path
 
 from opkit.cli.console import warn
 from opkit.cli.edge import FINDINGS, INTERRUPTED
+from opkit.cli.memory import keep_freed_memory
 from opkit.errors import UsageError
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
@@ -37,6 +38,7 @@ def run_job(
     """
     if not Path(path).is_file():
         raise UsageError(f"cannot run {path!r}: no such file")
+    keep_freed_memory()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which is none of the script's business
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu))
