@@ -38,6 +38,7 @@ from opkit.ops.arithmetic import (
     scalar_mul,
     sub,
 )
+from opkit.ops.batch_normalization import batch_norm
 from opkit.ops.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
 from opkit.ops.broadcasting import broadcast_like, broadcast_to, reduce_mean, reduce_sum, reduce_sum_like, sum_to
 from opkit.ops.compare import (
@@ -74,6 +75,7 @@ from opkit.ops.creation import (
     range,
     zeros_like,
 )
+from opkit.ops.cross_entropy import softmax_cross_entropy, sparse_cross_entropy, sparse_softmax_cross_entropy
 from opkit.ops.elementwise import (
     abs,
     acos,
@@ -118,19 +120,13 @@ from opkit.ops.elementwise import (
 )
 from opkit.ops.indexing import getitem, setitem
 from opkit.ops.inference import explain
+from opkit.ops.layer_normalization import instance_norm, layer_norm
 from opkit.ops.linalg import batch_matmul, dot, matmul
 from opkit.ops.log_space import log_softmax, logsumexp, softmax
-from opkit.ops.loss import (
-    sigmoid_cross_entropy,
-    smooth_l1_loss,
-    softmax_cross_entropy,
-    sparse_cross_entropy,
-    sparse_softmax_cross_entropy,
-)
+from opkit.ops.loss import sigmoid_cross_entropy, smooth_l1_loss
 from opkit.ops.matrix import diag, tril, triu
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
-from opkit.ops.normalization import batch_norm, instance_norm, layer_norm
 from opkit.ops.oneflow_forms import ONEFLOW_FORMS
 from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.pool import avg_pool, global_avg_pool, global_max_pool, max_pool
@@ -166,18 +162,8 @@ from opkit.ops.reduce import (
 from opkit.ops.registry import BUILTIN, Registry
 from opkit.ops.resize import resize
 from opkit.ops.scan import cumprod, cumsum
-from opkit.ops.selection import (
-    batch_gather,
-    gather,
-    gather_nd,
-    index_select,
-    one_hot,
-    put_along_axis,
-    scatter,
-    scatter_nd_add,
-    take_along_axis,
-    unsorted_segment_sum,
-)
+from opkit.ops.scattering import gather_nd, put_along_axis, scatter, scatter_nd_add, take_along_axis
+from opkit.ops.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
 from opkit.ops.shape import (
     concat,
     expand_dims,

@@ -1,12 +1,11 @@
-"""Convolutions over 1, 2 and 3 axes and their transposes: windows unfolded into columns, then matrix products.
+"""Convolutions over 1, 2 and 3 axes, their gradient ops and their transposes.
 
-The columns of a few samples at a time, so that they stay in the cache. Pools are in ``opkit.ops.pool``.
+The products themselves are in ``opkit.ops.columns``, pools in ``opkit.ops.pool``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,25 @@ import numpy as np
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.broadcasting import broadcast_like
+from opkit.ops.columns import (
+    Window,
+    by_data,
+    by_weight,
+    first_shape,
+    forward,
+    from_first,
+    given_shape,
+    is_last,
+    to_first,
+)
 from opkit.ops.define import define, quiet
-from opkit.ops.inference import check_floating, check_same_dtype, is_same_size, like, shape_error
+from opkit.ops.inference import (
+    check_floating,
+    check_same_dtype,
+    is_same_size,
+    like,
+    shape_error,
+)
 from opkit.ops.mode import local
 from opkit.ops.nn import bias_add
 from opkit.ops.opdef import OpDef
@@ -23,8 +39,6 @@ from opkit.ops.value import Value, ndim_of, shape_of
 
 __all__ = ["conv", "conv_transpose", "window_list"]
 
-#: Bytes of unfolded columns at a time.
-_COLUMN_BYTES = 1 << 23
 
 _ATTRS = (
     "filters:int32 padding_before:vector<int32> data_format:string kernel_size:vector<int32>"
@@ -37,149 +51,9 @@ _GRAD_ATTRS = (
 _DEFAULTS = {"data_format": "channels_first", "groups": 1}
 
 
-class Window:
-    """The geometry of one convolution, spatial axes only: sizes of input, kernel and output."""
-
-    __slots__ = ("dilations", "inputs", "kernel", "outputs", "pads", "strides")
-
-    def __init__(self, attrs: Mapping[str, Any], inputs: Sequence[int], outputs: Sequence[int] | None = None) -> None:
-        self.kernel = tuple(attrs["kernel_size"])
-        self.strides = tuple(attrs["strides"])
-        self.dilations = tuple(attrs["dilation_rate"])
-        self.pads = tuple(attrs["padding_before"])
-        self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs) if outputs is not None else self._sizes()
-
-    def _sizes(self) -> tuple[int, ...]:
-        return tuple(
-            -1 if n == -1 else (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
-        )
-
-    @property
-    def is_pointwise(self) -> bool:
-        """Whether each output reads one input: no unfolding is needed."""
-        return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
-
-    def offsets(self) -> Any:
-        """Yield, for each place in the kernel, its index into columns and the part of the padded input it reads."""
-        whole = (slice(None), slice(None))
-        for offset in product(*map(range, self.kernel)):
-            part = (
-                slice(o * d, o * d + s * (n - 1) + 1, s)
-                for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
-            )
-            yield (*whole, *offset), (*whole, *part)
-
-    def padded(self) -> tuple[int, ...]:
-        """Return the sizes of the padded input that the offsets index."""
-        needed = (
-            d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(self.dilations, self.kernel, self.strides, self.outputs)
-        )
-        return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
-
-    def inner(self) -> tuple[slice, ...]:
-        """Return the part of the padded ``(N, C, ...)`` where the input itself lies."""
-        return (slice(None), slice(None), *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
-
-
-def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
-    """Return columns ``(N, C, kernel..., outputs...)`` of ``x (N, C, inputs...)``."""
-    if window.is_pointwise:
-        return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
-    if any(window.pads) or window.padded() != window.inputs:
-        wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
-        wide[window.inner()] = x
-        x = wide
-    columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
-    for offset, part in window.offsets():
-        columns[offset] = x[part]
-    return columns
-
-
-def _fold(columns: np.ndarray, window: Window) -> np.ndarray:
-    """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
-    lead = columns.shape[:2]
-    if window.is_pointwise:
-        return columns.reshape(*lead, *window.inputs)
-    wide = np.zeros((*lead, *window.padded()), columns.dtype)
-    for offset, part in window.offsets():
-        wide[part] += columns[offset]
-    return wide[window.inner()]
-
-
-def _chunks(count: int, bytes_each: int) -> Any:
-    step = max(1, _COLUMN_BYTES // max(1, bytes_each))
-    return (slice(start, start + step) for start in range(0, count, step))
-
-
-# ---- layouts ---------------------------------------------------------------------------------------------------------
-def _is_last(attrs: Mapping[str, Any]) -> bool:
-    return str(attrs["data_format"]) in ("channels_last", "NWC", "NHWC", "NDHWC")
-
-
-def _to_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
-    return np.moveaxis(x, -1, 1) if _is_last(attrs) else x
-
-
-def _from_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
-    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if _is_last(attrs) else x
-
-
-def _first_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
-    return (shape[0], shape[-1], *shape[1:-1]) if _is_last(attrs) else tuple(shape)
-
-
-def _given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
-    return (shape[0], *shape[2:], shape[1]) if _is_last(attrs) else tuple(shape)
-
-
-# ---- the three products ----------------------------------------------------------------------------------------------
-def _forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
-    """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
-    window = Window(attrs, x.shape[2:])
-    groups, filters = attrs["groups"], weight.shape[0]
-    rows = weight.reshape(groups, filters // groups, -1)
-    out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
-    flat = out.reshape(x.shape[0], groups, filters // groups, -1)
-    each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
-    for part in _chunks(x.shape[0], each):
-        columns = _unfold(x[part], window)
-        np.matmul(rows, columns.reshape(columns.shape[0], groups, rows.shape[2], -1), out=flat[part])
-    return out
-
-
-def _by_data(dy: np.ndarray, weight: np.ndarray, shape: Sequence[int], attrs: Mapping[str, Any]) -> np.ndarray:
-    """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
-    window = Window(attrs, shape[2:], dy.shape[2:])
-    groups, filters = attrs["groups"], weight.shape[0]
-    rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
-    dx = np.empty(tuple(shape), dy.dtype)
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
-    each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
-    for part in _chunks(dy.shape[0], each):
-        columns = np.matmul(rows, flat[part])
-        dx[part] = _fold(columns.reshape(-1, shape[1], *window.kernel, *window.outputs), window)
-    return dx
-
-
-def _by_weight(dy: np.ndarray, x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
-    """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
-    window = Window(attrs, x.shape[2:], dy.shape[2:])
-    groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
-    inner = channels // groups * int(np.prod(window.kernel))
-    total = np.zeros((groups, filters // groups, inner), x.dtype)
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
-    for part in _chunks(x.shape[0], inner * groups * flat.shape[3] * x.itemsize):
-        columns = _unfold(x[part], window)
-        columns = columns.reshape(columns.shape[0], groups, inner, -1)
-        total += np.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
-    return total.reshape(filters, channels // groups, *window.kernel)
-
-
 # ---- kernels ---------------------------------------------------------------------------------------------------------
 def _weight_first(weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
-    return np.moveaxis(weight, -1, 1) if _is_last(attrs) else weight
+    return np.moveaxis(weight, -1, 1) if is_last(attrs) else weight
 
 
 def _wide(x: np.ndarray) -> np.ndarray:
@@ -188,29 +62,29 @@ def _wide(x: np.ndarray) -> np.ndarray:
 
 @quiet
 def _conv(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, unused: Any = None, **attrs: Any) -> np.ndarray:
-    out = _forward(_wide(_to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs)
+    out = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs)
     if bias is not None:
         out += bias.reshape(-1, *(1,) * (out.ndim - 2))
-    return _from_first(out, attrs).astype(x.dtype, copy=False)
+    return from_first(out, attrs).astype(x.dtype, copy=False)
 
 
 @quiet
 def _data_grad(dy: np.ndarray, weight: np.ndarray, x_like: Any, addend: np.ndarray | None, **attrs: Any) -> np.ndarray:
-    shape = _first_shape(x_like.shape, attrs)
-    dx = _by_data(_wide(_to_first(dy, attrs)), _wide(_weight_first(weight, attrs)), shape, attrs)
-    dx = _from_first(dx, attrs).astype(dy.dtype, copy=False)
+    shape = first_shape(x_like.shape, attrs)
+    dx = by_data(_wide(to_first(dy, attrs)), _wide(_weight_first(weight, attrs)), shape, attrs)
+    dx = from_first(dx, attrs).astype(dy.dtype, copy=False)
     return dx if addend is None else dx + addend
 
 
 @quiet
 def _filter_grad(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
-    found = _by_weight(_wide(_to_first(dy, attrs)), _wide(_to_first(x, attrs)), attrs)
-    return _from_first(found, attrs).astype(dy.dtype, copy=False)
+    found = by_weight(_wide(to_first(dy, attrs)), _wide(to_first(x, attrs)), attrs)
+    return from_first(found, attrs).astype(dy.dtype, copy=False)
 
 
 @quiet
 def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> Any:
-    last = _is_last({"data_format": data_format})
+    last = is_last({"data_format": data_format})
     return np.add.reduce(_wide(dy), tuple(i for i in range(dy.ndim) if i != (dy.ndim - 1 if last else 1))).astype(
         dy.dtype, copy=False
     )
@@ -224,7 +98,7 @@ def _infer_conv(op: str, spatial: int) -> Any:
             raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
         check_same_dtype(op, [x, weight])
         check_floating(op, [x])
-        shape, filter_shape = _first_shape(x.shape, attrs), _first_shape(weight.shape, attrs)
+        shape, filter_shape = first_shape(x.shape, attrs), first_shape(weight.shape, attrs)
         groups = attrs["groups"]
         if not is_same_size(shape[1], filter_shape[1] * groups) or filter_shape[0] % groups:
             why = f"{shape[1]} channels do not fit {filter_shape[0]} filters of {filter_shape[1]} in {groups} groups"
@@ -236,19 +110,19 @@ def _infer_conv(op: str, spatial: int) -> Any:
         sizes = Window(attrs, shape[2:]).outputs
         if any(size != -1 and size < 1 for size in sizes):
             raise shape_error(op, [x, weight], f"the kernel is larger than the padded input (output sizes {sizes})")
-        return [TensorDesc(_given_shape((shape[0], filter_shape[0], *sizes), attrs), x.dtype)]
+        return [TensorDesc(given_shape((shape[0], filter_shape[0], *sizes), attrs), x.dtype)]
 
     return infer
 
 
 def _infer_filter(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    dy, x = _first_shape(descs[0].shape, attrs), _first_shape(descs[1].shape, attrs)
+    dy, x = first_shape(descs[0].shape, attrs), first_shape(descs[1].shape, attrs)
     shape = (dy[1], x[1] // attrs["groups"], *attrs["kernel_size"])
-    return [TensorDesc(_given_shape(shape, attrs), descs[0].dtype)]
+    return [TensorDesc(given_shape(shape, attrs), descs[0].dtype)]
 
 
 def _infer_bias(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc((_first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)]
+    return [TensorDesc((first_shape(descs[0].shape, attrs)[1],), descs[0].dtype)]
 
 
 # ---- gradients: each product is the others' --------------------------------------------------------------------------
@@ -307,7 +181,7 @@ def _filter_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 def _bias_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     dy = applied.inputs[0]
-    axis = len(shape_of(dy)) - 1 if _is_last(applied.attrs) else 1
+    axis = len(shape_of(dy)) - 1 if is_last(applied.attrs) else 1
     return (broadcast_like(douts[0], dy, [i for i in range(len(shape_of(dy))) if i != axis]),)
 
 
@@ -378,10 +252,10 @@ def _transposed_sizes(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[i
 
 @quiet
 def _deconv(x: np.ndarray, weight: np.ndarray, **attrs: Any) -> np.ndarray:
-    first = _wide(_to_first(x, attrs))
+    first = _wide(to_first(x, attrs))
     filters = _wide(_weight_first(weight, attrs))
     shape = (first.shape[0], filters.shape[1] * attrs["groups"], *_transposed_sizes(first.shape, attrs))
-    return _from_first(_by_data(first, filters, shape, attrs), attrs).astype(x.dtype, copy=False)
+    return from_first(by_data(first, filters, shape, attrs), attrs).astype(x.dtype, copy=False)
 
 
 def _infer_deconv(op: str, spatial: int) -> Any:
@@ -390,11 +264,11 @@ def _infer_deconv(op: str, spatial: int) -> Any:
         if x.ndim != spatial + 2 or weight.ndim != spatial + 2:
             raise shape_error(op, descs, f"input and weight must have {spatial + 2} axes")
         check_same_dtype(op, descs)
-        shape, filter_shape = _first_shape(x.shape, attrs), _first_shape(weight.shape, attrs)
+        shape, filter_shape = first_shape(x.shape, attrs), first_shape(weight.shape, attrs)
         if not is_same_size(shape[1], filter_shape[0]):
             raise shape_error(op, descs, f"{shape[1]} channels do not fit a weight for {filter_shape[0]}")
         channels = filter_shape[1] * attrs["groups"]
-        return [TensorDesc(_given_shape((shape[0], channels, *_transposed_sizes(shape, attrs)), attrs), x.dtype)]
+        return [TensorDesc(given_shape((shape[0], channels, *_transposed_sizes(shape, attrs)), attrs), x.dtype)]
 
     return infer
 
@@ -449,7 +323,7 @@ def _attrs(weight: Value, strides: Any, padding: Any, dilations: Any, groups: in
         "dilation_rate": window_list(dilations, spatial, "dilation"),
         "groups": int(groups),
     }
-    attrs["kernel_size"] = _first_shape(shape_of(weight), attrs)[2:]
+    attrs["kernel_size"] = first_shape(shape_of(weight), attrs)[2:]
     return attrs
 
 
@@ -494,6 +368,6 @@ def conv_transpose(
     """Return the transposed convolution: the adjoint of ``conv``, for a weight ``(C, F/groups, kernel...)``."""
     attrs = _attrs(weight, strides, padding, dilations, groups, data_format)
     attrs["output_padding"] = window_list(output_padding, ndim_of(weight) - 2, "output_padding")
-    attrs["filters"] = _first_shape(shape_of(weight), attrs)[1] * groups
+    attrs["filters"] = first_shape(shape_of(weight), attrs)[1] * groups
     out = local.mode.apply(_DECONVS[ndim_of(weight) - 2], (x, weight), attrs)
-    return out if bias is None else bias_add(out, bias, -1 if _is_last(attrs) else 1)
+    return out if bias is None else bias_add(out, bias, -1 if is_last(attrs) else 1)

@@ -205,7 +205,7 @@ define(
 
 
 # ---- fused bias and activation ---------------------------------------------------------------------------------------
-def _with_bias(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+def _with_bias(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
     return a + b.reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
 
 

@@ -1,6 +1,6 @@
-"""Selecting by an index tensor, and adding back: gather and its kin with the segment sums that are their gradients.
+"""Selecting along one axis by an index tensor: gather and batch_gather, the segment sums that are their gradients.
 
-``x[index]`` and slices are in ``opkit.ops.indexing`` and ``opkit.ops.slicing``.
+Index tuples and scattering are in ``opkit.ops.scattering``, ``x[index]`` in ``opkit.ops.indexing``.
 """
 
 from __future__ import annotations
@@ -12,28 +12,20 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, canonical_dtype, is_integer
-from opkit.ops.arithmetic import mul
 from opkit.ops.creation import cast
 from opkit.ops.define import NO_ATTRS, define
 from opkit.ops.indexing import IndexRangeError
-from opkit.ops.inference import dtype_error, is_same_size, like, shape_error
+from opkit.ops.inference import (
+    dtype_error,
+    is_same_size,
+    like,
+    shape_error,
+)
 from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
-from opkit.ops.shape import reshape
 from opkit.ops.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
-__all__ = [
-    "batch_gather",
-    "gather",
-    "gather_nd",
-    "index_select",
-    "one_hot",
-    "put_along_axis",
-    "scatter",
-    "scatter_nd_add",
-    "take_along_axis",
-    "unsorted_segment_sum",
-]
+__all__ = ["batch_gather", "gather", "index_select", "one_hot", "unsorted_segment_sum"]
 
 
 def check_range(op: str, indices: np.ndarray, size: int) -> None:
@@ -47,7 +39,7 @@ def check_range(op: str, indices: np.ndarray, size: int) -> None:
         raise IndexRangeError(f"op {op!r}: index {bad} is out of range for an axis of size {size}")
 
 
-def _check_indices(op: str, descs: Sequence[TensorDesc], index: int) -> None:
+def check_indices(op: str, descs: Sequence[TensorDesc], index: int) -> None:
     if not is_integer(descs[index].dtype):
         raise dtype_error(op, descs, "the indices must be integers")
 
@@ -73,7 +65,7 @@ def _gather(x: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | Non
 
 def _infer_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x, indices = descs
-    _check_indices("gather", descs, 1)
+    check_indices("gather", descs, 1)
     axis = normal_axis(attrs["axis"], x.ndim, "gather")
     return [TensorDesc((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)]
 
@@ -99,7 +91,7 @@ def _segment_sum_like(data: np.ndarray, ids: np.ndarray, like: Any, axis: int) -
 
 def _infer_segment_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     data, ids = descs
-    _check_indices("unsorted_segment_sum", descs, 1)
+    check_indices("unsorted_segment_sum", descs, 1)
     axis = attrs["axis"]
     if not all(map(is_same_size, data.shape[axis : axis + ids.ndim], ids.shape)) or axis + ids.ndim > data.ndim:
         raise shape_error("unsorted_segment_sum", descs, f"the ids must have the data's sizes from axis {axis} on")
@@ -187,7 +179,7 @@ def _batch_segment_sum(data: np.ndarray, ids: np.ndarray, num_segments: int) -> 
 
 def _infer_batch_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x, indices = descs
-    _check_indices("batch_gather", descs, 1)
+    check_indices("batch_gather", descs, 1)
     axis = indices.ndim - 1
     if axis < 0 or indices.ndim > x.ndim or not all(map(is_same_size, x.shape[:axis], indices.shape[:axis])):
         raise shape_error("batch_gather", descs, "the sizes before the last axis of the indices must be the same")
@@ -196,7 +188,7 @@ def _infer_batch_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -
 
 def _infer_batch_sum(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     data, ids = descs
-    _check_indices("unsorted_batch_segment_sum", descs, 1)
+    check_indices("unsorted_batch_segment_sum", descs, 1)
     return [TensorDesc((*ids.shape[:-1], attrs["num_segments"], *data.shape[ids.ndim :]), data.dtype)]
 
 
@@ -242,225 +234,6 @@ def batch_gather(x: Value, indices: Value) -> Value:
     return local.mode.apply(BATCH_GATHER, (x, indices), NO_ATTRS)
 
 
-# ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
-def _places(indices: np.ndarray, shape: tuple[int, ...], op: str) -> tuple[np.ndarray, ...]:
-    depth = indices.shape[-1]
-    for k in range(depth):
-        check_range(op, indices[..., k], shape[k])
-    return tuple(indices[..., k] for k in range(depth))
-
-
-def _gather_nd(params: np.ndarray, indices: np.ndarray) -> Any:
-    return params[_places(indices, params.shape, "gather_nd")]
-
-
-def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    return _scatter_add(np.zeros(tuple(shape), updates.dtype), updates, indices)
-
-
-def _scatter_add(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    total = np.array(params)
-    depth = indices.shape[-1]
-    places = _places(indices, params.shape, "scatter_nd")
-    count = int(np.prod(params.shape[:depth]))
-    flat = np.ravel_multi_index(places, params.shape[:depth]).reshape(-1) if depth else np.zeros(1, np.int64)
-    tail = params.shape[depth:]
-    rows = total.reshape(count, *tail)
-    add_rows(rows, updates.reshape(flat.size, *tail), flat)
-    return rows.reshape(params.shape)
-
-
-def _scatter_update(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    total = np.array(params)
-    total[_places(indices, params.shape, "tensor_scatter_nd_update")] = updates
-    return total
-
-
-def _infer_gather_nd(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    params, indices = descs
-    _check_indices("gather_nd", descs, 1)
-    depth = indices.shape[-1] if indices.ndim else 0
-    if not 0 < depth <= params.ndim:
-        raise shape_error("gather_nd", descs, "the last axis of the indices counts axes of the tensor")
-    return [TensorDesc((*indices.shape[:-1], *params.shape[depth:]), params.dtype)]
-
-
-def _pick(params: Value, indices: Value) -> Value:
-    return local.mode.apply(GATHER_ND, (params, indices), NO_ATTRS)
-
-
-def _update_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    indices = applied.inputs[2]
-    blank = local.mode.apply(SCATTER_UPDATE, (douts[0], mul(_pick(douts[0], indices), 0), indices), NO_ATTRS)
-    return blank, _pick(douts[0], indices), None
-
-
-def _declared_shape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)]
-
-
-GATHER_ND: OpDef = define(
-    "gather_nd",
-    "params indices",
-    "out",
-    _gather_nd,
-    infer=_infer_gather_nd,
-    grad=lambda applied, douts: (
-        local.mode.apply(SCATTER_ND_LIKE, (applied.inputs[0], applied.inputs[1], douts[0]), NO_ATTRS),
-        None,
-    ),
-    reads="indices",
-)
-SCATTER_ND: OpDef = define(
-    "scatter_nd",
-    "indices updates",
-    "out",
-    _scatter_nd,
-    infer=_declared_shape,
-    attrs="shape:shape",
-    grad=lambda applied, douts: (None, _pick(douts[0], applied.inputs[0])),
-    reads="indices",
-)
-SCATTER_ND_LIKE: OpDef = define(
-    "scatter_nd_like",
-    "=like indices updates",
-    "out",
-    lambda like, indices, updates: _scatter_nd(indices, updates, like.shape),
-    infer=like("scatter_nd_like", 0, dtype_from=2),
-    grad=lambda applied, douts: (None, None, _pick(douts[0], applied.inputs[1])),
-    reads="indices",
-)
-SCATTER_ADD: OpDef = define(
-    "tensor_scatter_nd_add",
-    "params updates indices",
-    "out",
-    _scatter_add,
-    infer=like("tensor_scatter_nd_add", 0),
-    grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
-    reads="indices",
-)
-SCATTER_UPDATE: OpDef = define(
-    "tensor_scatter_nd_update",
-    "params updates indices",
-    "out",
-    _scatter_update,
-    infer=like("tensor_scatter_nd_update", 0),
-    grad=_update_grad,
-    reads="indices",
-)
-
-
-def gather_nd(x: Value, indices: Value) -> Value:
-    """Return the slices of ``x`` at the index tuples in the last axis of the indices."""
-    return _pick(x, indices)
-
-
-def scatter_nd_add(x: Value, indices: Value, updates: Value) -> Value:
-    """Return ``x`` with updates added at the index tuples; those of equal tuples add up."""
-    return local.mode.apply(SCATTER_ADD, (x, updates, indices), NO_ATTRS)
-
-
-def scatter(x: Value, indices: Value, updates: Value, overwrite: bool = True) -> Value:
-    """Return ``x`` with rows replaced by the updates; without ``overwrite`` the updates of a row are summed instead.
-
-    Source: Paddle 2.6's ``scatter``: not overwriting starts from 0, so that the old row does not count.
-    """
-    column = reshape(indices, (-1, 1))
-    if overwrite:
-        return local.mode.apply(SCATTER_UPDATE, (x, updates, column), NO_ATTRS)
-    blank = local.mode.apply(SCATTER_UPDATE, (x, mul(updates, 0), column), NO_ATTRS)
-    return scatter_nd_add(blank, column, updates)
-
-
-# ---- dim_gather, dim_scatter_add_like (take_along_axis) --------------------------------------------------------------
-def _dim_gather(x: np.ndarray, index: np.ndarray, dim: int) -> Any:
-    check_range("dim_gather", index, x.shape[dim])
-    return x[_along(index, dim)]
-
-
-def _along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
-    grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
-    grid[dim] = index
-    return tuple(grid)
-
-
-def _dim_add(like: Any, x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
-    total = np.zeros(like.shape, x.dtype)
-    np.add.at(total, _along(index, dim), x)
-    return total
-
-
-def _dim_put(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
-    check_range("put_along_axis", index, x.shape[dim])
-    total = np.array(x)
-    total[_along(index, dim)] = value
-    return total
-
-
-def _infer_dim_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    x, index = descs
-    _check_indices("dim_gather", descs, 1)
-    if x.ndim != index.ndim:
-        raise shape_error("dim_gather", descs, "both must have the same number of axes")
-    return [TensorDesc(index.shape, x.dtype)]
-
-
-def _dim_put_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    index = applied.inputs[1]
-    picked = local.mode.apply(DIM_GATHER, (douts[0], index), applied.attrs)
-    return local.mode.apply(DIM_PUT, (douts[0], index, mul(picked, 0)), applied.attrs), None, picked
-
-
-DIM_GATHER: OpDef = define(
-    "dim_gather",
-    "input index",
-    "output",
-    _dim_gather,
-    infer=_infer_dim_gather,
-    attrs="dim:int32",
-    grad=lambda applied, douts: (
-        local.mode.apply(DIM_ADD, (applied.inputs[0], douts[0], applied.inputs[1]), applied.attrs),
-        None,
-    ),
-    reads="index",
-)
-DIM_ADD: OpDef = define(
-    "dim_scatter_add_like",
-    "=like input index",
-    "output",
-    _dim_add,
-    infer=like("dim_scatter_add_like", 0, dtype_from=1),
-    attrs="dim:int32",
-    grad=lambda applied, douts: (
-        None,
-        local.mode.apply(DIM_GATHER, (douts[0], applied.inputs[2]), applied.attrs),
-        None,
-    ),
-    reads="index",
-)
-DIM_PUT: OpDef = define(
-    "put_along_axis",
-    "x index value",
-    "out",
-    _dim_put,
-    infer=like("put_along_axis", 0),
-    attrs="dim:int32",
-    grad=_dim_put_grad,
-    reads="index",
-)
-
-
-def take_along_axis(x: Value, indices: Value, axis: int) -> Value:
-    """Return, at each place, the element of ``x`` with the axis' index replaced by the one in ``indices``."""
-    return local.mode.apply(DIM_GATHER, (x, indices), {"dim": normal_axis(axis, ndim_of(x), "dim_gather")})
-
-
-def put_along_axis(x: Value, indices: Value, values: Value, axis: int) -> Value:
-    """Return ``x`` with values assigned where ``take_along_axis`` would read (of one place the last one counts)."""
-    attrs = {"dim": normal_axis(axis, ndim_of(x), "put_along_axis")}
-    return local.mode.apply(DIM_PUT, (x, indices, values), attrs)
-
-
 # ---- one_hot ---------------------------------------------------------------------------------------------------------
 def _one_hot(
     indices: np.ndarray,
@@ -480,7 +253,7 @@ def _one_hot(
 
 
 def _infer_one_hot(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    _check_indices("one_hot", descs, 0)
+    check_indices("one_hot", descs, 0)
     return [TensorDesc((*descs[0].shape, attrs["depth"]), attrs["dtype"])]
 
 

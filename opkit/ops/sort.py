@@ -18,7 +18,7 @@ from opkit.ops.define import define
 from opkit.ops.inference import is_same_size, shape_error
 from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
-from opkit.ops.selection import gather_nd, take_along_axis
+from opkit.ops.scattering import gather_nd, take_along_axis
 from opkit.ops.shape import reshape, swapaxes
 from opkit.ops.value import Value, ndim_of, normal_axis, shape_of
 
