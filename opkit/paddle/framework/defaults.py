@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UsageError
+from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
 
 __all__ = ["default_dtype", "get_default_dtype", "set_default_dtype"]
@@ -26,9 +26,9 @@ def set_default_dtype(d: Any) -> None:
     """Choose the dtype that Python floats become.
 
     Raises:
-        UsageError: it is no floating-point dtype.
+        DtypeError: it is no floating-point dtype.
     """
     name = canonical_dtype(d)
     if not name.startswith("float"):
-        raise UsageError(f"set_default_dtype takes a floating-point dtype, got {name}")
+        raise DtypeError(f"set_default_dtype takes a floating-point dtype, got {name}")
     _default[0] = name

@@ -42,6 +42,10 @@ class UnsafeFileError(UsageError, pickle.UnpicklingError):
     """A file names code that loading it would run."""
 
 
+class MissingFileError(FileNotFoundError, ValueError):
+    """There is no such file (Paddle raises ValueError)."""
+
+
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -152,8 +156,11 @@ def load(path: Any, **configs: Any) -> Any:
 
 
 def _read(name: str) -> bytes:
-    with open(name, "rb") as file:
-        return file.read()
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except FileNotFoundError as error:
+        raise MissingFileError(error.errno, error.strerror, name) from None
 
 
 def _tensor(array: np.ndarray, name: str | None) -> Tensor:

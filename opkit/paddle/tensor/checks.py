@@ -27,9 +27,12 @@ def ints(items: Any) -> list[int]:
     """Return a list of ints from an int, a Tensor, or a sequence of ints and Tensors."""
     if hasattr(items, "_data") and items._data.ndim:
         return [int(item) for item in items.numpy().reshape(-1)]
-    if hasattr(items, "__index__"):
-        return [items.__index__()]
-    return [item.__index__() for item in items]
+    try:
+        if hasattr(items, "__index__"):
+            return [items.__index__()]
+        return [item.__index__() for item in items]
+    except (AttributeError, TypeError):
+        raise DtypeError(f"an int or a list of ints is needed, got {items!r}") from None
 
 
 def plain_shape(function: str, shape: Any) -> tuple[int, ...]:

@@ -151,11 +151,12 @@ def _dtype(dtype: Any) -> str:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return a tensor filled with one number; without a dtype, the default one."""
-    if dtype is None:
-        dtype = "bool" if isinstance(fill_value, bool) else default_dtype()
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
-    kind = canonical_dtype(dtype)
-    number = float(value) if kind.startswith("float") else value
+    kind = _dtype(dtype)
+    try:
+        number = float(value) if kind.startswith("float") else value
+    except (TypeError, ValueError):
+        raise UsageError(f"full: fill_value is a number, got {fill_value!r}") from None
     return ops.constant(number, plain_shape("full", shape), kind)
 
 
@@ -200,6 +201,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     if end is None:
         start, end = 0, start
     values = [item.item() if hasattr(item, "item") else item for item in (start, end, step)]
+    if not all(isinstance(item, (int, float)) for item in values):
+        raise UsageError(f"arange takes numbers, got {start!r}, {end!r}, {step!r}")
     if dtype is None:
         dtype = default_dtype() if any(isinstance(item, float) for item in values) else "int64"
     kind = canonical_dtype(dtype)
@@ -210,6 +213,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
 
 def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return evenly spaced numbers, both ends included."""
+    if int(num) < 1:
+        raise UsageError(f"linspace: num must be positive, got {num}")
     return ops.linspace(float(start), float(stop), int(num), _dtype(dtype))
 
 
@@ -219,7 +224,12 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None, name: 
 
 
 def assign(x: Any, output: Any = None) -> Any:
-    """Return a copy of a tensor, array or number through which gradients pass; or write it into ``output``."""
+    """Return a copy of a tensor, array or number through which gradients pass; or write it into ``output``.
+
+    A float64 array becomes a float32 tensor, as in Paddle.
+    """
+    if isinstance(x, np.ndarray) and x.dtype == _FLOAT64:
+        x = x.astype(_FLOAT32)
     copied = ops.identity(x) if hasattr(x, "_data") else to_tensor(x)
     if output is None:
         return copied

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from opkit import ops
-from opkit.errors import UsageError
+from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.value import normal_axis
 from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape
 
 __all__ = [
+    "broadcast_shape",
     "broadcast_to",
     "cast",
     "chunk",
@@ -26,6 +28,7 @@ __all__ = [
     "masked_select",
     "moveaxis",
     "put_along_axis",
+    "rank",
     "repeat_interleave",
     "reshape",
     "roll",
@@ -93,7 +96,7 @@ def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
     need_value("squeeze", "x", x)
     if axis is not None:
         sizes = x._data.shape
-        axis = [item for item in ints(axis) if sizes[item] in (1, -1)]
+        axis = [item for item in ints(axis) if sizes[normal_axis(item, len(sizes), "squeeze")] in (1, -1)]
         if not axis:
             return ops.identity(x)
     return ops.squeeze(x, axis_of(axis))
@@ -255,6 +258,19 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None or y is None:
         raise UsageError("where: give both x and y, or neither")
     return ops.where(condition, x, y)
+
+
+def rank(input: Any) -> Any:
+    """Return the number of axes as an int32 tensor."""
+    return ops.literal(np.array(len(need_value("rank", "input", input)._data.shape), np.int32))
+
+
+def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
+    """Return the shape that two shapes broadcast to."""
+    try:
+        return list(np.broadcast_shapes(tuple(x_shape), tuple(y_shape)))
+    except ValueError as error:
+        raise ShapeError(f"broadcast_shape: {list(x_shape)} and {list(y_shape)} do not fit ({error})") from None
 
 
 def shape(input: Any) -> Any:

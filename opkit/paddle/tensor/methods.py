@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import UnsupportedError, UsageError
@@ -17,7 +15,7 @@ from opkit.paddle.tensor.creation import clone, tril, triu
 __all__ = ["METHODS", "install", "install_tensor"]
 
 _FROM_LISTS = (math, logic, manipulation, linalg, search)
-_NOT_METHODS = {"shape", "is_tensor", "BINARY", "UNARY", "COMPARISONS", "slice"}
+_NOT_METHODS = {"shape", "is_tensor", "BINARY", "UNARY", "COMPARISONS", "slice", "broadcast_shape"}
 
 
 def _table() -> dict[str, Any]:
@@ -26,7 +24,7 @@ def _table() -> dict[str, Any]:
         for name in module.__all__:
             if name not in _NOT_METHODS:
                 table[name] = getattr(module, name)
-    table.update(clone=clone, tril=tril, triu=triu, astype=_astype, dim=_ndim, ndimension=_ndim, rank=_rank)
+    table.update(clone=clone, tril=tril, triu=triu, astype=_astype, dim=_ndim, ndimension=_ndim)
     table.update(unflatten=_unflatten, is_floating_point=_is_floating_point, view=_view)
     return table
 
@@ -39,11 +37,6 @@ def _astype(x: Any, dtype: Any) -> Any:
 def _ndim(x: Any) -> int:
     """Return the number of axes."""
     return len(x.shape)
-
-
-def _rank(x: Any) -> Any:
-    """Return the number of axes as a tensor."""
-    return ops.literal(np.array(len(x.shape), np.int32))
 
 
 def _is_floating_point(x: Any) -> bool:

@@ -243,13 +243,11 @@ def binary_cross_entropy_with_logits(
     """Return the cross entropy of logits and labels between 0 and 1."""
     _check_reduction(reduction, "binary_cross_entropy_with_logits")
     _pair("binary_cross_entropy_with_logits", logit, label)
-    # softplus(-x) weighted for the positives, softplus(x) = x + softplus(-x) for the negatives.
+    # softplus(-x) for the positives, softplus(x) = x + softplus(-x) for the negatives.
     below = ops.softplus(ops.neg(logit))
-    if pos_weight is None:
-        loss = ops.add(ops.mul(ops.sub(1.0, label), logit), below)
-    else:
-        scale = ops.add(ops.mul(label, ops.sub(pos_weight, 1.0)), 1.0)
-        loss = ops.add(ops.mul(ops.sub(1.0, label), logit), ops.mul(scale, below))
+    if pos_weight is not None:
+        below = ops.mul(below, ops.add(ops.mul(label, ops.sub(pos_weight, 1.0)), 1.0))
+    loss = ops.add(ops.mul(ops.sub(1.0, label), logit), below)
     return _reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy_with_logits")
 
 
