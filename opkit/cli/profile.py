@@ -53,7 +53,7 @@ def _show(profile: _Profile) -> None:
     from rich.table import Table
 
     total = sum(row.seconds for row in profile.rows.values())
-    table = Table(box=box.SIMPLE_HEAD, title="time in ops", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("op")
     for name in ("calls", "total ms", "share", "mean us", "slowest us"):
         table.add_column(name, justify="right")

@@ -136,6 +136,51 @@ def test_options_before_the_script_are_opkits(tmp_path: Path) -> None:
     assert ran.stdout == "['--profile']\n"
 
 
+JOB = """
+import numpy as np
+import paddle
+
+x = paddle.to_tensor(np.ones(3, "float32"))
+for _ in range(4):
+    x = paddle.tanh(x)
+print(x.shape)
+"""
+
+
+def test_profile(tmp_path: Path) -> None:
+    """--profile shows each op with its number of calls, on standard error alone."""
+    (tmp_path / "job.py").write_text(JOB)
+    ran = subprocess.run(
+        [sys.executable, "-m", "opkit", "run", "--profile", "job.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "[3]\n"
+    assert re.search(r"^tanh +4 ", ran.stderr, re.MULTILINE)
+
+
+def test_show_plan(tmp_path: Path) -> None:
+    """--show-plan shows the Python of a compiled plan, on standard error alone."""
+    (tmp_path / "job.py").write_text(
+        "import numpy as np\nimport paddle\n\npaddle.enable_static()\n"
+        "x = paddle.static.data(name='x', shape=[2], dtype='float32')\ny = paddle.tanh(x)\n"
+        "exe = paddle.static.Executor()\n"
+        "print(exe.run(feed={'x': np.zeros(2, 'float32')}, fetch_list=[y])[0])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "opkit", "run", "--show-plan", "job.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "[0. 0.]\n"
+    assert "# plan:" in ran.stderr
+    assert "def run_0(" in ran.stderr
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """An interrupted script ends with status 130 and its traceback."""
     (tmp_path / "job.py").write_text("raise KeyboardInterrupt\n")
