@@ -77,6 +77,8 @@ def _op(console: Console, run: Run, place: int, op: OpReport, is_verbose: bool) 
             _undecided(console, result)
         elif is_verbose:
             _line(console, result)
+        elif result.check == "power":
+            console.print(Padding(Text.assemble(("power ", "cyan"), printable(result.message)), (0, 0, 0, 2)))
     for note in op.notes:
         console.print(Padding(Text.assemble(("note ", "cyan"), note), (0, 0, 0, 2)))
     if is_verbose:
@@ -194,6 +196,8 @@ def _line(console: Console, result: CheckResult) -> None:
         details.append(f"would have seen {result.detectable:.1e}")
     if details:
         text.append(f"; {', '.join(details)}", style="dim")
+    if result.message:
+        text.append(f": {printable(result.message)}", style="dim")
     console.print(Padding(text, (0, 0, 0, 2)))
 
 
