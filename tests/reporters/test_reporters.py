@@ -43,7 +43,13 @@ def check_golden(name: str, text: str) -> None:
 @pytest.mark.parametrize("form", ["text", "json", "junit", "github", "sarif", "html"])
 def test_each_form_is_as_its_golden_file(run, form) -> None:
     """The forms change only on purpose."""
-    check_golden(f"run.{form}", render(run, form))
+    text = render(run, form)
+    if form == "sarif":  # the explanation pages change without this form
+        log = json.loads(text)
+        for rule in log["runs"][0]["tool"]["driver"]["rules"]:
+            rule.pop("help", None)
+        text = json.dumps(log, indent=2) + "\n"
+    check_golden(f"run.{form}", text)
 
 
 def test_a_verbose_text_shows_what_passed_and_what_was_tried(run) -> None:
