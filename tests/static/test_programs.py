@@ -7,7 +7,7 @@ import pytest
 
 import opkit.paddle as paddle
 from opkit import static
-from opkit.errors import DtypeError, ShapeError, UsageError
+from opkit.errors import ShapeError, UsageError
 from opkit.ir import Program, VariableNotFoundError
 from tests.static.nets import X, fed, made, py_tanh, run
 

@@ -393,7 +393,7 @@ def test_bad_arguments() -> None:
 
 
 def test_functions_without_inputs() -> None:
-    """x may be None or an empty list."""
+    """X may be None or an empty list."""
     a, b = made("a", [1]), made("b", [1])
     py_func(lambda: np.array([5], np.float32), None, a)
     py_func(lambda: np.array([6], np.float32), [], b)

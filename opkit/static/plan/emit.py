@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
-from opkit.ops.define import quiet
+from opkit.static.plan.blocks import Run, emit_run, flat, spread
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout
 from opkit.static.plan.prune import shape_only
+from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import ALONE, UserCall
 from opkit.static.py_func import PyFuncGradDef, label_of
@@ -31,8 +32,6 @@ __all__ = ["Chunk", "Emitter", "is_state"]
 _CHUNK = 400
 #: Arrays of this many bytes are let go as soon as they were read for the last time.
 _LARGE = 1 << 16
-
-_QUIET_CODE = quiet(lambda: None).__code__
 
 
 def is_state(value: Value) -> bool:
@@ -88,7 +87,10 @@ class Emitter:
             "asarray": np.asarray,
             "ndarray": np.ndarray,
             "getrefcount": getrefcount,
+            "empty": np.empty,
             "errstate": np.errstate,
+            "flat": flat,
+            "spread": spread,
             "only": _only,
         }
         self._names: dict[int, str] = {}
@@ -98,11 +100,18 @@ class Emitter:
 
     def emit(self) -> None:
         """Write all chunks."""
-        for start in range(0, len(self.ops), _CHUNK):
-            self._chunk(start, min(start + _CHUNK, len(self.ops)))
+        runs = {run.start: run for run in self.layout.runs}
+        inside = {position for run in self.layout.runs for position in range(run.start + 1, run.end)}
+        start = 0
+        while start < len(self.ops):
+            end = min(start + _CHUNK, len(self.ops))
+            while end in inside:
+                end += 1
+            self._chunk(start, end, runs)
+            start = end
 
     # ---- one chunk ---------------------------------------------------------------------------------------------------
-    def _chunk(self, start: int, end: int) -> None:
+    def _chunk(self, start: int, end: int, runs: Mapping[int, Run]) -> None:
         chunk = Chunk()
         self.chunks.append(chunk)
         self._lines = chunk.lines
@@ -112,30 +121,61 @@ class Emitter:
             self._take_snapshots()
         position = start
         while position < end:
-            run = self._quiet_run(position, end)
-            if run > 1:
-                inside = {value for op in self.ops[position : position + run] for value in op.outputs}
-                for op in self.ops[position : position + run]:
-                    self._load_inputs(op, end, inside)
-                self._lines.append("    with errstate(all='ignore'):")
+            run = runs.get(position)
+            if run is not None:
+                self._run(run, chunk, end)
+                position = run.end
+                continue
+            count = self._quiet_count(position, end, runs)
+            if count > 1:
+                self._load_all(self.ops[position : position + count], end)
+                self._line("with errstate(all='ignore'):")
                 self._indent = "        "
-            for index in range(position, position + run):
+            for index in range(position, position + count):
                 first = len(self._lines)
-                self._op(self.ops[index], index, end, is_quiet=run > 1)
+                self._op(self.ops[index], index, end, is_quiet=count > 1)
                 for line in range(first, len(self._lines)):
                     chunk.ops[line + 1] = index
             self._indent = "    "
-            position += run
+            position += count
         self._store(start, end)
         if len(self._lines) == 1:
-            self._lines.append("    pass")
+            self._line("pass")
 
-    def _quiet_run(self, position: int, end: int) -> int:
+    def _quiet_count(self, position: int, end: int, runs: Mapping[int, Run]) -> int:
         """Return how many ops from here on are quiet built-in ones; at least 1."""
         count = 0
-        while position + count < end and _quiet_kernel(self._kernel(self.ops[position + count])) is not None:
+        while (
+            position + count < end
+            and position + count not in runs
+            and quiet_kernel(self._kernel(self.ops[position + count])) is not None
+        ):
             count += 1
         return max(count, 1)
+
+    def _run(self, run: Run, chunk: Chunk, end: int) -> None:
+        """Write a run of elementwise ops that is computed piece by piece."""
+        ops = self.ops[run.start : run.end]
+        self._load_all(ops, end)
+
+        def line(text: str, position: int | None) -> None:
+            self._lines.append(text)
+            if position is not None:
+                chunk.ops[len(self._lines)] = position
+
+        emit_run(self, run, line)
+        for op in ops:
+            value = op.outputs[0]
+            if value not in run.inside:
+                self._loaded.add(value)
+                self._protect(op, f"v{self.layout.number[value]}", value)
+        for op in ops:
+            self._free(op, run.end - 1)
+
+    def _load_all(self, ops: Sequence[Operation], end: int) -> None:
+        made = {value for op in ops for value in op.outputs}
+        for op in ops:
+            self._load_inputs(op, end, made)
 
     def _take_snapshots(self) -> None:
         for value in self.layout.number:
@@ -177,15 +217,19 @@ class Emitter:
         if self.layout.last[value] < end and self._is_large(value) and value.producer is not None:
             self._line(f"s[{n}] = None")
 
-    def _argument(self, op: Operation, index: int, idle: Any) -> str:
-        value = op.inputs[index]
+    def argument(self, value: Value | None) -> str:
+        """Return the name of what holds a Value."""
         if value is None:
             return "None"
         if value in self.constants:
-            return self._name(self.constants[value], f"c_{value.variable.name}")
-        if self._is_idle(index, idle, value):
-            return self._like(self.known[value])
+            return self.name_of(self.constants[value], f"c_{value.variable.name}")
         return f"v{self.layout.number[value]}"
+
+    def _argument(self, op: Operation, index: int, idle: Any) -> str:
+        value = op.inputs[index]
+        if value is not None and value not in self.constants and self._is_idle(index, idle, value):
+            return self._like(self.known[value])
+        return self.argument(value)
 
     def _like(self, desc: TensorDesc) -> str:
         name = f"like_{desc.dtype}_{'x'.join(map(str, desc.shape)) or '0d'}"
@@ -216,10 +260,10 @@ class Emitter:
         layout = self.layout
         kernel = self._kernel(op)
         if is_quiet:
-            kernel = _quiet_kernel(kernel)
-        arguments = arguments + [f"{name}={self._literal(value, name)}" for name, value in op.attrs.items()]
+            kernel = quiet_kernel(kernel)
+        arguments = arguments + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         results = op.results
-        call = self._name(kernel, op.type)
+        call = self.name_of(kernel, op.type)
         if len(results) == 1 and results[0] in layout.buffer:
             n = layout.number[results[0]]
             self._line(f"v{n} = b[{layout.buffer[results[0]]}]")
@@ -265,8 +309,8 @@ class Emitter:
         user_call = self.calls[position] = UserCall(op, position, expected)
         function = getattr(opdef, "function", opdef.kernel)
         first = len(opdef.needed) if isinstance(opdef, PyFuncGradDef) else 0
-        passed = arguments[first:] + [f"{name}={self._literal(value, name)}" for name, value in op.attrs.items()]
-        text = f"{self._name(function, label_of(function))}({', '.join(passed)})"
+        passed = arguments[first:] + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
+        text = f"{self.name_of(function, label_of(function))}({', '.join(passed)})"
         site = f"  # {op.where}" if op.where is not None else ""
         everything = "(" + "".join(f"{argument}, " for argument in arguments) + ")"
         settle = f"settle_{position}"
@@ -295,15 +339,15 @@ class Emitter:
         parts = [f"type({name}) is not ndarray"]
         value = op.results[0]
         if expected is not None:
-            parts.append(f"{name}.shape != {self._shape(expected[0].shape)}")
-            parts.append(f"{name}.dtype is not {self._name(to_numpy(expected[0].dtype), expected[0].dtype)}")
+            parts.append(f"{name}.shape != {self.shape_name(expected[0].shape)}")
+            parts.append(f"{name}.dtype is not {self.name_of(to_numpy(expected[0].dtype), expected[0].dtype)}")
         elif isinstance(op.opdef, PyFuncGradDef):
             parts.append(f"{name}.shape != {arguments[0]}.shape")
             parts.append(f"{name}.dtype != {arguments[0]}.dtype")
         elif not op.is_warned:
-            parts.append(f"{name}.dtype is not {self._name(value.dtype, value.dtype.name)}")
+            parts.append(f"{name}.dtype is not {self.name_of(value.dtype, value.dtype.name)}")
             if -1 not in value.shape:
-                parts.append(f"{name}.shape != {self._shape(value.shape)}")
+                parts.append(f"{name}.shape != {self.shape_name(value.shape)}")
         parts.append(f"{name}.base is not None")
         parts.append(f"getrefcount({name}) != {ALONE}")
         return " or ".join(parts)
@@ -321,7 +365,7 @@ class Emitter:
             if value is None or value in done or value not in self._loaded:
                 continue
             done.add(value)
-            if layout.last.get(value, position) == position and value not in layout.buffer and self._is_large(value):
+            if layout.last.get(value, position) <= position and value not in layout.buffer and self._is_large(value):
                 if not is_state(value) or value in layout.snapshots:
                     self._line(f"v{layout.number[value]} = None")
                 self._loaded.discard(value)
@@ -339,7 +383,7 @@ class Emitter:
             return opdef.kernel_out
         return opdef.kernel
 
-    def _name(self, item: Any, hint: str) -> str:
+    def name_of(self, item: Any, hint: str) -> str:
         """Return the name by which the text calls an object."""
         found = self._names.get(id(item))
         if found is None:
@@ -355,16 +399,18 @@ class Emitter:
             self.namespace[found] = item
         return found
 
-    def _literal(self, value: Any, name: str) -> str:
+    def literal(self, value: Any, name: str) -> str:
+        """Return the text of an attribute's value."""
         if isinstance(value, (bool, str, type(None))) or type(value) is int:
             return repr(value)
         if type(value) is float and math.isfinite(value):
             return repr(value)
         if type(value) is tuple and len(value) < 10 and all(type(item) in (int, bool, str) for item in value):
             return repr(value)
-        return self._name(value, f"attr_{name}")
+        return self.name_of(value, f"attr_{name}")
 
-    def _shape(self, shape: tuple[int, ...]) -> str:
+    def shape_name(self, shape: tuple[int, ...]) -> str:
+        """Return the name of a shape."""
         name = "shape_" + ("x".join(map(str, shape)) or "0d")
         self.namespace[name] = shape
         return name
@@ -379,10 +425,3 @@ _LOCAL = re.compile(r"v\d+|[shbr]")
 def _only(result: Any) -> Any:
     """Return the one result of a kernel that leaves optional ones out."""
     return result[0] if type(result) is tuple else result
-
-
-def _quiet_kernel(kernel: Any) -> Any:
-    """Return what a kernel that numpy.errstate decorates runs inside, None for any other."""
-    if getattr(kernel, "__code__", None) is _QUIET_CODE:
-        return kernel.__wrapped__
-    return None

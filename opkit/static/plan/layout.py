@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
+from opkit.static.plan.blocks import Run, find_runs
 from opkit.static.plan.prune import shape_only
 from opkit.static.plan.sizes import Known
 
@@ -33,6 +34,7 @@ class Layout:
         buffers: per buffer, the block of memory that it is a view of, and its description.
         blocks: bytes of each block.
         read_by_user: Values that a user's function takes.
+        runs: elementwise ops that are computed piece by piece.
         snapshots: Values that share memory with a variable that changes while they are still read: they are copied.
     """
 
@@ -42,6 +44,7 @@ class Layout:
     buffers: list[tuple[int, TensorDesc]] = field(default_factory=list)
     blocks: list[int] = field(default_factory=list)
     read_by_user: set[Value] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
     snapshots: set[Value] = field(default_factory=set)
 
 
@@ -75,6 +78,7 @@ def lay_out(
     until = groups.ends(layout.last)
     _find_snapshots(layout, ops, groups, produced)
     if is_exact:
+        layout.runs = find_runs(ops, known, constants, layout.last)
         _assign_buffers(layout, ops, fetched, groups, until, known)
     return layout
 
@@ -172,6 +176,7 @@ def _assign_buffers(
 ) -> None:
     """Give buffers to results of built-in ops, taking up those whose last reader has passed."""
     barred = {groups.find(value) for value in (*fetched, *layout.read_by_user)}
+    pieces = {value for run in layout.runs for value in run.inside}
     for op in ops:
         if op.opdef.is_user:  # type: ignore[attr-defined]
             barred.update(groups.find(value) for value in op.outputs)
@@ -180,7 +185,7 @@ def _assign_buffers(
     views: dict[tuple[int, TensorDesc], int] = {}
     for position, op in enumerate(ops):
         value = _buffered(op, known)
-        if value is not None and groups.find(value) not in barred:
+        if value is not None and value not in pieces and groups.find(value) not in barred:
             desc = known[value]
             block = _take_block(layout, free, _bytes_of(desc))
             view = (block, desc)

@@ -261,12 +261,18 @@ class Plan:
             slots[self.layout.number[value]] = array
 
     def _frame(self, trace: TracebackType | None) -> tuple[dict[str, Any], int] | None:
+        """Return the locals of the chunk that was running, and the position of the op."""
+        found: tuple[dict[str, Any], int] | None = None
         while trace is not None:
             lines = self._lines.get(trace.tb_frame.f_code.co_filename)
             if lines is not None:
-                return trace.tb_frame.f_locals, lines.get(trace.tb_lineno, -1)
+                position = lines.get(trace.tb_lineno, -1)
+                if found is None:
+                    found = trace.tb_frame.f_locals, position
+                elif position >= 0:  # a piece of a run of ops
+                    found = found[0], position
             trace = trace.tb_next
-        return None
+        return found
 
     def _explain(self, error: Exception) -> None:
         found = self._frame(error.__traceback__)
