@@ -20,13 +20,14 @@ __all__ = [
     "FREE_FUNCTIONS",
     "METHODS",
     "STATIC_FUNCTIONS",
-    "Callable_",
+    "LibraryFunction",
     "substitute",
+    "type_names",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Callable_:
+class LibraryFunction:
     """One overload of a function or method, and the Python it becomes."""
 
     params: tuple[Type, ...]
@@ -459,8 +460,8 @@ CONSTANTS: dict[str, tuple[Type, str]] = {
 }
 
 
-def _read(text: str) -> dict[str, list[Callable_]]:
-    table: dict[str, list[Callable_]] = {}
+def _read(text: str) -> dict[str, list[LibraryFunction]]:
+    table: dict[str, list[LibraryFunction]] = {}
     for line in text.split("\n"):
         if not line:
             continue
@@ -472,7 +473,7 @@ def _read(text: str) -> dict[str, list[Callable_]]:
         result = words[0]
         plain, _, deref = code.partition(" | ")
         table.setdefault(name, []).append(
-            Callable_(
+            LibraryFunction(
                 kinds,
                 from_text(result.rstrip("&")),
                 result.endswith("&"),
@@ -495,10 +496,10 @@ def _top_level(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-class _Tables(dict[str, dict[str, list[Callable_]]]):
+class _Tables(dict[str, dict[str, list[LibraryFunction]]]):
     """Method tables by type name, read when first asked for."""
 
-    def __missing__(self, name: str) -> dict[str, list[Callable_]]:
+    def __missing__(self, name: str) -> dict[str, list[LibraryFunction]]:
         base = {
             "PoolingParams": "Params3D",
             "AvgPoolingParams": "Params3D",
@@ -515,14 +516,19 @@ class _Tables(dict[str, dict[str, list[Callable_]]]):
         return table
 
 
-def _bounded(item: Callable_) -> Callable_:
+def _bounded(item: LibraryFunction) -> LibraryFunction:
     """Return a method of vector as fixed_vector has it: with at most 20 elements."""
     code = item.code
     if code.startswith("insert("):
         code = code[:-1] + ", 20)"
     elif code.startswith("assign({0}, "):
         code = "assign({0}, axes(" + code[len("assign({0}, ") :] + ")"
-    return Callable_(item.params, item.result, item.is_ref, code, item.deref, item.flags)
+    return LibraryFunction(item.params, item.result, item.is_ref, code, item.deref, item.flags)
+
+
+def type_names() -> list[str]:
+    """Return the names of the types that have members."""
+    return [name for name, text in _METHODS.items() if text]
 
 
 METHODS = _Tables()

@@ -21,7 +21,7 @@ from opkit.spec.conversions import (
     number_literal,
     zero_code,
 )
-from opkit.spec.library import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, Callable_, substitute
+from opkit.spec.library import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
 from opkit.spec.lower_expressions import ExpressionLowering, unknown
 from opkit.spec.types import (
     ATTR_TYPES,
@@ -42,7 +42,7 @@ from opkit.spec.types import (
 )
 from opkit.spec.value import ATOM, LowerError, Value
 
-__all__ = ["ATTR_KINDS", "CallLowering"]
+__all__ = ["ATTR_KINDS", "CallLowering", "special_names"]
 
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
@@ -150,7 +150,7 @@ class CallLowering(ExpressionLowering):
         return self.library_call(name, overloads, owner, args, node)
 
     def library_call(
-        self, name: str, overloads: list[Callable_], owner: Value | None, args: list[Value], node: syntax.Call
+        self, name: str, overloads: list[LibraryFunction], owner: Value | None, args: list[Value], node: syntax.Call
     ) -> Value:
         """Lower a call of the library: choose the overload, convert the arguments, fill in the code."""
         kind = owner.type if owner is not None else VOID
@@ -186,10 +186,10 @@ class CallLowering(ExpressionLowering):
         made.place = ("item", obj, index if name != "back" else f"len({obj}) - 1")
 
     def choose(
-        self, name: str, overloads: Sequence[Callable_], kind: Type, args: list[Value], node: syntax.Call
-    ) -> Callable_:
+        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Value], node: syntax.Call
+    ) -> LibraryFunction:
         """Choose an overload by how well its parameters fit, or raise what C++ would say."""
-        best: Callable_ | None = None
+        best: LibraryFunction | None = None
         best_score = 1 << 30
         for item in overloads:
             if len(item.params) != len(args):
@@ -335,7 +335,7 @@ class CallLowering(ExpressionLowering):
             return self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
         return self.missing_function(text, name)
 
-    def free_call(self, name: str, overloads: list[Callable_], args: list[Value], node: syntax.Call) -> Value:
+    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Value], node: syntax.Call) -> Value:
         chosen = self.choose(name, overloads, VOID, args, node)
         ready = [
             self.argument(arg, param, node.args[i])
@@ -687,6 +687,13 @@ for _word in (
     "DimensionError",
 ):
     _SPECIAL["Error::" + _word] = CallLowering.error_value
+
+
+
+def special_names() -> list[str]:
+    """Return the functions of std and the macros that calls know, for the language reference."""
+    return sorted({*_SPECIAL, "CHECK", "CHECK_EQ", "CHECK_OR_RETURN", "CHECK_EQ_OR_RETURN", "CHECK_NOTNULL"})
+
 
 _Maker = Callable[[CallLowering, Type, list[Value], Any, bool], "Value | None"]
 
