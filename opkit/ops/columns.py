@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import ShapeError
+
 __all__ = [
     "Window",
     "by_data",
@@ -42,7 +44,7 @@ class Window:
 
     def _sizes(self) -> tuple[int, ...]:
         return tuple(
-            -1 if n == -1 else (n + 2 * p - d * (k - 1) - 1) // s + 1
+            -1 if n == -1 else max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
             for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
         )
 
@@ -133,6 +135,8 @@ def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ..
 def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
     """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:])
+    if 0 in window.outputs:
+        raise ShapeError(f"the kernel {window.kernel} is larger than the padded input {window.inputs}")
     groups, filters = attrs["groups"], weight.shape[0]
     rows = weight.reshape(groups, filters // groups, -1)
     out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)

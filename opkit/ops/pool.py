@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.broadcasting import reduce_mean
 from opkit.ops.conv import window_list
@@ -48,9 +49,19 @@ class Pooling:
         inputs = [shape[axis] for axis in self.axes]
         self.before, self.after = _paddings(attrs, inputs, self.size, self.strides)
         self.outputs = tuple(
-            -1 if n == -1 else _steps(n + b + a - k, s, ceil=attrs["ceil_mode"]) + 1
+            -1 if n == -1 else max(0, _steps(n + b + a - k, s, ceil=attrs["ceil_mode"]) + 1)
             for n, b, a, k, s in zip(inputs, self.before, self.after, self.size, self.strides)
         )
+
+    def checked(self) -> Pooling:
+        """Return this, unless no window fits.
+
+        Raises:
+            ShapeError: the window is larger than the padded input.
+        """
+        if 0 in self.outputs:
+            raise ShapeError(f"the window {self.size} is larger than the padded input of shape {self.shape}")
+        return self
 
     def whole(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Return the shape with these spatial sizes."""
@@ -120,7 +131,7 @@ def _paddings(
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @quiet
 def _max_pool(x: np.ndarray, **attrs: Any) -> Any:
-    pooling = Pooling(x.shape, attrs)
+    pooling = Pooling(x.shape, attrs).checked()
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = pooling.pad(x, lowest)
     places = pooling.places()
@@ -162,7 +173,7 @@ def _max_pool_pick(x: np.ndarray, y: np.ndarray, g: np.ndarray, **attrs: Any) ->
 # ---- average ---------------------------------------------------------------------------------------------------------
 @quiet
 def _avg_pool(x: np.ndarray, **attrs: Any) -> Any:
-    pooling = Pooling(x.shape, attrs)
+    pooling = Pooling(x.shape, attrs).checked()
     wide = pooling.pad(x.astype(np.float32) if x.dtype == np.float16 else x, 0)
     places = pooling.places()
     y = wide[next(places)].copy()

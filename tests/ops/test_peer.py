@@ -39,9 +39,26 @@ def row(name: str, ours: Callable[..., Any], theirs: Callable[..., Any], *inputs
     ROWS[name] = (ours, theirs, list(inputs))
 
 
-for _name in "exp expm1 sin cos tan sinh cosh tanh asinh atan square sigmoid erf erfc reciprocal abs".split():
+for _name in [
+    "exp",
+    "expm1",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "atan",
+    "square",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "reciprocal",
+    "abs",
+]:
     row(_name, getattr(ops, _name), getattr(torch, _name), x34())
-for _name in "log log2 log10 log1p sqrt rsqrt lgamma digamma".split():
+for _name in ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "lgamma", "digamma"]:
     row(_name, getattr(ops, _name), getattr(torch, _name), positive34())
 for _name, _torch in {
     "softplus": F.softplus,
