@@ -21,13 +21,16 @@ import numpy as np
 
 from opkit.checker import Case, Checkable, CheckResult, OpReport
 from opkit.checker.case import plain
+from opkit.checker.evaluate import leaves_of
 from opkit.errors import UsageError
 
 __all__ = ["Failure", "FailureStore", "former", "op_key"]
 
 #: What tells one failure of an op from another: code, input, output.
 Key = tuple[str, str, str]
-_MOST_PER_OP = 32
+_MOST_PER_OP = 12
+#: Inputs larger than this are not kept.
+_MOST_BYTES = 64 << 20
 
 
 def former(result: CheckResult) -> Key:
@@ -145,6 +148,8 @@ def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
     evidence = result.evidence
     if evidence is None or evidence.case is None:
         return None
+    if sum(array.nbytes for _, array in leaves_of(evidence.case.inputs)) > _MOST_BYTES:
+        return None
     known_by = former(result)
     facts = {
         "op": report.op,
@@ -201,7 +206,7 @@ def _write(path: Path, failure: Failure) -> None:
     text = json.dumps({"key": failure.key, "lists": lists, **failure.facts})
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as handle:
-        save: Callable[..., None] = np.savez_compressed
+        save: Callable[..., None] = np.savez
         save(handle, meta=np.array(text), **arrays)
     os.replace(handle.name, path)
 

@@ -18,7 +18,7 @@ from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
 from opkit.static.py_func import PyFuncDef, label_of
-from opkit.verify.blame import blame_error
+from opkit.verify.blame import blame_error, shown_path
 from opkit.verify.codes import SCRIPT
 from opkit.verify.declared import declared_in
 from opkit.verify.directory import checkable_of
@@ -46,7 +46,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     names: Mapping[str, Any] = {}
     reports: list[OpReport] = []
     try:
-        names = exec_script(target.path)
+        names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):
             reports.append(_stopped(target, error))
