@@ -1,0 +1,162 @@
+"""Scripts whose output under Paddle 2.6.2 is checked in, run under opkit: fact by fact the same, but for a list.
+
+``data/NAME.paddle262`` is what Paddle 2.6.2 printed; of an error only its class counts, since the wording is opkit's
+own, and opkit's error must be an instance of that class. Where Paddle is at hand (``OPKIT_PADDLE_PYTHON``, or installed
+beside opkit), the scripts are run under it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opkit
+from opkit.static.names import guard_names
+
+DATA = Path(__file__).with_name("data")
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers"]
+
+#: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
+DIFFERENCES = {
+    "pylayer": {
+        "A7": "a dtype in a container prints as paddle.int64",
+        "A9 reshape": "a reshape is a new Tensor, not the input changed in place",
+        "A10": "mark_not_inplace keeps the gradient, which Paddle 2.6.2 loses",
+        "A19": "Paddle 2.6.2 gives the gradients of a list argument to the wrong Tensors",
+        "A19 nested": "Paddle 2.6.2 gives the gradients of a list argument to the wrong Tensors",
+        "A19 two": "Paddle 2.6.2 gives the gradients of a list argument to the wrong Tensors",
+        "A19 short": "too few gradients for a list argument are an error",
+        "A20": "backward may return a list",
+        "A23 dag": "Paddle 2.6.2 adds in place into a gradient that backward returned twice",
+        "B none2": "None for an input that takes a gradient is an error",
+        "D4": "x.grad is one object, not a new one at each access",
+    },
+    "tensor": {},
+    "operators": {
+        "abs(T([-1,2]))": "abs() works",
+        "T([True])+T([True])": "sums of booleans work",
+        "T([True])+1": "a boolean tensor plus an int is an int",
+        "T([1],dtype='int32')+T([1])": "int32 plus int64 is int64",
+        "T([1.])=='a'": "a tensor does not compare with a string",
+        "T([1.])+'a'": "a tensor does not add a string",
+        "T([1.])+[1.]": "a list is taken as an array",
+        "paddle.tanh(T([1,2]))": "integers become float32",
+        "paddle.sqrt(T([4,9]))": "integers become float32",
+    },
+    "functions": {
+        "p.sigmoid": "the function is there",
+        "p.mod": "the remainder has a gradient",
+        "p.remainder": "the remainder has a gradient",
+        "p.atan2": "operands of different ranks broadcast",
+        "gather ax": "Paddle 2.6.2 computes a wrong gradient along axis 1",
+        "strided": "an end beyond the front means the front, as in Python",
+        "paddle.einsum('ij,jk->ik',paddle.ones([2,2]),paddle.ones([2,2]))": "opkit has no einsum",
+        "ce1 ls": "label smoothing takes integer labels of either shape",
+        "bcelpw": "Paddle 2.6.2 weights only a part of the positives' loss",
+        "logloss": "float64 works",
+        "E paddle.transpose(x,[0])": "a permutation names every axis",
+        "E paddle.gather(x,I([5]))": "an index out of range is an error",
+        "E x.numpy(1,2)": "numpy() takes one argument",
+    },
+    "optimizers": {},
+}
+
+_NUMBER = re.compile(r"(?<![\w'])-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf|nan)(?![\w])")
+
+
+def facts(text: str) -> dict[str, str]:
+    """Return the printed facts by label; a label that occurs again counts on."""
+    found: dict[str, str] = {}
+    for chunk in re.split(r"^#@ ", text, flags=re.MULTILINE)[1:]:
+        label, sign, value = re.split(r" (->|!!) ?", chunk.strip(), maxsplit=1)
+        key, count = label, 1
+        while key in found:
+            count += 1
+            key = f"{label} ({count})"
+        found[key] = f"{sign} {value.strip()}"
+    return found
+
+
+def agree(expected: str, got: str) -> bool:
+    """Say whether two facts agree: the same error class, or the same text with numbers that are close."""
+    if expected.startswith("!!"):
+        return got.startswith("!!") and expected[3:].strip() in got[3:].split(",")
+    shapes = [re.sub(r"\s+", " ", _NUMBER.sub("#", text)) for text in (expected, got)]
+    if shapes[0].replace(" ", "") != shapes[1].replace(" ", ""):
+        return False
+    pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(got), strict=True)
+    return all(_close(float(a), float(b)) for a, b in pairs)
+
+
+def _close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=2e-5, abs_tol=2e-6) or (math.isnan(a) and math.isnan(b))
+
+
+def run_under_opkit(name: str) -> dict[str, str]:
+    """Run a script in this process under the shim and return its facts."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), guard_names():
+        opkit.run_script(DATA / f"{name}.py")
+    return facts(printed.getvalue())
+
+
+@pytest.fixture(scope="module", params=SCRIPTS)
+def script(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
+    """Each script's name, and its facts under opkit."""
+    return request.param, run_under_opkit(request.param)
+
+
+def test_facts_are_paddles(script: tuple[str, dict[str, str]]) -> None:
+    """What a script prints under opkit is what it printed under Paddle 2.6.2."""
+    name, got = script
+    expected = facts((DATA / f"{name}.paddle262").read_text("utf-8"))
+    assert len(expected) > 20
+    wrong = {
+        label: (value, got.get(label))
+        for label, value in expected.items()
+        if label not in DIFFERENCES[name] and not (label in got and agree(value, got[label]))
+    }
+    assert wrong == {}
+
+
+def test_listed_differences_are_real(script: tuple[str, dict[str, str]]) -> None:
+    """A fact that is listed as different does differ, so that the list holds nothing stale."""
+    name, got = script
+    expected = facts((DATA / f"{name}.paddle262").read_text("utf-8"))
+    stale = [label for label in DIFFERENCES[name] if agree(expected[label], got[label])]
+    assert stale == []
+
+
+def paddle_python() -> str | None:
+    """Return an interpreter that has the real Paddle, or None."""
+    named = os.environ.get("OPKIT_PADDLE_PYTHON")
+    if named:
+        return named
+    return sys.executable if importlib.util.find_spec("paddle") is not None else None
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(paddle_python() is None, reason="no Paddle here: set OPKIT_PADDLE_PYTHON to an interpreter with it")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_checked_in_facts_are_what_paddle_prints(name: str) -> None:
+    """The checked-in output is Paddle's, run again now."""
+    run = subprocess.run(
+        [str(paddle_python()), DATA / f"{name}.py"], capture_output=True, text=True, timeout=300, check=False
+    )
+    lines = [line for line in run.stdout.splitlines() if not re.match(r"W\d{4} ", line)]
+    now = facts("\n".join(lines))
+    expected = facts((DATA / f"{name}.paddle262").read_text("utf-8"))
+    assert {label for label, value in expected.items() if not agree(_class_only(now[label]), value)} == set()
+
+
+def _class_only(fact: str) -> str:
+    return fact.split(",")[0] if fact.startswith("!!") else fact
