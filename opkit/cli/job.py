@@ -30,7 +30,7 @@ def run_job(
         path: the script.
         argv: its arguments.
         show_plan: print the source of every compiled plan on standard error.
-        profile: print a table of the time in each op when the script ends.
+        profile: print a table of the time and memory of each op when the script ends, and write ``JOB.trace.json``.
         gpu_as_cpu: gpu placements run on the CPU.
 
     Raises:
@@ -45,7 +45,7 @@ def run_job(
         if profile:
             from opkit.cli.profile import profiled
 
-            stack.enter_context(profiled())
+            stack.enter_context(profiled(Path(path).stem + ".trace.json"))
         # Never undone: threads and exit handlers of the script may still import when its last line has run.
         install_frameworks()
         return _status_of(path, argv)

@@ -1,44 +1,27 @@
-"""``--profile``: the time in each op of a run, through the runtime's observer hook."""
+"""``--profile``: time and memory of each op of a run, through the runtime's observer hook."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
-from opkit.cli.console import console
+from opkit.cli.console import console, warn
 from opkit.ops.mode import local
-from opkit.ops.opdef import OpDef
+from opkit.ops.profile import Profile
 
 __all__ = ["profiled"]
 
 
-@dataclass(slots=True)
-class _Row:
-    calls: int = 0
-    seconds: float = 0.0
-    slowest: float = 0.0
-
-
-@dataclass(slots=True)
-class _Profile:
-    rows: dict[str, _Row] = field(default_factory=dict)
-
-    def observe(
-        self, op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
-    ) -> None:
-        row = self.rows.setdefault(op.name, _Row())
-        row.calls += 1
-        row.seconds += seconds
-        row.slowest = max(row.slowest, seconds)
-
-
 @contextmanager
-def profiled() -> Iterator[None]:
-    """Observe every op of this thread; at the end show a table on standard error, the costliest op first."""
-    profile = _Profile()
+def profiled(trace: str | None = None) -> Iterator[None]:
+    """Observe every op of this thread; at the end show a table on standard error, the costliest op first.
+
+    Args:
+        trace: where to write a trace for Chrome or Perfetto, None for nowhere.
+    """
+    profile = Profile()
     mode = local.mode
     before, mode.observer = mode.observer, profile.observe
     try:
@@ -46,27 +29,36 @@ def profiled() -> Iterator[None]:
     finally:
         mode.observer = before
         _show(profile)
+        if trace is not None and profile.events:
+            try:
+                profile.write_trace(trace)
+            except OSError as error:
+                warn(f"the trace was not written to {trace}: {error.strerror or error}")
+            else:
+                warn(f"trace: {Path(trace)} (open it in chrome://tracing or ui.perfetto.dev)")
 
 
-def _show(profile: _Profile) -> None:
+def _show(profile: Profile) -> None:
     from rich import box
     from rich.table import Table
 
     total = sum(row.seconds for row in profile.rows.values())
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("op")
-    for name in ("calls", "total ms", "share", "mean us", "slowest us"):
+    for name in ("calls", "total ms", "share", "mean us", "slowest us", "made MB", "most MB"):
         table.add_column(name, justify="right")
-    for name, row in sorted(profile.rows.items(), key=lambda item: -item[1].seconds):
+    for name, row in profile.costliest():
         table.add_row(
-            name,
+            name.replace("[", "\\["),
             str(row.calls),
             f"{row.seconds * 1e3:.2f}",
             f"{row.seconds / total:.0%}" if total else "-",
             f"{row.seconds / row.calls * 1e6:.1f}",
             f"{row.slowest * 1e6:.1f}",
+            f"{row.made_bytes / 1e6:.2f}",
+            f"{row.most_bytes / 1e6:.2f}",
         )
     if not profile.rows:
-        table.add_row("no op ran", "", "", "", "", "")
+        table.add_row("no op ran", "", "", "", "", "", "", "")
     sys.stdout.flush()
     console(sys.stderr).print(table)

@@ -17,7 +17,9 @@ def run(
     show_plan: Annotated[
         bool, typer.Option("--show-plan", help="Show the Python source of every compiled plan, on standard error.")
     ] = False,
-    profile: Annotated[bool, typer.Option("--profile", help="Show a table of the time in each op at the end.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show time and memory of each op at the end; write JOB.trace.json.")
+    ] = False,
     gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
 ) -> None:
     """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.

@@ -19,8 +19,8 @@ from opkit.static.builder import apply, default_main_program
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
 from opkit.static.plan.plan import forbidden
-from opkit.static.site import user_site
 from opkit.static.scope import Holder, Scope, global_scope
+from opkit.static.site import user_site
 
 __all__ = ["Executor", "FeedShapeError", "FetchError", "PlanCache"]
 

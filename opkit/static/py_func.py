@@ -48,6 +48,11 @@ class PyFuncDef(OpDef):
     backward_func: Callable[..., Any] | None = None
     skipped: frozenset[int] = frozenset()
 
+    @property
+    def title(self) -> str:
+        """What messages and profiles call it."""
+        return f"py_func[{label_of(self.function)}]"
+
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PyFuncGradDef(OpDef):
@@ -65,6 +70,11 @@ class PyFuncGradDef(OpDef):
     function: Callable[..., Any]
     count: int
     needed: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """What messages and profiles call it."""
+        return f"py_func_grad[{label_of(self.function)}]"
 
 
 def py_func(

@@ -204,7 +204,7 @@ def test_an_op_added_while_the_program_runs() -> None:
 
 def test_threads_that_run_one_program() -> None:
     """Threads that run one program at once do not disturb each other's buffers."""
-    x, loss = chain(20, (50, 40))
+    _, loss = chain(20, (50, 40))
     static.append_backward(loss)
     program, executor = static.default_main_program(), static.Executor()
     feeds = [np.full((50, 40), value, np.float32) for value in (0.1, 0.2, 0.3, 0.4)]

@@ -1,4 +1,4 @@
-"""Flags: ``set_flags`` and ``get_flags``. FLAGS_check_nan_inf checks gradients; others are kept and have no effect."""
+"""Flags: ``set_flags`` and ``get_flags``. FLAGS_check_nan_inf looks at gradients and, in graphs, at every op."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from opkit.eager import checks
 from opkit.errors import UsageError, nearest
+from opkit.static.plan.finite import finite
 
 __all__ = ["get_flags", "set_flags"]
 
@@ -31,7 +32,8 @@ def set_flags(flags: Mapping[str, Any]) -> None:
     """Set flags by name.
 
     Args:
-        flags: ``{"FLAGS_check_nan_inf": 1}`` makes a backward fail where a gradient holds NaN or infinity.
+        flags: ``{"FLAGS_check_nan_inf": 1}`` makes a backward fail where a gradient holds NaN or infinity,
+            and the run of a graph at the first op whose result does.
 
     Raises:
         TypeError: it is no dict.
@@ -42,10 +44,12 @@ def set_flags(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if name not in _KNOWN:
             near = nearest(str(name), _KNOWN)
-            raise UsageError(f"set_flags: opkit knows no flag {name!r}", help=f"nearest: {', '.join(near)}" if near else "")
+            raise UsageError(
+                f"set_flags: opkit knows no flag {name!r}", help=f"nearest: {', '.join(near)}" if near else ""
+            )
         _KNOWN[name] = value
         if name == "FLAGS_check_nan_inf":
-            checks.nan_inf = bool(int(value))
+            checks.nan_inf = finite.is_on = bool(int(value))
 
 
 def get_flags(flags: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from opkit.ir import Operation
 from opkit.ops.mode import local
 from opkit.static.plan.emit import is_state
 from opkit.static.plan.failures import explain_failure
+from opkit.static.plan.finite import finite
 from opkit.static.plan.folding import Like
 from opkit.static.plan.user_calls import UserCall
 from opkit.static.scope import Holder
@@ -56,6 +57,8 @@ def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder
         try:
             results = _run(plan, op, position, arrays)
             seconds = time.perf_counter() - begin
+            if finite.is_on:
+                finite.check(op, results)
             if observer is not None:
                 observer(op.opdef, arrays, op.attrs, results, seconds)  # type: ignore[arg-type]
         except Exception as error:
