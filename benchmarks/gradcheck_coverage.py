@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table reads better with one row a line
 """Coverage of the numeric derivative's error bound on a zoo of functions.
 
 Prints, per function: points, share of points whose true error exceeds the bound, median relative bound, and what the
@@ -83,7 +84,13 @@ ZOO: list[Row] = [
     ("1/(1+1e6x^2)", lambda x: 1 / (1 + 1e6 * x * x), lambda x: -2e6 * x / (1 + 1e6 * x * x) ** 2, (-0.01, 0.01), E),
     ("sin(1/x)", lambda x: np.sin(1 / x), lambda x: -np.cos(1 / x) / x**2, (0.01, 0.2), E),
     ("sin(x), x~1e4", np.sin, np.cos, (9e3, 1.1e4), E),
-    ("sin(x)+1e-3sin(1e4x)", lambda x: np.sin(x) + 1e-3 * np.sin(1e4 * x), lambda x: np.cos(x) + 10 * np.cos(1e4 * x), (-1, 1), E),
+    (
+        "sin(x)+1e-3sin(1e4x)",
+        lambda x: np.sin(x) + 1e-3 * np.sin(1e4 * x),
+        lambda x: np.cos(x) + 10 * np.cos(1e4 * x),
+        (-1, 1),
+        E,
+    ),
     # badly scaled
     ("x^3, x~1e6", lambda x: x**3, lambda x: 3 * x**2, (5e5, 2e6), E),
     ("1e8+sin", lambda x: 1e8 + np.sin(x), np.cos, (-3, 3), E),
@@ -117,9 +124,21 @@ ZOO: list[Row] = [
     ("|x-.3|", lambda x: np.abs(x - 0.3), lambda x: np.sign(x - 0.3), (0.29999, 0.30001), E),
     ("leaky relu", lambda x: np.where(x > 0, x, 0.01 * x), lambda x: np.where(x > 0, 1, 0.01), (-1e-3, 1e-3), E),
     ("max(x,x^2)", lambda x: np.maximum(x, x * x), lambda x: np.where(x > x * x, 1, 2 * x), (0.5, 1.5), E),
-    ("huber 1e-3", lambda x: np.where(np.abs(x) < 1e-3, 500 * x * x, np.abs(x) - 5e-4), lambda x: np.clip(x * 1e3, -1, 1), (-2e-3, 2e-3), E),
+    (
+        "huber 1e-3",
+        lambda x: np.where(np.abs(x) < 1e-3, 500 * x * x, np.abs(x) - 5e-4),
+        lambda x: np.clip(x * 1e3, -1, 1),
+        (-2e-3, 2e-3),
+        E,
+    ),
     ("hard sigmoid", lambda x: np.clip(0.2 * x + 0.5, 0, 1), lambda x: 0.2 * (np.abs(x) < 2.5), (-4, 4), E),
-    ("soft shrink .5", lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0), lambda x: (np.abs(x) > 0.5) * 1.0, (-1, 1), E),
+    (
+        "soft shrink .5",
+        lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0),
+        lambda x: (np.abs(x) > 0.5) * 1.0,
+        (-1, 1),
+        E,
+    ),
     # stepped
     ("floor", np.floor, np.zeros_like, (-3, 3), E),
     ("x-floor(x)", lambda x: x - np.floor(x), np.ones_like, (-3, 3), E),
@@ -168,7 +187,9 @@ def main() -> int:
         found = derivative(function, np.full(3, point))
         slack = found.bound[0, 0] + 1e-12
         good = found.low[0, 0] - slack <= low and found.high[0, 0] + slack >= high
-        print(f"{name:24} {'' if good else 'MISSED':>8} [{found.low[0, 0]:.6g}, {found.high[0, 0]:.6g}] {Kind(found.kind[0, 0]).name}")
+        print(
+            f"{name:24} {'' if good else 'MISSED':>8} [{found.low[0, 0]:.6g}, {found.high[0, 0]:.6g}] {Kind(found.kind[0, 0]).name}"
+        )
         missed_all, total = missed_all + (not good), total + 1
     coverage = 100 * (1 - missed_all / total)
     print(f"functions: {len(ZOO) + len(CORNERS)}, points: {total}, coverage of the bound: {coverage:.2f} %")

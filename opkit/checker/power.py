@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,7 +83,7 @@ def _turned(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
 
 def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:
     names = list(gradients)
-    for first, second in zip(names, names[1:]):
+    for first, second in pairwise(names):
         if np.shape(gradients[first]) == np.shape(gradients[second]) and gradients[first] is not None:
             return {**gradients, first: gradients[second], second: gradients[first]}
     return gradients
@@ -153,7 +154,7 @@ def _differs(one: Any, other: Any) -> bool:
         return any(_differs(first, second) for first, second in zip(one, other))
     if one is None or other is None:
         return one is not other
-    return not np.array_equal(one, other, equal_nan=True)
+    return np.shape(one) != np.shape(other) or not np.allclose(one, other, 1e-10, 0.0, equal_nan=True)
 
 
 def power(

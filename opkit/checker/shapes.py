@@ -25,6 +25,9 @@ _MAIN: tuple[Shape, ...] = (
     (1,),
     (1, 4),
     (4, 1),
+    (),
+    (0,),
+    (0, 3),
     (2, 3, 5, 4),
     (2, 1, 3),
     (3, 3),
@@ -39,9 +42,6 @@ _MAIN: tuple[Shape, ...] = (
     (2, 2, 2),
     (5, 2, 3),
     (2, 2, 1, 3, 2),
-    (),
-    (0,),
-    (0, 3),
     (3, 0),
     (2, 0, 3),
     (23,),
@@ -115,7 +115,7 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = ()) -> Iterator[Assi
         yield ()
         return
     if len(args) > 2:  # a product over many inputs: fewer starting points
-        shapes = [*[shape for shape in shapes if len(shape) <= 4][:14], (), (0, 3)]
+        shapes = [shape for shape in shapes if len(shape) <= 4][:17]
     depth = {1: 60, 2: 60, 3: 22, 4: 9, 5: 6}.get(len(args), 4)
     seen: set[Assignment] = set()
     for shape in shapes:  # every input alike

@@ -16,7 +16,8 @@ Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def _signs(rng: np.random.Generator, size: int) -> np.ndarray:
-    return rng.choice([-1.0, 1.0], size)
+    found: np.ndarray = rng.choice([-1.0, 1.0], size)
+    return found
 
 
 def _partly_zero(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -59,7 +60,8 @@ REGIMES: dict[str, Make] = {
 
 def _into_unit(values: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return np.clip(1.0 / (1.0 + np.exp(-values)), 1e-5, 1 - 1e-5)
+        found: np.ndarray = np.clip(1.0 / (1.0 + np.exp(-values)), 1e-5, 1 - 1e-5)
+    return found
 
 
 #: name -> how a regime's values are brought into a domain, tried in this order.

@@ -97,7 +97,7 @@ def gradients(session: Session) -> Iterator[CheckResult]:
 
 
 def _cost(ev: Evaluator) -> int:
-    """Return about how many runs of the kernels a comparison takes; a count, so that the choice is the same anywhere."""
+    """Return about how many runs of the kernels a comparison takes: a count, the same on every machine."""
     return 60 + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes)
 
 

@@ -1,0 +1,89 @@
+"""Every check: an op that it accuses, an op that it lets pass, a page that explains it, and a golden report."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from opkit.checker import CODES, OpReport, Options, Status, check
+from opkit.diagnostics import explain
+from tests.checker.table import ROWS, Row
+
+_GOLDEN = Path(__file__).parent / "golden"
+_BAD = (Status.FAIL, Status.ERROR)
+
+
+@cache
+def _reported(code: str, is_wrong: bool) -> OpReport:
+    row = next(row for row in ROWS if row.code == code)
+    return check(row.wrong if is_wrong else row.right, Options(effort=0.5, **row.options))
+
+
+def _report(row: Row, is_wrong: bool) -> OpReport:
+    return _reported(row.code, is_wrong)
+
+
+def _ids(row: Row) -> str:
+    return row.code
+
+
+def test_every_check_has_a_row() -> None:
+    """No check code is without an op that fails it and one that passes it."""
+    assert sorted(row.code for row in ROWS) == sorted(CODES)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_ids)
+def test_the_wrong_op_fails_its_check(row: Row) -> None:
+    """The check accuses the op made for it."""
+    report = _report(row, True)
+    statuses = {item.status for item in report.checks if item.code == row.code}
+    expected = {Status.UNDECIDED} if row.code == "GC190" else set(_BAD)
+    assert statuses & expected, [(item.code, item.message) for item in report.findings]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_ids)
+def test_the_right_op_passes_all_checks(row: Row) -> None:
+    """No check at all accuses the right op."""
+    report = _report(row, False)
+    assert report.status is Status.PASS, [(item.code, item.message) for item in report.checks if item.message]
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_check_is_explained(code: str) -> None:
+    """Each code has a page with a failing and a passing example and the next step."""
+    page = explain(code)
+    assert page.startswith(f"# {code}: {CODES[code].title}")
+    for part in ("Fails:", "Passes:", "**What to do.**"):
+        assert part in page
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_ids)
+def test_the_report_is_the_golden_one(row: Row) -> None:
+    """The finding's JSON is what is checked in (OPKIT_UPDATE_GOLDEN=1 rewrites it)."""
+    expected = (Status.UNDECIDED,) if row.code == "GC190" else _BAD
+    found = next(item for item in _report(row, True).checks if item.code == row.code and item.status in expected)
+    data = found.to_json()
+    data["where"] = None
+    for key in ("expected", "actual", "bound", "detectable"):
+        if isinstance(data[key], float):
+            data[key] = "a number"
+    data["message"] = _without_digits(data["message"])
+    path = _GOLDEN / f"{row.code}.json"
+    text = json.dumps(data, indent=1, sort_keys=True) + "\n"
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def _without_digits(text: str) -> str:
+    """Replace long numbers, whose last digits differ between machines."""
+    words = []
+    for word in text.split(" "):
+        bare = word.strip("-+;,.[]()")
+        is_long = sum(char.isdigit() for char in bare) >= 4 or "e-" in bare
+        words.append("#" if is_long else word)
+    return " ".join(words)

@@ -1,0 +1,100 @@
+"""Whole Jacobians and random directions: what is caught, what is let pass, and how it is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from opkit.checker import OpReport, Status, check_functions
+from opkit.checker.pattern import guess_pattern
+
+F = Callable[..., object]
+X = np.random.default_rng(3).normal(size=(6, 6))
+
+
+def _codes(report: OpReport) -> set[str]:
+    return {item.code for item in report.checks if item.status is Status.FAIL}
+
+
+@pytest.mark.parametrize("factor", [-1.0, 2.0, 1.01, 1 + 1e-5, 1 + 1e-7, 1 + 1e-8])
+def test_a_factor_is_found_down_to_1e_8(factor: float) -> None:
+    """A relative error of 1e-8 fails, and the factor is named."""
+    report = check_functions(np.tanh, lambda x, dy: factor * dy / np.cosh(x) ** 2, [X])
+    (failure,) = [item for item in report.findings if item.code == "GC101"]
+    assert failure.evidence is not None
+    assert "sign" in failure.message if factor == -1 else f"{factor:.9g}" in failure.message
+    assert failure.bound is not None
+    assert failure.bound < 1e-10
+
+
+def test_the_right_gradient_passes_and_says_what_it_would_have_seen() -> None:
+    """A pass carries the smallest error that would have been seen, below the promised 1e-7."""
+    report = check_functions(np.tanh, lambda x, dy: dy / np.cosh(x) ** 2, [X])
+    (result,) = [item for item in report.checks if item.code == "GC101"]
+    assert report.status is Status.PASS
+    assert result.detectable is not None
+    assert result.detectable < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("one sign", lambda g: np.where(np.arange(g.size) == 1234, -g, g)),
+        ("one zero", lambda g: np.where(np.arange(g.size) == 77, 0, g)),
+        ("swapped pair", lambda g: g[np.r_[1, 0, 2 : g.size]]),
+        ("roll", lambda g: np.roll(g, 1)),
+        ("zero tail", lambda g: np.where(np.arange(g.size) >= g.size - 8, 0, g)),
+        ("x 1.001", lambda g: 1.001 * g),
+        ("x (1 + 1e-5)", lambda g: (1 + 1e-5) * g),
+    ],
+)
+def test_large_inputs_hide_nothing(name: str, spoil: Callable[[np.ndarray], np.ndarray]) -> None:
+    """At 50,000 elements random directions still see one wrong element."""
+    x = np.random.default_rng(1).normal(size=50_000)
+    report = check_functions(np.tanh, lambda x, dy: spoil(dy / np.cosh(x) ** 2), [x])
+    assert "GC102" in _codes(report), name
+
+
+def test_bisection_names_the_wrong_element() -> None:
+    """The report of a large input names the first wrong element."""
+    x = np.random.default_rng(1).normal(size=50_000)
+    report = check_functions(np.tanh, lambda x, dy: np.where(np.arange(x.size) == 4321, 0, dy) / np.cosh(x) ** 2, [x])
+    (failure,) = [item for item in report.findings if item.code == "GC102"]
+    assert "x[4321]" in failure.message
+
+
+def test_a_right_large_gradient_passes() -> None:
+    """Kinks that the steps cross among many elements are no fault."""
+    x = np.random.default_rng(1).normal(size=50_000)
+    report = check_functions(lambda x: np.maximum(x, 0), lambda x, dy: dy * (x > 0), [x])
+    assert report.status is Status.PASS
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    """Reports are deterministic but for their time."""
+
+    def run() -> object:
+        report = check_functions(np.tanh, lambda x, dy: 1.01 * dy / np.cosh(x) ** 2, [X])
+        return {**report.to_json(), "seconds": 0}
+
+    assert run() == run()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda j: -j, "sign"),
+        (lambda j: 0.5 * j, "factor of 0.5"),
+        (lambda j: 0 * j, "zero"),
+        (lambda j: j.T, "transposed"),
+        (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
+        (lambda j: np.where(np.arange(6) >= 4, 0, j), "last 2 of 6"),
+        (lambda j: np.where(np.arange(6) == 2, -j, j), "element 2 only"),
+    ],
+)
+def test_patterns_are_named(change: Callable[[np.ndarray], np.ndarray], words: str) -> None:
+    """The guess names the simplest change."""
+    right = np.random.default_rng(0).normal(size=(6, 6))
+    assert words in guess_pattern(change(right), right, (6,))
