@@ -21,6 +21,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.pair import cases_of, pair
 from opkit.verify.run import remember, run_targets
+from opkit.verify.slopes import with_slopes
 from opkit.verify.supervisor import Ended, Job, Supervisor, can_fork
 from opkit.verify.worker import check_former, check_in_child, joined
 
@@ -111,7 +112,7 @@ def _here(checkable: Checkable, options: Mapping[str, Any]) -> Outcome:
 def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
     started = time.perf_counter()
     again = check_former(checkable, options)
-    return joined(check(checkable, options.check), again, time.perf_counter() - started)
+    return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)
 
 
 def _isolated(checkable: Checkable, options: RunOptions) -> OpReport:

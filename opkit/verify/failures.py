@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -28,6 +29,7 @@ __all__ = ["Failure", "FailureStore", "former", "op_key"]
 
 #: What tells one failure of an op from another: code, input, output.
 Key = tuple[str, str, str]
+_FORMAT = 1
 _MOST_PER_OP = 12
 #: Inputs larger than this are not kept.
 _MOST_BYTES = 64 << 20
@@ -152,6 +154,7 @@ def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
         return None
     known_by = former(result)
     facts = {
+        "format": _FORMAT,
         "op": report.op,
         "dir": report.dir,
         "root": os.path.abspath(report.dir if report.dir is not None else report.op.rpartition("::")[0]),
@@ -214,10 +217,12 @@ def _write(path: Path, failure: Failure) -> None:
 def _read(path: Path) -> Failure | None:
     """Read a failure; a file that cannot be read is as good as none."""
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}
         facts = json.loads(str(arrays.pop("meta")))
-    except (OSError, ValueError, KeyError):
+        if facts["format"] != _FORMAT:
+            return None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError):
         return None
     inputs: dict[str, Any] = {}
     for name in facts["order"]:

@@ -24,6 +24,7 @@ from opkit.verify.limits import threads_here
 from opkit.verify.loaded import Loaded
 from opkit.verify.messages import Checked, Planned
 from opkit.verify.options import RunOptions
+from opkit.verify.slopes import with_slopes
 from opkit.verify.supervisor import Ended, Job, Outbox, Supervisor, can_fork
 from opkit.verify.watch import Call, Left, Watch
 
@@ -133,7 +134,7 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
     started = time.perf_counter()
     try:
         again = check_former(watched, options)
-        report = check(watched, options.check)
+        report = with_slopes(check(watched, options.check), watched)
     except Stop:
         last = watch.last
         return Call(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])

@@ -176,3 +176,29 @@ class Round(PyLayer):
     (op,) = run(here, declared, "Round").report.ops
     assert op.status.value == "pass", [(item.code, item.message) for item in op.findings]
     assert any("SURROGATE" in note for note in op.notes)
+
+
+def test_a_wrong_kink_comes_with_slopes_from_both_sides(here: Path) -> None:
+    """The evidence holds -1 from the left and 1 from the right of |x| at 0, and what backward claims."""
+    text = """
+class Abs(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.numpy()
+        return Tensor(np.abs(ctx.x))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() * np.where(ctx.x == 0, 1.5, np.sign(ctx.x)))
+
+
+def cases_Abs(rng):
+    yield {"x": np.array([-1.0, 0.0, 2.0])}
+"""
+    (op,) = run(here, text, "Abs").report.ops
+    (finding,) = op.findings
+    assert finding.code == "GC103"
+    slopes = finding.evidence.slopes
+    assert (slopes.element, slopes.claimed) == (1, 1.5)
+    assert set(slopes.left) == {-1.0}
+    assert set(slopes.right) == {1.0}

@@ -1,0 +1,75 @@
+"""One-sided slopes at the element that a finding names, for the plot in a report.
+
+They show, they do not judge: the verdict is the checker's, from its own differences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Checkable, CheckResult, OpReport, Slopes
+
+__all__ = ["with_slopes"]
+
+_STEPS = 10.0 ** np.arange(-1, -9.0, -0.5)
+_LEAF = re.compile(r"(?P<name>.*?)(?:\[(?P<index>\d+)\])?$")
+
+
+def with_slopes(report: OpReport, checkable: Checkable) -> OpReport:
+    """Return the report with slopes on both sides wherever a finding names one entry of a Jacobian."""
+    return replace(report, checks=tuple(_with(result, checkable) for result in report.checks))
+
+
+def _with(result: CheckResult, checkable: Checkable) -> CheckResult:
+    evidence = result.evidence
+    if result.input is None or evidence is None or evidence.case is None or evidence.slopes is not None:
+        return result
+    if evidence.element is None or evidence.output_element is None or not isinstance(result.actual, float):
+        return result
+    try:
+        slopes = _slopes(result, checkable)
+    except Exception:  # user code away from the case; the plot is left out
+        return result
+    return result if slopes is None else replace(result, evidence=replace(evidence, slopes=slopes))
+
+
+def _slopes(result: CheckResult, checkable: Checkable) -> Slopes | None:
+    evidence = result.evidence
+    case = evidence.case if evidence is not None else None
+    leaf = _LEAF.match(result.input or "")
+    names = [arg.name for arg in checkable.outputs]
+    if evidence is None or case is None or leaf is None or result.output not in names:
+        return None
+    place, element, output = names.index(result.output), evidence.element or (), evidence.output_element or ()
+    function = checkable.surrogate or checkable.forward
+
+    def value(by: float) -> float:
+        inputs = {name: _copied(item) for name, item in case.inputs.items()}
+        _leaf(inputs, leaf["name"], leaf["index"])[element] += by
+        return float(np.asarray(function(inputs, case.attrs)[place])[output])
+
+    array = _leaf(case.inputs, leaf["name"], leaf["index"])
+    scale = max(abs(float(array[element])), 0.1 * float(np.sqrt(np.mean(np.square(array)))), 1e-3)
+    steps = _STEPS * scale
+    with np.errstate(all="ignore"):
+        base = value(0.0)
+        left = np.array([(base - value(-step)) / step for step in steps])
+        right = np.array([(value(step) - base) / step for step in steps])
+    flat = int(np.ravel_multi_index(element, array.shape)) if element else 0
+    return Slopes(steps, left, right, float(result.actual), flat)
+
+
+def _leaf(inputs: Mapping[str, Any], name: str, index: str | None) -> np.ndarray:
+    array: np.ndarray = inputs[name] if index is None else inputs[name][int(index)]
+    return array
+
+
+def _copied(item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        return [_copied(part) for part in item]
+    return np.array(item) if isinstance(item, np.ndarray) else item

@@ -1,0 +1,93 @@
+"""Failures survive the way to the disk and back; what cannot be read is as good as none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Evidence, OpReport, Status
+from opkit.errors import UsageError
+from opkit.verify import FailureStore
+
+ATTRS = {"alpha": 0.1, "axes": (0, 1), "name": "é"}
+
+
+def report(attrs: dict | None = None, size: int = 3) -> OpReport:
+    """Return a report with one failure that has a list, a missing and a 0-d input."""
+    inputs = {"x": np.arange(float(size)), "parts": [np.ones(2), np.zeros((1, 2))], "mask": None, "s": np.array(2.0)}
+    case = Case(inputs, attrs or ATTRS, "ties", 5)
+    evidence = Evidence(case, (np.full(3, -1.0),), (1,), (), pattern="sign")
+    bad = CheckResult(
+        "jacobian", Status.FAIL, "GC101", "wrong", "x", "y", case.to_json(), 1.0, float("nan"), evidence=evidence
+    )
+    good = CheckResult("zero", Status.PASS, "GC112")
+    return OpReport("file.py::Op", (good, bad))
+
+
+def op() -> Checkable:
+    """Return the op of that report."""
+    names = ("x", "parts", "mask", "s")
+    attrs = tuple(Attr(name, "any", value) for name, value in ATTRS.items())
+    return Checkable(
+        "file.py::Op", tuple(Arg(name) for name in names), (Arg("y"),), lambda arrays, attrs: [], attrs=attrs
+    )
+
+
+def test_a_failure_comes_back_as_it_was(tmp_path: Path) -> None:
+    """Arrays, lists, missing inputs, attributes and their kinds are kept."""
+    store = FailureStore(str(tmp_path))
+    saved = store.update(report())
+    assert list(saved) == [1]
+    (found,) = store.of(op())
+    assert (found.id, found.key) == (saved[1], ("GC101", "x", "y"))
+    assert found.case.attrs == ATTRS
+    assert (found.case.regime, found.case.seed) == ("ties", 5)
+    np.testing.assert_array_equal(found.case.inputs["parts"][1], np.zeros((1, 2)))
+    assert found.case.inputs["mask"] is None
+    assert found.case.inputs["s"].shape == ()
+    np.testing.assert_array_equal(found.douts[0], np.full(3, -1.0))
+    assert found.facts["result"]["actual"] == "nan"
+    assert store.find(saved[1]).id == saved[1]
+
+
+def test_what_is_gone_is_forgotten_only_when_all_was_checked(tmp_path: Path) -> None:
+    """A run over some checks forgets nothing of the others."""
+    store = FailureStore(str(tmp_path))
+    store.update(report())
+    store.update(OpReport("file.py::Op"), is_whole=False)
+    assert store.of(op())
+    store.update(OpReport("file.py::Op"))
+    assert not store.of(op())
+
+
+def test_attributes_that_are_no_data_are_not_replayed(tmp_path: Path) -> None:
+    """A function cannot come back from the disk; its case is kept for a script, not run again."""
+    store = FailureStore(str(tmp_path))
+    assert store.update(report({"alpha": np.tanh}))
+    assert store.of(op()) == []
+
+
+@pytest.mark.parametrize("junk", [b"", b"no archive", b"PK\x03\x04 cut off"])
+def test_broken_files_are_passed_over(tmp_path: Path, junk: bytes) -> None:
+    """A file that cannot be read breaks no run."""
+    store = FailureStore(str(tmp_path))
+    (name,) = store.update(report()).values()
+    (file,) = tmp_path.glob("*/*.npz")
+    file.write_bytes(junk)
+    assert store.of(op()) == []
+    with pytest.raises(UsageError):
+        store.find(name)
+
+
+def test_a_cache_that_cannot_be_written_breaks_no_run(tmp_path: Path) -> None:
+    """Nothing is saved, nothing is raised."""
+    (tmp_path / "file").write_text("")
+    assert FailureStore(str(tmp_path / "file" / "below")).update(report()) == {}
+
+
+def test_huge_inputs_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache is bounded."""
+    monkeypatch.setattr("opkit.verify.failures._MOST_BYTES", 100)
+    assert FailureStore(str(tmp_path)).update(report(size=1000)) == {}
