@@ -38,9 +38,12 @@ class Step(Protocol):
     walk_uses: int
 
     @property
-    def walk_edges(self) -> Sequence[Any] | None: ...
+    def walk_edges(self) -> Sequence[Any] | None:
+        """See above."""
+
     @property
-    def walk_indices(self) -> Sequence[int]: ...
+    def walk_indices(self) -> Sequence[int]:
+        """See above."""
 
 
 def reverse_walk(
@@ -175,7 +178,9 @@ def count_consumers(roots: Iterable[Any], within: Collection[Any] | None = None)
     return counts
 
 
-def _count_edges(edges: Sequence[Any], counts: dict[Any, int], stack: list[Any], within: Collection[Any] | None) -> None:
+def _count_edges(
+    edges: Sequence[Any], counts: dict[Any, int], stack: list[Any], within: Collection[Any] | None
+) -> None:
     for target in edges:
         if target is None or (within is not None and target not in within):
             continue

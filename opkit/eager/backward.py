@@ -94,12 +94,12 @@ def grad(
 
 
 class _Capture:
-    """Visits the steps of a walk for ``grad``: keeps the cotangents that were asked for, and lets no leaf accumulate."""
+    """Visits the steps of a walk for ``grad``: keeps the cotangents asked for, and lets no leaf accumulate."""
 
     def __init__(self, places: Sequence[tuple[Any, int]], blocked: Sequence[tuple[Any, int]]) -> None:
         self.found: dict[tuple[Any, int], Tensor] = {}
         self.wanted: set[Any] = set()
-        self._asked = {}
+        self._asked: dict[Any, set[int]] = {}
         self._blocked = set(blocked)
         for step, index in places:
             self._asked.setdefault(step, set()).add(index)

@@ -48,6 +48,7 @@ class HookedRule:
         ]
 
     def __call__(self, step: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
+        """Run the hooks, then the rule."""
         grads: Sequence[Any] = self.rule(step, self.hooked(douts), release)
         return grads
 

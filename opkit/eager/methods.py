@@ -37,6 +37,7 @@ def backward(self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool
     """Compute the gradients of all leaves that this Tensor depends on, and add them to their ``grad``.
 
     Args:
+        self: any shape.
         grad_tensor: the gradient of this Tensor, of its shape; ones where left out.
         retain_graph: keep the graph for another backward.
 
@@ -84,6 +85,7 @@ def item(self: Tensor, *args: int) -> Any:
     """Return one element as a Python number.
 
     Args:
+        self: any shape.
         args: nothing for a Tensor of one element; a position in the flattened data, or one index per axis.
     """
     try:
@@ -174,4 +176,3 @@ def install_methods() -> None:
     install_operators(Tensor)
     for name, function in METHODS.items():
         setattr(Tensor, name, function)
-

@@ -46,6 +46,7 @@ class PyLayer:
     """
 
     _context: Any
+    _single_rule: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Make an object that is of no use but that ``A().apply`` works, as in Paddle."""
@@ -104,7 +105,13 @@ class PyLayer:
             raise
         finally:
             mode.is_grad_enabled = was_enabled
-        if type(result) is not Tensor or type(x) is not Tensor or x._sg or not was_enabled or ctx.walk_marks is not None:
+        if (
+            type(result) is not Tensor
+            or type(x) is not Tensor
+            or x._sg
+            or not was_enabled
+            or ctx.walk_marks is not None
+        ):
             return record(cls, ctx, args, kwargs, result)
         array = x._data
         data = result._data
@@ -149,7 +156,7 @@ def _context_class(cls: type[PyLayer]) -> type[PyLayerContext]:
         where=_where(cls),
     )
     kind.walk_class = cls
-    cls._single_rule = staticmethod(_make_single_rule(cls))  # type: ignore[attr-defined]
+    cls._single_rule = staticmethod(_make_single_rule(cls))
     return kind  # type: ignore[no-any-return]
 
 

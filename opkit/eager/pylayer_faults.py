@@ -64,7 +64,7 @@ def note(error: BaseException, cls: Any, name: str) -> None:
     if notes is None:
         notes = []
         try:
-            error.__notes__ = notes
+            error.__notes__ = notes  # type: ignore[attr-defined]  # Python 3.10 has no add_note
         except AttributeError:  # an exception class with slots
             return
     if text not in notes:

@@ -85,9 +85,7 @@ def _slots_of(values: Sequence[Any]) -> tuple[list[Tensor], list[Slot]]:
     return tensors, slots
 
 
-def _run_forward(
-    cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], tensors: Sequence[Tensor]
-) -> Any:
+def _run_forward(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], tensors: Sequence[Tensor]) -> Any:
     mode = local.mode
     was_enabled, mode.is_grad_enabled = mode.is_grad_enabled, False
     start = time.perf_counter()
@@ -123,11 +121,7 @@ def _is_tensor_list(item: Any) -> bool:
 
 def _output_slots(items: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Return per argument of backward: the output's (index, shape, dtype), or a list of those for a list of Tensors."""
-    last: dict[int, int] = {}
-    position = 0
-    for tensor in _tensors_in(items):
-        last[id(tensor)] = position
-        position += 1
+    last = {id(tensor): position for position, tensor in enumerate(_tensors_in(items))}
     slots: list[Any] = []
     position = 0
     for item in items:

@@ -77,8 +77,12 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
         wants = [not inputs[slot.start + i][2] for i in range(count)]
         if position >= len(given):
             if any(wants):
-                refuse(cls, "backward", _count_message(len(slots), len(given)), help="return None only for inputs "
-                       "whose stop_gradient is True; those at the end may be left out")
+                refuse(
+                    cls,
+                    "backward",
+                    _count_message(len(slots), len(given)),
+                    help="return None only for inputs whose stop_gradient is True; those at the end may be left out",
+                )
             continue
         values = _slot_values(cls, slot, given[position], position)
         for i, value in enumerate(values):

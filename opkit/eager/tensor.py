@@ -137,7 +137,7 @@ class Tensor:
     # ---- numpy -----------------------------------------------------------------------------------------------------
     def numpy(self, blocking: bool = True) -> np.ndarray:
         """Return a copy of the data (``np.asarray(tensor)`` is a read-only view without one)."""
-        return self._data.copy()
+        return self._data.copy()  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy:
@@ -145,7 +145,7 @@ class Tensor:
         if dtype is not None and np.dtype(dtype) != self._data.dtype:
             if copy is False:
                 raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
-            return self._data.astype(dtype)
+            return self._data.astype(dtype)  # type: ignore[no-any-return]
         view = self._data.view()
         view.setflags(write=False)
         return view

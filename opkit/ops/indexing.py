@@ -114,7 +114,7 @@ def _scatter_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
 def _write(x: np.ndarray, value: np.ndarray, *tensors: Any, index: tuple[Any, ...]) -> np.ndarray:
-    out = x.copy()
+    out: np.ndarray = x.copy()
     where = _filled(index, tensors)
     try:
         out[where] = value
@@ -133,7 +133,7 @@ def _infer_write(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seque
 
 
 def _write_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    x, value, *tensors = applied.inputs
+    _, value, *tensors = applied.inputs
     template = applied.attrs["index"]
     dout = douts[0]
     needs = applied.needs
@@ -207,7 +207,7 @@ def _is_basic(template: tuple[Any, ...]) -> bool:
 def _normalise(index: Any, shape: Sequence[int]) -> tuple[tuple[Any, ...], list[Any]]:
     """Return the index as a tuple of plain items, its Tensors taken out."""
     kind = type(index)
-    if kind is int or kind is slice and _is_plain(index):
+    if kind is int or (kind is slice and _is_plain(index)):
         return (index,), []
     tensors: list[Any] = []
     items = index if isinstance(index, tuple) else (index,)

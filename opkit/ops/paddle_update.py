@@ -1,7 +1,7 @@
 """Model updates with Paddle's formulas: they change a parameter and its state in place.
 
 Each takes ``(param, grad, learning_rate, *state)``; the learning rate is an array of one element, in the dtype of the
-state. Which parameters, which gradients and which rate is the optimizer's; OneFlow's updates are ``opkit.ops.update``'s.
+state. Which parameters, gradients and rate is the optimizer's to say; OneFlow's updates are in ``opkit.ops.update``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A name that opkit does not have raises an AttributeError that says so and offers the nearest one.
 """
 
-from typing import Any as _Any
-
 from opkit.eager import (
     Tensor,
     enable_grad,
@@ -15,11 +13,20 @@ from opkit.eager import (
 )
 from opkit.ir.framework_dtype import FrameworkDtype as dtype
 from opkit.ir.framework_dtype import framework_dtype as _dtype
-from opkit.paddle.tensor.methods import install_tensor as _install_tensor
-
-_install_tensor()
-
-from opkit.paddle import autograd, device, framework, linalg, nn, optimizer, regularizer, tensor, utils, version
+from opkit.paddle import (
+    autograd,
+    base,
+    device,
+    framework,
+    linalg,
+    nn,
+    optimizer,
+    regularizer,
+    static,
+    tensor,
+    utils,
+    version,
+)
 from opkit.paddle.autograd.backward_mode import grad
 from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
@@ -35,10 +42,9 @@ from opkit.paddle.framework.place import (
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
 from opkit.paddle.missing import guard as _guard
-from opkit.paddle import base, static
 from opkit.paddle.static.batch import batch
-from opkit.static import disable_static, enable_static
 from opkit.paddle.tensor import NAMES as _NAMES
+from opkit.static import disable_static, enable_static
 
 bool = _dtype("bool")
 uint8 = _dtype("uint8")

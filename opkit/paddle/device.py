@@ -5,7 +5,14 @@ from __future__ import annotations
 from opkit.paddle.framework.place import get_device, is_compiled_with_cuda, set_device
 from opkit.paddle.missing import guard
 
-__all__ = ["get_all_device_type", "get_available_device", "get_device", "is_compiled_with_cuda", "set_device", "synchronize"]
+__all__ = [
+    "get_all_device_type",
+    "get_available_device",
+    "get_device",
+    "is_compiled_with_cuda",
+    "set_device",
+    "synchronize",
+]
 
 
 def get_available_device() -> list[str]:

@@ -17,7 +17,9 @@ from opkit.eager.pylayer_faults import PyLayerError
 SEEDS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
 GUIDE = list(SEEDS.glob("000_*.txt"))
 API = list(SEEDS.glob("002_*.txt"))
-pytestmark = pytest.mark.skipif(not GUIDE or not API, reason="the pages' text (shared/seeds) is not beside the repository")
+pytestmark = pytest.mark.skipif(
+    not GUIDE or not API, reason="the pages' text (shared/seeds) is not beside the repository"
+)
 
 
 def guide_blocks() -> list[str]:

@@ -49,7 +49,9 @@ class MissingFileError(FileNotFoundError, ValueError):
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise UnsafeFileError(f"load: the file refers to {module}.{name}, which is neither a container nor an array")
+            raise UnsafeFileError(
+                f"load: the file refers to {module}.{name}, which is neither a container nor an array"
+            )
         if module.startswith("numpy.core"):
             module = module.replace("numpy.core", "numpy._core")
         return super().find_class(module, name)
@@ -100,9 +102,13 @@ def _write_atomically(name: str, folder: str, data: bytes) -> None:
 
 
 def _is_state(obj: Any) -> bool:
-    return isinstance(obj, Mapping) and bool(obj) and any(isinstance(item, Tensor) for item in obj.values()) and all(
-        isinstance(key, str) and not isinstance(item, (list, tuple)) for key, item in obj.items()
-    ) and not any(isinstance(item, (int, float, str)) for item in obj.values())
+    return (
+        isinstance(obj, Mapping)
+        and bool(obj)
+        and any(isinstance(item, Tensor) for item in obj.values())
+        and all(isinstance(key, str) and not isinstance(item, (list, tuple)) for key, item in obj.items())
+        and not any(isinstance(item, (int, float, str)) for item in obj.values())
+    )
 
 
 def _plain_state(obj: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.initializer import Initializer
 from opkit.ops.mode import local
+from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.static_mode import static_hooks
-from opkit.paddle.nn import initializer as init
 from opkit.static.names import unique_name
 
 __all__ = ["ParamAttr", "create_parameter", "make_parameter"]

@@ -4,7 +4,7 @@ from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.missing import guard
 from opkit.paddle.nn import clip, functional, initializer, layer
 from opkit.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
-from opkit.paddle.nn.layer import *
+from opkit.paddle.nn.layer import *  # noqa: F403
 from opkit.paddle.nn.layer import __all__ as _layers
 
 __all__ = [

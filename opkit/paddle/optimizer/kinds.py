@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opkit.ops import paddle_update
 from opkit.errors import UsageError
+from opkit.ops import paddle_update
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Momentum", "RMSProp"]

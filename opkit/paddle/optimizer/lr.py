@@ -51,13 +51,11 @@ class LRScheduler:
         verbose: kept; opkit prints nothing.
     """
 
-    keys = ("last_epoch", "last_lr")
+    keys: tuple[str, ...] = ("last_epoch", "last_lr")
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1, verbose: bool = False) -> None:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float)):
-            raise ScheduleError(
-                f"{type(self).__name__}: learning_rate is a number, got {type(learning_rate).__name__}"
-            )
+            raise ScheduleError(f"{type(self).__name__}: learning_rate is a number, got {type(learning_rate).__name__}")
         if learning_rate < 0:
             raise UsageError(f"{type(self).__name__}: learning_rate must not be negative, got {learning_rate}")
         self.base_lr = float(learning_rate)
@@ -489,7 +487,7 @@ class OneCycleLR(LRScheduler):
         _positive(self, max_learning_rate=max_learning_rate, total_steps=total_steps)
         if anneal_strategy not in ("cos", "linear"):
             raise UsageError(f"OneCycleLR: anneal_strategy is 'cos' or 'linear', got {anneal_strategy!r}")
-        if not 0 <= phase_pct <= 1 or three_phase and phase_pct >= 0.5:
+        if not 0 <= phase_pct <= 1 or (three_phase and phase_pct >= 0.5):
             raise UsageError(f"OneCycleLR: phase_pct does not fit, got {phase_pct}")
         first = max_learning_rate / float(divide_factor)
         last = float(end_learning_rate)

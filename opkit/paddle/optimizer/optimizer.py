@@ -79,7 +79,9 @@ class Optimizer:
             RuntimeError: a scheduler decides on it.
         """
         if isinstance(self._learning_rate, LRScheduler):
-            raise RuntimeError("the learning rate is an LRScheduler's to decide; call its step(), or set_lr_scheduler()")
+            raise RuntimeError(
+                "the learning rate is an LRScheduler's to decide; call its step(), or set_lr_scheduler()"
+            )
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
@@ -169,7 +171,13 @@ class Optimizer:
     def decay_of(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, float]:
         """Return the weights of the L1 and L2 terms for a parameter."""
         own = getattr(parameter, "regularizer", None)
-        decay = own if own is not None else _decay(group["weight_decay"]) if "weight_decay" in group else self.regularization
+        decay = (
+            own
+            if own is not None
+            else _decay(group["weight_decay"])
+            if "weight_decay" in group
+            else self.regularization
+        )
         return {
             "l1": decay.coefficient if isinstance(decay, L1Decay) else 0.0,
             "l2": decay.coefficient if isinstance(decay, L2Decay) else 0.0,
@@ -250,7 +258,9 @@ def _state_name(parameter: Any, name: str) -> str:
 def _array(value: Any, like: np.ndarray, parameter: str) -> np.ndarray:
     array = np.array(value._data if isinstance(value, Tensor) else value, like.dtype)
     if array.shape != like.shape:
-        raise UsageError(f"set_state_dict: the state of {parameter!r} has shape {list(like.shape)}, got {list(array.shape)}")
+        raise UsageError(
+            f"set_state_dict: the state of {parameter!r} has shape {list(like.shape)}, got {list(array.shape)}"
+        )
     return array
 
 

@@ -2,14 +2,16 @@
 
 from opkit.paddle.missing import guard
 from opkit.paddle.tensor import creation, linalg, logic, manipulation, math, methods, random, search
-from opkit.paddle.tensor.creation import *
+from opkit.paddle.tensor.creation import *  # noqa: F403
 from opkit.paddle.tensor.inplace import INPLACE
-from opkit.paddle.tensor.linalg import *
-from opkit.paddle.tensor.logic import *
-from opkit.paddle.tensor.manipulation import *
-from opkit.paddle.tensor.math import *
-from opkit.paddle.tensor.random import *
-from opkit.paddle.tensor.search import *
+from opkit.paddle.tensor.linalg import *  # noqa: F403
+from opkit.paddle.tensor.logic import *  # noqa: F403
+from opkit.paddle.tensor.manipulation import *  # noqa: F403
+from opkit.paddle.tensor.math import *  # noqa: F403
+from opkit.paddle.tensor.random import *  # noqa: F403
+from opkit.paddle.tensor.search import *  # noqa: F403
+
+methods.install_tensor()
 
 globals().update(math.UNARY)
 globals().update(math.BINARY)

@@ -267,5 +267,3 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
         ops.broadcast_to(ops.reshape(axis, [-1 if i == k else 1 for k in range(len(axes))]), sizes)
         for i, axis in enumerate(axes)
     ]
-
-

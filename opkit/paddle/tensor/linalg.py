@@ -54,5 +54,3 @@ def norm(x: Any, p: Any = "fro", axis: Any = None, keepdim: bool = False, name: 
 def dist(x: Any, y: Any, p: float = 2, name: str | None = None) -> Any:
     """Return the p-norm of a difference."""
     return ops.norm(ops.sub(x, y), float(p))
-
-

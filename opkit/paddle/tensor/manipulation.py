@@ -162,7 +162,7 @@ def stack(x: Any, axis: int = 0, name: str | None = None) -> Any:
 def split(x: Any, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Any]:
     """Return the pieces of x along an axis: how many, or the size of each."""
     sections = num_or_sections if isinstance(num_or_sections, int) else ints(num_or_sections)
-    return ops.split(need_value("split", "x", x), sections, ints(axis)[0])  # type: ignore[no-any-return]
+    return ops.split(need_value("split", "x", x), sections, ints(axis)[0])
 
 
 def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[Any]:
@@ -172,12 +172,12 @@ def chunk(x: Any, chunks: int, axis: Any = 0, name: str | None = None) -> list[A
 
 def unstack(x: Any, axis: int = 0, num: int | None = None) -> list[Any]:
     """Return the slices of x along an axis."""
-    return ops.unstack(need_value("unstack", "x", x), axis)  # type: ignore[no-any-return]
+    return ops.unstack(need_value("unstack", "x", x), axis)
 
 
 def unbind(input: Any, axis: int = 0) -> list[Any]:
     """Return the slices of a tensor along an axis."""
-    return ops.unstack(need_value("unbind", "input", input), axis)  # type: ignore[no-any-return]
+    return ops.unstack(need_value("unbind", "input", input), axis)
 
 
 def flip(x: Any, axis: Any, name: str | None = None) -> Any:

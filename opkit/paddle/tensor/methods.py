@@ -70,7 +70,7 @@ def install(kind: type) -> None:
 
 
 def _transposed(x: Any) -> Any:
-    """x with its axes in reverse order."""
+    """Return x with its axes in reverse order."""
     return ops.transpose(x)
 
 
@@ -88,7 +88,7 @@ def _to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 _no_device(item)
         else:
             dtype = item
-    return x if dtype is None else manipulation.cast(x, canonical_dtype(dtype))  # type: ignore[no-any-return]
+    return x if dtype is None else manipulation.cast(x, canonical_dtype(dtype))
 
 
 def _no_device(name: str) -> None:

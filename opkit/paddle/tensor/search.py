@@ -14,12 +14,16 @@ from opkit.paddle.tensor.checks import ints, need_value
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]
 
 
-def argmax(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Any:
+def argmax(
+    x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
+) -> Any:
     """Return the position of the largest element along an axis, or in the flattened tensor."""
     return ops.argmax(need_value("argmax", "x", x), axis, keepdim, dtype)
 
 
-def argmin(x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Any:
+def argmin(
+    x: Any, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
+) -> Any:
     """Return the position of the smallest element along an axis, or in the flattened tensor."""
     return ops.argmin(need_value("argmin", "x", x), axis, keepdim, dtype)
 
@@ -61,7 +65,8 @@ def unique(
 ) -> Any:
     """Return the distinct elements, sorted; on request also their places, the inverse and the counts."""
     _dynamic_only("unique")
-    found = np.unique(
+    distinct: Any = np.unique  # its overloads know literal flags only
+    found = distinct(
         need_value("unique", "x", x)._data,
         return_index=return_index,
         return_inverse=return_inverse,
@@ -71,7 +76,7 @@ def unique(
     if not isinstance(found, tuple):
         return ops.literal(found)
     kind = np.dtype(str(dtype).removeprefix("paddle."))
-    return tuple([ops.literal(found[0]), *[ops.literal(item.astype(kind)) for item in found[1:]]])
+    return (ops.literal(found[0]), *[ops.literal(item.astype(kind)) for item in found[1:]])
 
 
 def _dynamic_only(name: str) -> None:

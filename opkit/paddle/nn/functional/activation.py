@@ -73,8 +73,6 @@ tanhshrink = _plain("tanhshrink", ops.tanhshrink)
 
 def relu_(x: Any, name: str | None = None) -> Any:
     """Do ``relu`` in place."""
-
-
     check_inplace(x, "relu_")
     return become(x, ops.relu(x), "relu_")
 
@@ -174,8 +172,6 @@ def softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) 
 
 def softmax_(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
     """Do ``softmax`` in place."""
-
-
     check_inplace(x, "softmax_")
     return become(x, softmax(x, axis, dtype), "softmax_")
 

@@ -80,8 +80,8 @@ def cross_entropy(
     dims, label_dims = len(input.shape), len(label.shape)
     if dims == 0 or label_dims not in (dims, dims - 1):
         raise ShapeError(
-            f"cross_entropy: input has shape {list(input.shape)}, label {list(label.shape)}: the label has as many axes, "
-            f"or one less"
+            f"cross_entropy: input has shape {list(input.shape)}, label {list(label.shape)}: the label has as many "
+            f"axes, or one less"
         )
     if label_smoothing > 0.0:
         if label_dims == dims - 1 or (not soft_label and label.shape[axis] == 1):
@@ -143,9 +143,7 @@ def _class_weights(input: Any, label: Any, weight: Any, ignore_index: int, axis:
     return ops.mul(ops.gather(weight, safe, 0), ops.cast_like(counted, weight))
 
 
-def _soft_cross_entropy(
-    input: Any, label: Any, weight: Any, reduction: str, axis: int, use_softmax: bool
-) -> Any:
+def _soft_cross_entropy(input: Any, label: Any, weight: Any, reduction: str, axis: int, use_softmax: bool) -> Any:
     logs = ops.log_softmax(input, axis) if use_softmax else ops.log(input)
     loss = ops.neg(ops.reduce_sum(ops.mul(ops.cast_like(label, logs), logs), axis, True))
     if weight is None:
@@ -169,7 +167,12 @@ def softmax_with_cross_entropy(
     """Return the cross entropy of logits per sample, with size 1 along the axis of classes; and the softmax."""
     hard = label if soft_label or len(label.shape) == len(logits.shape) else ops.expand_dims(label, axis)
     loss = cross_entropy(
-        logits, hard, ignore_index=-100 if soft_label else ignore_index, reduction="none", soft_label=soft_label, axis=axis
+        logits,
+        hard,
+        ignore_index=-100 if soft_label else ignore_index,
+        reduction="none",
+        soft_label=soft_label,
+        axis=axis,
     )
     return (loss, ops.softmax(logits, axis)) if return_softmax else loss
 
@@ -278,9 +281,7 @@ def l1_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = 
     return _reduced(ops.abs(ops.sub(input, label)), reduction, "l1_loss")
 
 
-def smooth_l1_loss(
-    input: Any, label: Any, reduction: str = "mean", delta: float = 1.0, name: str | None = None
-) -> Any:
+def smooth_l1_loss(input: Any, label: Any, reduction: str = "mean", delta: float = 1.0, name: str | None = None) -> Any:
     """Return ``0.5 * d**2`` for differences up to delta, else ``delta * (d - 0.5 * delta)``."""
     _check_reduction(reduction, "smooth_l1_loss")
     _pair("smooth_l1_loss", input, label)
@@ -298,5 +299,3 @@ def margin_ranking_loss(
     _pair("margin_ranking_loss", input, label)
     gap = ops.mul(ops.neg(label), ops.sub(input, other))
     return _reduced(ops.relu(ops.add(gap, float(margin))), reduction, "margin_ranking_loss")
-
-

@@ -188,9 +188,7 @@ def conv2d_transpose(
     """Return a transposed 2-D convolution; the weight is (channels, filters / groups, height, width)."""
     if output_size is not None:
         raise UsageError("conv2d_transpose: give output_padding, opkit has no output_size")
-    return ops.conv_transpose(
-        x, weight, bias, stride, padding, output_padding, dilation, groups, _layout(data_format)
-    )
+    return ops.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, _layout(data_format))
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Layers."""
 
 from opkit.paddle.nn.layer import activation, common, container, loss, norm, pooling
-from opkit.paddle.nn.layer.activation import *
-from opkit.paddle.nn.layer.common import *
-from opkit.paddle.nn.layer.container import *
+from opkit.paddle.nn.layer.activation import *  # noqa: F403
+from opkit.paddle.nn.layer.common import *  # noqa: F403
+from opkit.paddle.nn.layer.container import *  # noqa: F403
 from opkit.paddle.nn.layer.layers import Layer
-from opkit.paddle.nn.layer.loss import *
-from opkit.paddle.nn.layer.norm import *
-from opkit.paddle.nn.layer.pooling import *
+from opkit.paddle.nn.layer.loss import *  # noqa: F403
+from opkit.paddle.nn.layer.norm import *  # noqa: F403
+from opkit.paddle.nn.layer.pooling import *  # noqa: F403
 
 __all__ = [
     "Layer",

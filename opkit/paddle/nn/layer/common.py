@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import UsageError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Normal, XavierUniform
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.tensor import manipulation
-from opkit.errors import UsageError
 
 __all__ = ["Conv1D", "Conv2D", "Conv2DTranspose", "Dropout", "Dropout2D", "Embedding", "Flatten", "Identity", "Linear"]
 
@@ -61,7 +61,9 @@ class Embedding(Layer):
         self._sizes = num_embeddings, embedding_dim, sparse
         at = None if padding_idx is None or padding_idx == -1 else padding_idx % num_embeddings
         self._padding_idx = at
-        self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr, default_initializer=XavierUniform())
+        self.weight = self.create_parameter(
+            [num_embeddings, embedding_dim], weight_attr, default_initializer=XavierUniform()
+        )
         if at is not None and hasattr(self.weight, "_sg"):
             self.weight._data[at] = 0
 
@@ -164,7 +166,16 @@ class Conv2DTranspose(_Conv):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, "zeros", weight_attr, bias_attr,
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            "zeros",
+            weight_attr,
+            bias_attr,
             data_format,
         )
         self._output_padding = output_padding

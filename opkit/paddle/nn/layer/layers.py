@@ -12,9 +12,9 @@ import numpy as np
 from opkit.eager import Tensor
 from opkit.errors import MissingNameError, UnsupportedError, UsageError, nearest
 from opkit.ir import canonical_dtype
+from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter
-from opkit.paddle.nn import initializer as init
 from opkit.static.names import unique_name
 
 __all__ = ["Layer"]
@@ -74,6 +74,7 @@ class Layer:
         raise NotImplementedError(f"layer {type(self).__name__} defines no forward")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Run forward, between the hooks."""
         if not self._pre_hooks and not self._post_hooks:
             return self.forward(*inputs, **kwargs)
         for hook in list(self._pre_hooks.values()):
