@@ -15,7 +15,7 @@ _FORMS = ("text", "json", "github", "sarif")
 def build(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Op directories, or folders to search.", show_default=False),
+        typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
     show_python: Annotated[

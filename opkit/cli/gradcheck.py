@@ -14,7 +14,7 @@ def gradcheck(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TARGET]...",
+            metavar="TARGET",
             help="Op directories, folders to search, FILE.py, FILE.py::PyLayerName, or a job.",
             show_default=False,
         ),

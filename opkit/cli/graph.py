@@ -13,7 +13,7 @@ __all__ = ["graph"]
 def graph(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Op directories, or folders to search.", show_default=False),
+        typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
     shape: Annotated[
         list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")

@@ -11,9 +11,7 @@ __all__ = ["run"]
 
 def run(
     job: Annotated[str, typer.Argument(metavar="JOB.py", help="The script.", show_default=False)],
-    args: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARGS]...", help="Its arguments.", show_default=False)
-    ] = None,
+    args: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="Its arguments.", show_default=False)] = None,
     show_plan: Annotated[
         bool, typer.Option("--show-plan", help="Show the Python source of every compiled plan, on standard error.")
     ] = False,
@@ -24,8 +22,9 @@ def run(
 ) -> None:
     """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.
 
-    Everything else is as under `python JOB.py`: arguments, exit status, tracebacks. Options of opkit stand before
-    JOB.py. OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
+    Everything else is as under `python JOB.py`: arguments, exit status, tracebacks. Options of opkit stand before JOB.py.
+
+    OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
     """
     from opkit.cli.job import run_job
 

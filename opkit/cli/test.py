@@ -12,9 +12,7 @@ __all__ = ["test"]
 def test(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PATH]... [-- PYTEST OPTIONS]", help="Op directories, folders, test files.", show_default=False
-        ),
+        typer.Argument(metavar="PATH", help="Op directories, folders, test files.", show_default=False),
     ] = None,
 ) -> None:
     """Run pytest on op directories: each is built and gradient-checked, and its own test files run.
