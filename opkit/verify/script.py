@@ -129,12 +129,14 @@ class _Found:
             if not is_layer(value) or value in called or value.__module__ != "__main__" or value.__name__ != name:
                 continue
             label = f"{self._target.label}::{name}"
-            if f"cases_{name}" in self._names or "cases" in self._names:
-                loaded = layer_loaded(value, self._names, label, self._options)
-                self.checkables += loaded.checkables
-                self.reports += loaded.reports
-            else:
+            is_own = f"cases_{name}" in self._names
+            if not is_own and "cases" not in self._names:
                 self.reports.append(_never_called(label, name))
+                continue
+            loaded = layer_loaded(value, self._names, label, self._options)
+            self.checkables += loaded.checkables
+            # Cases without a name may be meant for another PyLayer of the script.
+            self.reports += loaded.reports if is_own or loaded.checkables else [_never_called(label, name)]
 
     def _add_op(self, heard: Heard) -> None:
         opdef: OpDef = heard.key

@@ -6,6 +6,7 @@ They show, they do not judge: the verdict is the checker's, from its own differe
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,8 @@ from opkit.checker import Checkable, CheckResult, OpReport, Slopes
 __all__ = ["with_slopes"]
 
 _STEPS = 10.0 ** np.arange(-1, -9.0, -0.5)
+#: A forward that takes longer than this many seconds is not run for a plot.
+_SLOW = 0.05
 _LEAF = re.compile(r"(?P<name>.*?)(?:\[(?P<index>\d+)\])?$")
 
 
@@ -57,7 +60,10 @@ def _slopes(result: CheckResult, checkable: Checkable) -> Slopes | None:
     scale = max(abs(float(array[element])), 0.1 * float(np.sqrt(np.mean(np.square(array)))), 1e-3)
     steps = _STEPS * scale
     with np.errstate(all="ignore"):
+        started = time.perf_counter()
         base = value(0.0)
+        if time.perf_counter() - started > _SLOW:
+            return None
         left = np.array([(base - value(-step)) / step for step in steps])
         right = np.array([(value(step) - base) / step for step in steps])
     flat = int(np.ravel_multi_index(element, array.shape)) if element else 0
