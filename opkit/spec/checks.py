@@ -19,7 +19,9 @@ from opkit.spec.uses import Use
 __all__ = ["check_program"]
 
 _TICK = "UserSourceOpTickInput"
-_INFER_OWNERS = frozenset({"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"})
+_INFER_OWNERS = frozenset(
+    {"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"}
+)
 _SETS_ALL = ("unchanged", "in_out_correspond")
 _SHAPE_SLOTS = ("tensor_desc", "physical")
 
@@ -65,12 +67,24 @@ class _Checks:
         self.findings = findings
 
     def add(
-        self, code: str, message: str, use: Use, *notes: Note | None, help: str = "", subject: str = "",
+        self,
+        code: str,
+        message: str,
+        use: Use,
+        *notes: Note | None,
+        help: str = "",
+        subject: str = "",
         severity: Severity | None = None,
     ) -> None:
         tree = self.program.tree
         self.findings.add(
-            code, message, tree.span(use.node), tree.expansion(use.node), *notes, help=help, subject=subject,
+            code,
+            message,
+            tree.span(use.node),
+            tree.expansion(use.node),
+            *notes,
+            help=help,
+            subject=subject,
             severity=severity,
         )
 
@@ -112,8 +126,12 @@ class _Checks:
         kind = "input" if item.use.kind == "in" else "input or output"
         specs = entry.inputs if item.use.kind == "in" else [*entry.inputs, *entry.outputs]
         self.add(
-            "SPEC040", f"op {entry.name!r} has no {kind} {name!r}", item.use, *_declared(specs),
-            help=_names_help(name, specs), subject=entry.name,
+            "SPEC040",
+            f"op {entry.name!r} has no {kind} {name!r}",
+            item.use,
+            *_declared(specs),
+            help=_names_help(name, specs),
+            subject=entry.name,
         )
 
     def attribute(self, item: _Shared) -> None:
@@ -125,14 +143,21 @@ class _Checks:
             near = nearest(name, entry.attrs)
             known = ", ".join(entry.attrs) or "none"
             self.add(
-                "SPEC041", f"op {entry.name!r} declares no attribute {name!r}", item.use,
-                help=f"did you mean {near[0]!r}?" if near else f"it declares {known}", subject=entry.name,
+                "SPEC041",
+                f"op {entry.name!r} declares no attribute {name!r}",
+                item.use,
+                help=f"did you mean {near[0]!r}?" if near else f"it declares {known}",
+                subject=entry.name,
             )
         elif all(spec.type != kind for spec in declared):
             spec = declared[0]
             self.add(
-                "SPEC042", f"attribute {name!r} is declared as {spec.type} and read as {kind}", item.use,
-                Note("declared here", spec.span), help="read it as the type it is declared as", subject=entry.name,
+                "SPEC042",
+                f"attribute {name!r} is declared as {spec.type} and read as {kind}",
+                item.use,
+                Note("declared here", spec.span),
+                help="read it as the type it is declared as",
+                subject=entry.name,
             )
 
     def defaults(self, entry: OpEntry) -> None:
@@ -151,8 +176,11 @@ class _Checks:
             if spec.name not in mentioned:
                 what = f"keeps the shape of input {entry.inputs[0].name!r}" if entry.inputs else "has no shape"
                 self.findings.add(
-                    "SPEC043", f"the shape of output {spec.name!r} is never set: it {what}", spec.span,
-                    help=f'set *ctx->Shape4ArgNameAndIndex("{spec.name}", 0)', subject=entry.name,
+                    "SPEC043",
+                    f"the shape of output {spec.name!r} is never set: it {what}",
+                    spec.span,
+                    help=f'set *ctx->Shape4ArgNameAndIndex("{spec.name}", 0)',
+                    subject=entry.name,
                 )
 
     # -- gradients ----------------------------------------------------------------------------
@@ -190,7 +218,12 @@ class _Checks:
             return ""
         message = f"op {op.name!r} has no {kind} {use.name!r}"
         self.add(
-            "SPEC040", message, use, *_declared(specs), help=_names_help(use.name, specs), subject=op.name,
+            "SPEC040",
+            message,
+            use,
+            *_declared(specs),
+            help=_names_help(use.name, specs),
+            subject=op.name,
             severity=Severity.ERROR,
         )
         return message
@@ -228,15 +261,22 @@ class _Checks:
         for use in uses:
             if use.kind == "bwout" and use.name not in taken:
                 self.add(
-                    "SPEC046", f"backward output {use.name!r} is computed, but nothing uses it", use,
-                    help="bind it as the gradient of an input, or remove it", subject=op.name,
+                    "SPEC046",
+                    f"backward output {use.name!r} is computed, but nothing uses it",
+                    use,
+                    help="bind it as the gradient of an input, or remove it",
+                    subject=op.name,
                 )
 
     def report_grad(self, code: str, message: str, entry: GradEntry, spec: ArgSpec) -> None:
         tree = self.program.tree
         self.findings.add(
-            code, message, tree.span(entry.name_node), tree.expansion(entry.name_node),
-            Note("declared here", spec.span) if spec.span else None, subject=entry.name,
+            code,
+            message,
+            tree.span(entry.name_node),
+            tree.expansion(entry.name_node),
+            Note("declared here", spec.span) if spec.span else None,
+            subject=entry.name,
         )
 
 

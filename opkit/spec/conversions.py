@@ -225,6 +225,8 @@ def construct_list(value: Value, wanted: Type, node: Node) -> Value:
     items = value.items or ()
     name = wanted.name
     if name in ("vector", "fixed_vector"):
+        if len(items) == 1 and items[0].items is not None and fit(items[0], wanted.element, node) is None:
+            items = items[0].items
         return Value(_vector_code(items, wanted, node), wanted)
     if name in ("Shape", "ShapeView"):
         if len(items) == 1 and items[0].type == DIM_VECTOR:

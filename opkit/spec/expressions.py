@@ -83,12 +83,22 @@ class ExpressionParser(TokenReader):
         while self.here in ("const", "typename", "struct", "class", "volatile", "constexpr", "static"):
             is_const |= self.here in ("const", "constexpr")
             self.at += 1
-        name = self.built_in_type() if self.here in _WORDS else self.qualified_name()
+        if self.here == "decltype":
+            name = self.decltype()
+        else:
+            name = self.built_in_type() if self.here in _WORDS else self.qualified_name()
         if self.here == "const":
             is_const = True
             self.at += 1
         stars, ref = self.pointer_marks()
         return TypeName(start, self.at - 1, name, is_const, stars, ref)
+
+    def decltype(self) -> Name:
+        """Parse ``decltype(expression)``, which counts as auto."""
+        start = self.at
+        self.at += 1
+        self.arguments("(", ")")
+        return Name(start, self.at - 1, (Part(start, self.at - 1, "auto"),))
 
     def built_in_type(self) -> Name:
         """Parse ``unsigned long long`` and its like into one name."""
@@ -411,7 +421,11 @@ class ExpressionParser(TokenReader):
             braced = self.here == "{"
             args = self.arguments("{", "}") if braced else self.arguments("(", ")")
             return Construct(start, self.at - 1, made, args, braced)
-        if text in ("new", "delete", "throw", "sizeof", "typeid", "operator", "decltype", "alignof"):
+        if text == "new":
+            return self.new_expression()
+        if text == "sizeof":
+            return self.sizeof_expression()
+        if text in ("delete", "throw", "typeid", "operator", "decltype", "alignof"):
             raise ParseError("SPEC012", f"'{text}' is not supported in specs", start)
         if text == "::":
             self.at += 1
@@ -420,6 +434,30 @@ class ExpressionParser(TokenReader):
             self.at += 1
             parts.append(self.name_part(False))
         return Name(start, self.at - 1, tuple(parts))
+
+    def new_expression(self) -> Expr:
+        """Parse ``new Type(args)``, which means the same as ``std::make_shared<Type>(args)`` here."""
+        start = self.at
+        self.at += 1
+        made = self.type_name()
+        args: tuple[Expr, ...] = ()
+        if self.here in ("(", "{"):
+            is_braced = self.here == "{"
+            args = self.arguments("{", "}") if is_braced else self.arguments("(", ")")
+            if is_braced:
+                args = (InitList(start, self.at - 1, args),) if args else ()
+        maker = Name(start, start, (Part(start, start, "std"), Part(start, start, "make_shared", (made,))))
+        return Call(start, self.at - 1, maker, args)
+
+    def sizeof_expression(self) -> Expr:
+        """Parse ``sizeof(type)`` of an arithmetic type."""
+        start = self.at
+        self.at += 1
+        self.expect("(")
+        made = self.type_name()
+        self.expect(")")
+        maker = Name(start, start, (Part(start, start, "sizeof", (made,)),))
+        return Call(start, self.at - 1, maker, ())
 
     def named_cast(self) -> Cast:
         start, kind = self.at, self.here

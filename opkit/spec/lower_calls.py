@@ -23,12 +23,14 @@ from opkit.spec.conversions import (
 )
 from opkit.spec.library import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
 from opkit.spec.lower_expressions import ExpressionLowering, unknown
+from opkit.spec.lower_structs import constructed, field_types, field_value, missing_field, struct_of
 from opkit.spec.types import (
     ATTR_TYPES,
     BOOL,
     DIM_VECTOR,
     DOUBLE,
     ERROR,
+    INT_INFO,
     INT32,
     INT64,
     OP_ARG,
@@ -46,6 +48,7 @@ __all__ = ["ATTR_KINDS", "CallLowering", "special_names"]
 
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
+_STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 _ATTR_OWNERS = frozenset(
     {"InferContext", "SbpContext", "SbpInferContext", "OpConf", "FwOp", "DeviceInferContext", "BatchAxisContext"}
 )
@@ -87,6 +90,12 @@ class CallLowering(ExpressionLowering):
         if owner.is_unknown:
             return owner
         name, kind = node.name.text, owner.type
+        if kind.name == "struct":
+            struct = struct_of(self.program, kind)
+            found = field_types(self.program, struct).get(name)
+            if found is None:
+                raise missing_field(self.program, name, struct, node)
+            return field_value(owner, name, found[0])
         if name in ("first", "second"):
             place = 0 if name == "first" else 1
             if kind.name == "pair":
@@ -132,6 +141,8 @@ class CallLowering(ExpressionLowering):
         if owner.is_unknown or any(arg.is_unknown for arg in args):
             return unknown()
         kind = owner.type
+        if kind.name == "struct":
+            return self.struct_call(owner, name, args, node)
         if name in ("emplace_back", "push_back") and kind.is_vector:
             return self.append(owner, args, node)
         if name == "emplace" and kind.name in ("map", "ordered_map") and len(args) == 1:
@@ -142,12 +153,27 @@ class CallLowering(ExpressionLowering):
                 return Value(code, VOID)
         if name == "resize" and kind.is_vector and args:
             return self.resized(owner, args, node)
+        if kind == STRING and name in _STRING_CHANGES:
+            return self.change_string(name, owner, args, node)
         if kind.name == "function":
             raise self.missing_member(name, kind, member.name)
         overloads = METHODS[kind.name].get(name)
         if overloads is None:
             raise self.missing_member(name, kind, member.name)
         return self.library_call(name, overloads, owner, args, node)
+
+    def struct_call(self, owner: Value, name: str, args: list[Value], node: syntax.Call) -> Value:
+        """Lower a call of a function of a struct's object."""
+        struct = struct_of(self.program, owner.type)
+        functions = [item for item in struct.functions if item.name.text == name and item.body is not None]
+        if not functions:
+            field = field_types(self.program, struct).get(name)
+            if field is not None and field[0].name == "function":
+                return self.value_call(field_value(owner, name, field[0]), node)
+            raise missing_field(self.program, name, struct, node.function)
+        receiver = "" if functions[0].is_static else owner.code
+        bindings = {"<struct>": struct.name}
+        return self.program.call_functions(self, tuple(functions), args, node, bindings, receiver)
 
     def library_call(
         self, name: str, overloads: list[LibraryFunction], owner: Value | None, args: list[Value], node: syntax.Call
@@ -239,6 +265,58 @@ class CallLowering(ExpressionLowering):
         if owner.is_read_only or owner.code.endswith(".dims"):
             raise LowerError("SPEC027", "this vector is const and cannot be changed", node)
         return Value(f"{name}({owner.code}, {copied(item)})", VOID)
+
+    def change_string(self, name: str, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+        """Lower what changes a string: a new one is assigned, as Python's do not change."""
+        self.store_check(owner, node)
+        function = node.function
+        if isinstance(function, syntax.Member):
+            self.note_assignment(function.object)
+        wanted = 1 if name in ("push_back", "append") else 0
+        if len(args) != wanted:
+            raise LowerError("SPEC022", f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, {len(args)} given", node)
+        code = '""' if name == "clear" else f"{owner.code}[:-1]"
+        if wanted:
+            code = self.join_strings(Value(owner.code, STRING, owner.prec), args[0], node).code
+        self.emit(f"{owner.target} = {code}", node)
+        return Value("None", VOID)
+
+    def swapped(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::swap."""
+        if len(node.args) != 2:
+            raise LowerError("SPEC022", f"std::swap takes 2 arguments, {len(node.args)} given", node)
+        left, right = (self.lower_target(arg) for arg in node.args)
+        if left.is_unknown or right.is_unknown:
+            return unknown()
+        if left.type != right.type:
+            raise LowerError("SPEC022", f"std::swap of a {spelled(left.type)} and a {spelled(right.type)}", node)
+        if left.type.is_vector:
+            return Value(f"swap({left.code}, {right.code})", VOID)
+        if left.type.name == "Shape":
+            one, other = f"{left.at(ATOM)}.dims", f"{right.at(ATOM)}.dims"
+            self.emit(f"{one}, {other} = {other}, {one}", node)
+            return Value("None", VOID)
+        for value, arg in ((left, node.args[0]), (right, node.args[1])):
+            self.store_check(value, arg)
+            self.note_assignment(arg)
+        self.emit(f"{left.target}, {right.target} = {right.code}, {left.code}", node)
+        return Value("None", VOID)
+
+    def inserter(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::back_inserter."""
+        owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown()
+        if owner.is_unknown or not owner.type.is_vector:
+            raise LowerError("SPEC022", "std::back_inserter takes a vector", node)
+        return Value(owner.code, Type("inserter", owner.type.args))
+
+    def size_of(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower sizeof of an arithmetic type."""
+        kind = self.program.template_type_argument(name.parts[-1].args, self.bindings)
+        if kind.is_integer:
+            return number_literal(max(INT_INFO[kind.name][0] // 8, 1), SIZE)
+        if kind.is_real:
+            return number_literal(4 if kind.name == "float" else 8, SIZE)
+        raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in specs", node)
 
     def resized(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
         element = owner.type.element
@@ -391,7 +469,7 @@ class CallLowering(ExpressionLowering):
             if made is not None:
                 return made
         elif kind.name == "struct":
-            raise LowerError("SPEC012", "objects of this struct cannot be made in specs", node)
+            return constructed(self, kind, args, node, braced)  # type: ignore[arg-type]
         if not args:
             code = default_code(kind) or zero_code(kind)
             value = Value(code, kind)
@@ -515,8 +593,6 @@ class CallLowering(ExpressionLowering):
         """Lower ``std::numeric_limits<T>::max()``."""
         part, word = name.parts[-2], name.parts[-1].text
         kind = self.program.template_type_argument(part.args, self.bindings) if part.args else UNKNOWN
-        from opkit.spec.types import INT_INFO
-
         if kind.is_integer:
             bits, signed = INT_INFO[kind.name]
             top = (1 << (bits - 1 if signed else bits)) - 1
@@ -567,6 +643,9 @@ class CallLowering(ExpressionLowering):
             return Value(code, kind)
         if word in ("copy", "transform"):
             kind = args[2].type
+            if kind.name == "inserter":
+                values = f"between({codes[0]}, {codes[1]})"
+                return Value(f"extend({codes[2]}, {values if word == 'copy' else f'list(map({codes[3]}, {values}))'})", kind)
         return Value(code.format(*codes, more=", ".join(codes[2:])), kind)
 
     def multiplies(self, node: syntax.Call, name: syntax.Name) -> Value:
@@ -656,6 +735,9 @@ _SPECIAL: dict[str, _Special] = {
     "std::abs": CallLowering.absolute,
     "abs": CallLowering.absolute,
     "std::make_pair": CallLowering.make_pair,
+    "std::swap": CallLowering.swapped,
+    "std::back_inserter": CallLowering.inserter,
+    "sizeof": CallLowering.size_of,
     "std::make_shared": CallLowering.make_shared,
     "std::numeric_limits::max": CallLowering.limit,
     "std::numeric_limits::min": CallLowering.limit,
@@ -687,7 +769,6 @@ for _word in (
     "DimensionError",
 ):
     _SPECIAL["Error::" + _word] = CallLowering.error_value
-
 
 
 def special_names() -> list[str]:

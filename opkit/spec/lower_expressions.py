@@ -504,7 +504,7 @@ class ExpressionLowering(Writer):
             return
         right = convert(right, left.type, node.right)
         self.note_assignment(node.left)
-        if left.type.is_object and left.type.name != "struct":
+        if left.type.is_object:
             self.replace(left, right, node)
             return
         self.store_check(left, node.left)

@@ -53,6 +53,8 @@ class StatementLowering(CallLowering):
 
     def declare_one(self, node: syntax.Declaration, item: syntax.Declarator) -> None:
         base = self.program.type_of(node.type, self.bindings, stars=item.stars)
+        if item.size is not None:
+            base = Type("vector", (base,))
         if base.name == "function" and item.args and isinstance(item.args[0], syntax.Lambda):
             self.declare_function(base, item)
             return
@@ -72,12 +74,28 @@ class StatementLowering(CallLowering):
         )
         if value is not None:
             value = convert(value, kind, item.args[0] if item.args else item)
-        elif kind.name == "ptr" and node.type.name.parts[-1].text in ("shared_ptr", "unique_ptr"):
-            value = Value("None", kind)
+        else:
+            value = self.without_value(node, item, kind)
         variable = self.declare(item.name, kind, how, item)
         self.set_initial(variable, kind, value, item)
         variable.is_read_only = node.type.is_const and not item.stars and not kind.is_object
         self.remember_constant(variable, value)
+
+    def without_value(self, node: syntax.Declaration, item: syntax.Declarator, kind: Type) -> Value | None:
+        """Return the value of a variable that is declared without one, where its type alone does not tell."""
+        part = node.type.name.parts[-1]
+        if kind.name == "ptr" and part.text in ("shared_ptr", "unique_ptr"):
+            return Value("None", kind)
+        size = item.size
+        if kind.name == "struct":
+            return self.construct(kind, [], item, False)
+        if part.text == "array" and part.args is not None and len(part.args) == 2:
+            bound = self.program.template_binding(part.args[1], self.bindings)
+            if isinstance(bound, Value):
+                return Value(f"filled({bound.code}, {zero_code(kind.element)})", kind)
+        if size is None:
+            return None
+        return Value(f"filled({convert(self.lower(size), INT64, size).code}, {zero_code(kind.element)})", kind)
 
     def declare_function(self, kind: Type, item: syntax.Declarator) -> None:
         """Declare a std::function of a lambda; the lambda may use its name."""
@@ -125,6 +143,8 @@ class StatementLowering(CallLowering):
         args = [self.lower(arg) for arg in item.args]
         if any(arg.is_unknown for arg in args):
             return unknown()
+        if item.style == "=" and kind.name == "struct" and args[0].items is not None:
+            return self.construct(kind, args, item, True)
         if item.style == "=" or (kind.name == "auto" and len(args) == 1):
             value = args[0]
             if value.functions and kind.name != "function":

@@ -5,6 +5,8 @@ Names mean nothing here yet; a mistake is reported once and the parser goes on a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opkit.spec.expressions import ExpressionParser
 from opkit.spec.findings import Findings
 from opkit.spec.lexer import END, IDENT, STRING, Token
@@ -12,6 +14,7 @@ from opkit.spec.reader import ParseError
 from opkit.spec.syntax import (
     Alias,
     Block,
+    Constructor,
     Declaration,
     Declarator,
     Empty,
@@ -22,6 +25,7 @@ from opkit.spec.syntax import (
     ForRange,
     Function,
     If,
+    InitList,
     Jump,
     Name,
     Node,
@@ -271,7 +275,7 @@ class _Parser(ExpressionParser):
         name = self.take_name()
         if self.here == "final":
             self.at += 1
-        special = self.here in (":", "<")
+        has_base = self.here in (":", "<")
         while self.here not in ("{", ";"):
             if self.kinds[self.at] == END:
                 raise self.expected("'{'")
@@ -282,40 +286,68 @@ class _Parser(ExpressionParser):
         self.at += 1
         functions: list[Function] = []
         fields: list[Declaration] = []
+        constructors: list[Constructor] = []
         while self.here != "}":
             if self.kinds[self.at] == END:
                 raise self.wrong("this struct is never closed", start)
-            special |= self.struct_item(name, functions, fields)
+            self.struct_item(name, functions, fields, constructors)
         self.at += 1
         self.expect(";")
-        return Struct(start, self.at - 1, name, tuple(functions), tuple(fields), special, template)
+        return Struct(
+            start, self.at - 1, name, tuple(functions), tuple(fields), tuple(constructors), has_base, template
+        )
 
-    def struct_item(self, name: str, functions: list[Function], fields: list[Declaration]) -> bool:
-        """Parse one member; return whether it is a constructor or another special member."""
+    def struct_item(
+        self, name: str, functions: list[Function], fields: list[Declaration], constructors: list[Constructor]
+    ) -> None:
+        """Parse one member of a struct."""
         if self.here in ("public", "private", "protected") and self.texts[self.at + 1] == ":":
             self.at += 2
-            return False
-        if self.here == ";":
+        elif self.here == ";":
             self.at += 1
-            return False
-        if self.here in ("using", "typedef", "static_assert", "friend"):
+        elif self.here in ("using", "typedef", "static_assert", "friend"):
             self.skip_to_semicolon()
-            return False
-        if self.here in ("explicit", "virtual", "~") or (self.here == name and self.texts[self.at + 1] == "("):
+        elif self.here in ("virtual", "~"):
             self.skip_member()
-            return True
-        template = None
-        if self.here == "template":
+        elif self.here == "explicit" or (self.here == name and self.texts[self.at + 1] == "("):
+            constructor = self.constructor(name)
+            if constructor is not None:
+                constructors.append(constructor)
+        else:
+            template = None
+            if self.here == "template":
+                self.at += 1
+                template = self.template_params()
+            is_static = self.here == "static"
+            member = self.function_or_variable(template)
+            if isinstance(member, Declaration):
+                fields.append(member)
+            else:
+                functions.append(replace(member, is_static=is_static))
+
+    def constructor(self, name: str) -> Constructor | None:
+        """Parse a constructor; None for one that is defaulted or deleted."""
+        start = self.at
+        if self.here == "explicit":
             self.at += 1
-            template = self.template_params()
-        member = self.function_or_variable(template)
-        if isinstance(member, Function):
-            functions.append(member)
-        elif isinstance(member, Declaration):
-            fields.append(member)
-        return False
+        if self.take_name() != name:
+            raise self.wrong("'explicit' stands before a constructor", start)
+        params = self.parameter_list()
+        self.note_references(name, params)
+        inits: list[tuple[str, tuple[Expr, ...]]] = []
+        if self.here == ":":
+            while self.here in (":", ","):
+                self.at += 1
+                field = self.take_name()
+                args = self.arguments("{", "}") if self.here == "{" else self.arguments("(", ")")
+                inits.append((field, args))
+        if self.here in ("=", ";"):
+            self.skip_to_semicolon()
+            return None
+        return Constructor(start, self.at, params, tuple(inits), self.block())
 
     def skip_member(self) -> None:
+        """Step over a member that means nothing here."""
         while self.here not in (";", "{"):
             if self.kinds[self.at] == END:
                 raise self.expected("';'")
@@ -466,9 +498,13 @@ class _Parser(ExpressionParser):
         return Declaration(start, self.at - 1, made, tuple(names))
 
     def declarator(self, name: str, stars: int, ref: str, at: int) -> Declarator:
-        style, args = "", ()
+        style = ""
+        args: tuple[Expr, ...] = ()
+        size: Expr | None = None
         if self.here == "[":
-            raise ParseError("SPEC012", "arrays are not supported in specs; use std::vector", self.at)
+            self.at += 1
+            size = InitList(self.at, self.at, ()) if self.here == "]" else self.expression()
+            self.expect("]")
         if self.here == "=":
             self.at += 1
             style, args = "=", (self.initializer(),)
@@ -476,7 +512,7 @@ class _Parser(ExpressionParser):
             style, args = "(", self.arguments("(", ")")
         elif self.here == "{":
             style, args = "{", self.arguments("{", "}")
-        return Declarator(at, self.at - 1, name, stars, ref, style, args)
+        return Declarator(at, self.at - 1, name, stars, ref, style, args, size)
 
     def if_statement(self) -> Statement:
         start = self.at

@@ -5,6 +5,7 @@ A unit is made for each function, template instance and registered lambda that s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +17,7 @@ from opkit.spec.conversions import convert, fit, number_literal
 from opkit.spec.findings import Findings
 from opkit.spec.library import CONSTANTS, DATA_TYPE_OF, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
 from opkit.spec.lower_statements import StatementLowering, is_cell_parameter
+from opkit.spec.lower_structs import bind_fields, lower_constructor
 from opkit.spec.resolve import Binding, Bindings, binding_key, binding_text
 from opkit.spec.types import (
     DATA_TYPE,
@@ -371,6 +373,52 @@ class Program:
             return self.function_value(chosen, {}, node)
         return Value(overloads[0].name.text, Type("function"), functions=tuple(overloads))
 
+    def is_method(self, function: syntax.Function) -> bool:
+        """Say whether a function is called on an object."""
+        return id(function) in self.owners and not function.is_static
+
+    def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:
+        """Return the unit that makes an object with one of a struct's constructors; -1 stands for none."""
+        key = (id(struct), (("constructor", str(number)),))
+        unit = self.instances.get(key)
+        if unit is None:
+            name = f"new_{struct.name}" + (f"_{number + 1}" if number > 0 else "")
+            while name in self.units:
+                name += "_"
+            constructor = struct.constructors[number] if number >= 0 else None
+            unit = Unit(name, self, constructor or struct)
+            self.instances[key] = unit
+            self.units[name] = unit
+            kinds = [self.parameter_type(param.type, {}) for param in constructor.params] if constructor else []
+            unit.type = Type("function", (Type("struct", (Type(struct.name),)), *kinds))
+            self.lower_unit(unit, {"<struct>": struct.name}, lambda lowering: lower_constructor(lowering, struct, constructor))
+        if self.current is not None:
+            self.current.calls.add(unit.name)
+        return unit
+
+    def lower_unit(
+        self, unit: Unit, bindings: Bindings, write: Callable[[StatementLowering], tuple[str, list[Type]]]
+    ) -> None:
+        """Write a unit with a function that gives its parameters; its mistakes are reported."""
+        lowering = StatementLowering(self, unit, bindings)
+        saved, self.current = self.current, unit
+        params = "*_args"
+        for binding in bindings.values():
+            if isinstance(binding, Value) and binding.code in self.units:
+                unit.calls.add(binding.code)
+        try:
+            lowering.names.update(self.units)
+            params, kinds = write(lowering)
+            if unit.type.args[0].name == "auto":
+                unit.type = Type("function", (lowering.result, *kinds))
+        except LowerError as error:
+            unit.report(error)
+        except RecursionError:
+            unit.report(LowerError("SPEC011", "this function is nested too deeply", unit.node))
+        finally:
+            self.current = saved
+        self.close(unit, lowering, f"def {unit.name}({params if not unit.has_errors else '*_args'}):", unit.node)
+
     def struct_bindings(self, node: syntax.Name, function: syntax.Function, bindings: Bindings) -> dict[str, Binding]:
         """Return what the template parameters of a function's struct stand for, and the struct itself."""
         struct = self.owners.get(id(function))
@@ -418,7 +466,11 @@ class Program:
             unit.type = Type("function", (result, *params))
             self.instances[key] = unit
             self.units[unit.name] = unit
-            self.pending.append((unit, function, bindings))
+            if result.name == "auto":
+                # its result is what it returns, which has to be known here
+                self.lower_function(unit, function, bindings)
+            else:
+                self.pending.append((unit, function, bindings))
         if self.current is not None:
             self.current.calls.add(unit.name)
         return unit
@@ -524,6 +576,7 @@ class Program:
         args: list[Value],
         node: syntax.Call,
         outer: Bindings = MappingProxyType({}),
+        receiver: str = "",
     ) -> Value:
         """Choose among overloads by the arguments and lower the call."""
         best: tuple[int, syntax.Function, Bindings] | None = None
@@ -546,7 +599,7 @@ class Program:
         function, bindings = best[1], best[2]
         if function.template and bindings:
             function, bindings = self.specialised(overloads, function, bindings)
-        return self.finish_call(lowering, function, bindings, args, node)
+        return self.finish_call(lowering, function, bindings, args, node, receiver)
 
     def specialised(
         self, overloads: tuple[syntax.Function, ...], function: syntax.Function, bindings: Bindings
@@ -605,14 +658,24 @@ class Program:
                     self.match(arg, inner, names, bound)
 
     def finish_call(
-        self, lowering: Any, function: syntax.Function, bindings: Bindings, args: list[Value], node: syntax.Call
+        self,
+        lowering: Any,
+        function: syntax.Function,
+        bindings: Bindings,
+        args: list[Value],
+        node: syntax.Call,
+        receiver: str = "",
     ) -> Value:
         """Write a call: references as pointers, values as copies, defaults filled in."""
         if len(args) > len(function.params):
             raise self.no_overload((function,), args, node)
         unit = self.unit_of(function, bindings, node)
         kinds = unit.type.args[1:]
-        codes: list[str] = []
+        codes: list[str] = [receiver] if receiver else []
+        if not receiver and self.is_method(function):
+            if lowering.lookup("this") is None:
+                raise LowerError("SPEC022", f"{function.name.text!r} needs an object", node)
+            codes = ["self"]
         for number, (param, kind) in enumerate(zip(function.params, kinds, strict=True)):
             if number >= len(args):
                 if param.default is None:
@@ -640,23 +703,22 @@ class Program:
 
     def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
         """Write the unit of a function."""
-        assert function.body is not None
-        lowering = StatementLowering(self, unit, bindings)
-        saved, self.current = self.current, unit
-        for binding in bindings.values():
-            if isinstance(binding, Value) and binding.code in self.units:
-                unit.calls.add(binding.code)
-        try:
-            lowering.names.update(self.units)
-            params, _ = lowering.parameters(function.params)
-            lowering.function_body(function.body, unit.type.args[0])
-        except LowerError as error:
-            unit.report(error)
-        except RecursionError:
-            unit.report(LowerError("SPEC011", "this function is nested too deeply", function))
-        finally:
-            self.current = saved
-        self.close(unit, lowering, f"def {unit.name}({params if not unit.has_errors else '*_args'}):", function)
+        body = function.body
+        assert body is not None
+
+        def write(lowering: StatementLowering) -> tuple[str, list[Type]]:
+            owner = self.owners.get(id(function))
+            first = ""
+            if owner is not None and not function.is_static:
+                first = "self, " if function.params else "self"
+                lowering.names.add("self")
+                bind_fields(lowering, owner, function)
+            with lowering.scope():
+                params, kinds = lowering.parameters(function.params)
+                lowering.function_body(body, unit.type.args[0])
+            return first + params, kinds
+
+        self.lower_unit(unit, bindings, write)
 
     def close(self, unit: Unit, lowering: StatementLowering, header: str, node: syntax.Node) -> None:
         """Complete a unit: its header, its lints about variables."""

@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 
 from opkit.spec.findings import CODES
-from opkit.spec.library import CONSTANTS, DATA_TYPES, FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, type_names
+from opkit.spec.library import (
+    CONSTANTS,
+    DATA_TYPES,
+    FREE_FUNCTIONS,
+    METHODS,
+    STATIC_FUNCTIONS,
+    LibraryFunction,
+    type_names,
+)
 from opkit.spec.lower_calls import special_names
 from opkit.spec.macros import SEQUENCE_MACROS
 from opkit.spec.registrations import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
@@ -25,14 +33,28 @@ def tables() -> str:
     """Return the tables as markdown: everything that specs may call, under every name it has."""
     parts = [
         "## Registration methods",
-        _list(["Input", "OptionalInput", "InputWithMinimum", "OptionalInputWithMinimum", "and the same with Output", "Attr",
-               "SupportCpuOnly", "NoGrad", "SetOutputBufferNum", *SETTERS]),
+        _list(
+            [
+                "Input",
+                "OptionalInput",
+                "InputWithMinimum",
+                "OptionalInputWithMinimum",
+                "and the same with Output",
+                "Attr",
+                "SupportCpuOnly",
+                "NoGrad",
+                "SetOutputBufferNum",
+                *SETTERS,
+            ]
+        ),
         f"Accepted and without effect: {_list(sorted(IGNORED_SETTERS))}",
         f"On a gradient: {_list(list(GRAD_SETTERS))}",
         "## Attribute types",
-        "| attribute type | C++ |\n|---|---|\n" + "\n".join(f"| {name} | `{spelled(kind)}` |" for name, kind in ATTR_TYPES.items()),
+        "| attribute type | C++ |\n|---|---|\n"
+        + "\n".join(f"| {name} | `{spelled(kind)}` |" for name, kind in ATTR_TYPES.items()),
         "## Data types",
-        "| C++ | opkit |\n|---|---|\n" + "\n".join(f"| `DataType::{name}` | {found} |" for name, found in DATA_TYPES.items()),
+        "| C++ | opkit |\n|---|---|\n"
+        + "\n".join(f"| `DataType::{name}` | {found} |" for name, found in DATA_TYPES.items()),
         "## Members by type",
         *_members(),
         "## Functions of the framework",
@@ -44,9 +66,11 @@ def tables() -> str:
         "## Sequence macros",
         _list(sorted(SEQUENCE_MACROS)),
         "## Other names of types",
-        "| name | means |\n|---|---|\n" + "\n".join(f"| `{name}` | `{spelled(Type(kind))}` |" for name, kind in sorted(CLASS_ALIASES.items())),
+        "| name | means |\n|---|---|\n"
+        + "\n".join(f"| `{name}` | `{spelled(Type(kind))}` |" for name, kind in sorted(CLASS_ALIASES.items())),
         "## Diagnostics",
-        "| code | severity | title |\n|---|---|---|\n" + "\n".join(f"| {code} | {kind.value} | {title} |" for code, (kind, title) in CODES.items()),
+        "| code | severity | title |\n|---|---|---|\n"
+        + "\n".join(f"| {code} | {kind.value} | {title} |" for code, (kind, title) in CODES.items()),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -19,6 +19,7 @@ __all__ = [
     "Capture",
     "Cast",
     "Construct",
+    "Constructor",
     "Declaration",
     "Declarator",
     "Empty",
@@ -244,13 +245,17 @@ class Lambda(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Declarator(Node):
-    """One declared name: its own stars and reference, how it is initialised ("", "=", "(", "{") and with what."""
+    """One declared name: its own stars and reference, how it is initialised ("", "=", "(", "{") and with what.
+
+    ``size`` is that of an array; an empty list stands for ``[]``.
+    """
 
     name: str
     stars: int
     ref: str
     style: str
     args: tuple[Expr, ...]
+    size: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +373,16 @@ class Function(Node):
     body: Block | None
     template: tuple[TemplateParam, ...] | None = None
     specialised: tuple[TypeName | Expr, ...] | None = None
+    is_static: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constructor(Node):
+    """A constructor: what it initialises (field, arguments), and its body."""
+
+    params: tuple[Param, ...]
+    inits: tuple[tuple[str, tuple[Expr, ...]], ...]
+    body: Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,12 +395,13 @@ class Alias(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Struct(Node):
-    """A struct or class: its functions and fields; ``has_special`` where it has constructors or bases."""
+    """A struct or class: functions, fields and constructors; ``has_base`` where it is derived from another."""
 
     name: str
     functions: tuple[Function, ...]
     fields: tuple[Declaration, ...]
-    has_special: bool
+    constructors: tuple[Constructor, ...]
+    has_base: bool
     template: tuple[TemplateParam, ...] | None = None
 
 

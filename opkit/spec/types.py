@@ -262,6 +262,7 @@ _TEMPLATES = {
     "initializer_list": "vector",
     "Symbol": "ptr",
     "list": "vector",
+    "array": "vector",
     "deque": "vector",
 }
 #: The 14 attribute types with their C++ type.

@@ -173,6 +173,32 @@ def string_find(text: str, piece: str) -> int:
     return found if found >= 0 else _M64
 
 
+def string_rfind(text: str, piece: str) -> int:
+    """Do as std::string::rfind."""
+    found = text.rfind(piece)
+    return found if found >= 0 else _M64
+
+
+def compare_part(text: str, start: int, count: int, other: str) -> int:
+    """Do as std::string::compare of a part."""
+    return string_compare(substr(text, start, count), other)
+
+
+def parse_int(text: str, bits: int) -> int:
+    """Do as std::stoi and its like: the number at the front of a string, if it fits."""
+    kept = text.strip()
+    end = 1 if kept[:1] in "+-" else 0
+    while end < len(kept) and kept[end] in "0123456789":
+        end += 1
+    try:
+        number = int(kept[:end])
+    except ValueError:
+        raise Fatal(f"{text!r} holds no number") from None
+    if -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        return number
+    raise Fatal(f"{number} does not fit {bits} bits")
+
+
 def char_at(text: str, index: int) -> int:
     """Return a character as a number."""
     return ord(at(text, index))
@@ -333,15 +359,39 @@ class Iterator(Generic[T]):
         raise Fatal("an iterator outside of its container")
 
 
+class ReverseIterator(Iterator[T]):
+    """A reverse iterator: it moves towards the front."""
+
+    __slots__ = ()
+
+    def __add__(self, count: int) -> ReverseIterator[T]:
+        return ReverseIterator(self.items, self.index - count)
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Iterator):
+            return other.index - self.index
+        return ReverseIterator(self.items, self.index + other)
+
+
 def between(first: Any, last: Any) -> list[Any]:
     """Return the elements from one iterator up to another."""
     if isinstance(first, Iterator):
         if not isinstance(last, Iterator) or first.items is not last.items:
             raise Fatal("two iterators of different containers")
+        if isinstance(first, ReverseIterator):
+            return list(first.items[last.index + 1 : first.index + 1][::-1])
         if first.place() > last.place():
             raise Fatal("the first iterator lies after the last")
         return list(first.items[first.index : last.index])
     return list(first.between(last))
+
+
+def extend(items: list[T], values: Sequence[T]) -> list[T]:
+    """Append elements, as an algorithm does through std::back_inserter."""
+    if len(items) + len(values) > MOST_ELEMENTS:
+        raise Fatal(f"a vector of more than {MOST_ELEMENTS:,} elements")
+    items.extend(values)
+    return items
 
 
 def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:
@@ -455,6 +505,33 @@ class FieldPointer:
 def field_pointer(owner: Any, field: str) -> FieldPointer | None:
     """Return a pointer to a field, null where the object is missing."""
     return None if owner is None else FieldPointer(owner, field)
+
+
+class Record:
+    """An object of a struct that the spec defines; its fields are its attributes."""
+
+    def set(self, **fields: Any) -> Record:
+        """Set fields and return itself."""
+        self.__dict__.update(fields)
+        return self
+
+    def assign(self, other: Record) -> None:
+        """Become a copy of another."""
+        self.__dict__.update({name: _copied(value) for name, value in other.__dict__.items()})
+
+    def copy(self) -> Record:
+        """Return a copy, with copies of what its fields hold."""
+        made = Record()
+        made.assign(self)
+        return made
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, Shape):
+        return Shape(value.dims)
+    return value.copy() if hasattr(value, "copy") else value
 
 
 # -- shapes and tensor descriptions --------------------------------------------------------------

@@ -25,8 +25,27 @@ RESERVED = (
     | frozenset(dir(values))
     | frozenset(framework.FUNCTIONS)
     | frozenset(
-        ("failed", "refused", "fail", "not_null", "make_map", "Sbp", "Distribution", "SbpBuilder", "OpBuilder", "Refusal",
-         "Fatal", "dtype_of", "dtype_number", "accumulate", "find_if", "equal", "max_element", "min_element", "unique")
+        (
+            "failed",
+            "refused",
+            "fail",
+            "not_null",
+            "make_map",
+            "Sbp",
+            "Distribution",
+            "SbpBuilder",
+            "OpBuilder",
+            "Refusal",
+            "Fatal",
+            "dtype_of",
+            "dtype_number",
+            "accumulate",
+            "find_if",
+            "equal",
+            "max_element",
+            "min_element",
+            "unique",
+        )
     )
 )
 

@@ -22,7 +22,9 @@ REGISTER_USER_OP("f").Input("x").Input("w").Output("y").Attr<float>("alpha", 0.1
     {UNCHANGED};
 REGISTER_USER_OP("f_grad").Input("dy").Input("x").Output("dx").Attr<float>("alpha").Attr<int64_t>("n", 4){UNCHANGED};
 """
-OLD = OPS + """
+OLD = (
+    OPS
+    + """
 REGISTER_USER_OP_GRAD("f").SetGenBackwardOpConfFn([](const user_op::UserOpWrapper& op, user_op::AddOpFn AddOp) {
   if (op.NeedGenGradTensor4OpInput("x", 0)) {
     user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_grad");
@@ -37,7 +39,10 @@ REGISTER_USER_OP_GRAD("f").SetGenBackwardOpConfFn([](const user_op::UserOpWrappe
   }
 });
 """
-NEW = OPS + """
+)
+NEW = (
+    OPS
+    + """
 REGISTER_USER_OP_GRAD("f").SetBackwardOpConfGenFn([](user_op::BackwardOpConfContext* ctx) {
   const auto grad_op_name = ctx->FwOp().op_name() + "_grad";
   const auto& grad_op_func = [&ctx](user_op::BackwardOpBuilder& builder) {
@@ -54,6 +59,7 @@ REGISTER_USER_OP_GRAD("f").SetBackwardOpConfGenFn([](user_op::BackwardOpConfCont
   });
 });
 """
+)
 INPUTS = {"x": f32(2), "w": f32(2)}
 GRAD_OP = BackwardOp(
     "fw_grad", "f_grad", {"dy": ["dout:y_0"], "x": ["in:x_0"]}, {"dx": ["fw_grad/dx_0"]}, {"alpha": 0.1, "n": 4}
@@ -102,8 +108,11 @@ def test_what_is_known_of_a_gradient_without_building_it() -> None:
         ('.Input("x", op.input("x", 0))', "", "input 'x' of op 'f_grad' needs 1 tensor, 0 given"),
         ('.Output("dx")\n', '.Output("dz")\n', "has no output 'dz'"),
         ('grad_op.output("dx", 0), "x"', 'grad_op.output("dx", 1), "x"', "no output 'dx' at index 1"),
-        ('{\n    user_op::UserOpConfWrapperBuilder', '{\n    op.BindGradTensorWithOpInput("b", "w", 0);\n    user_op::UserOpConfWrapperBuilder',
-         "needs no gradient"),
+        (
+            "{\n    user_op::UserOpConfWrapperBuilder",
+            '{\n    op.BindGradTensorWithOpInput("b", "w", 0);\n    user_op::UserOpConfWrapperBuilder',
+            "needs no gradient",
+        ),
     ],
 )
 def test_mistakes_that_show_when_a_gradient_is_built(old: str, new: str, message: str) -> None:

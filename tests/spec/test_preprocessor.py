@@ -41,7 +41,10 @@ def expanded(text: str) -> str:
         ("#if 0\n#if 1\na\n#else\nb\n#endif\n#endif\nc", "c"),
         ("a // b \\\n c\nd /* e\nf */ g", "a d g"),
         ("#define M(x) <x>\nOF_PP_FOR_EACH_TUPLE(M, OF_PP_MAKE_TUPLE_SEQ(1) OF_PP_MAKE_TUPLE_SEQ(2))", "< 1 > < 2 >"),
-        ("#define M(a, b) a:b;\n#define SEQ OF_PP_MAKE_TUPLE_SEQ(x, 1) OF_PP_MAKE_TUPLE_SEQ(y, 2)\nOF_PP_FOR_EACH_TUPLE(M, SEQ)", "x : 1 ; y : 2 ;"),
+        (
+            "#define M(a, b) a:b;\n#define SEQ OF_PP_MAKE_TUPLE_SEQ(x, 1) OF_PP_MAKE_TUPLE_SEQ(y, 2)\nOF_PP_FOR_EACH_TUPLE(M, SEQ)",
+            "x : 1 ; y : 2 ;",
+        ),
         ("#define M(a, b) a b;\nOF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE(M, (1)(2), (x)(y))", "1 x ; 1 y ; 2 x ; 2 y ;"),
         ("#define M(t, d) t;\nOF_PP_FOR_EACH_TUPLE(M, FLOATING_DATA_TYPE_SEQ)", "float ; double ;"),
         ("OF_PP_CAT(a, 1) OF_PP_STRINGIZE(b c) OF_PP_PAIR_FIRST((p, q)) OF_PP_TUPLE_ELEM(1, (p, q))", 'a1 "b c" p q'),
@@ -110,4 +113,6 @@ def test_line_ends_and_byte_order_marks_mean_nothing(tmp_path: Path) -> None:
 
 def test_a_spec_without_namespaces_compiles() -> None:
     """`namespace oneflow` is usual and not needed."""
-    assert compiled(f'REGISTER_USER_OP("a").Input("x").Output("y"){UNCHANGED};').ops["a"].infer({"x": f32(2)}) == {"y": f32(2)}
+    assert compiled(f'REGISTER_USER_OP("a").Input("x").Output("y"){UNCHANGED};').ops["a"].infer({"x": f32(2)}) == {
+        "y": f32(2)
+    }

@@ -63,6 +63,17 @@ ROWS: list[tuple[str, str, str, dict[str, object], tuple[int, ...]]] = [
      "HashMap<int, int> m;\nFOR_RANGE(int, i, 1, 4) { m[i] = i; }\nint64_t code = 0;\nfor (const auto& kv : m) { code = code * 10 + kv.first; }", {}, (321,)),
     ("HashSet knows its members", "set.size(), set.find(3) != set.end(), set.count(9)", "HashSet<int32_t> set = {v.begin(), v.end()};", {}, (3, 1, 0)),
     ("strings join, compare and count", 't.size(), s == "abc", s < "b", s.find("c")', 'std::string t = s + "_" + std::to_string(a);', {"a": 10}, (6, 1, 1, 2)),
+    ("strings change in place", "t.size(), t.back() == 'y', t.rfind(\"b\"), n + 1",
+     'std::string t = s;\nt.push_back(\'x\');\nt.append("yy");\nt.pop_back();\nconst int64_t n = std::stoi("41");', {}, (5, 1, 1, 42)),
+    ("arrays count like vectors", "sum, p.at(1), p.size()",
+     "const int64_t t[3] = {1, 2, 3};\nint64_t sum = 0;\nfor (int64_t e : t) { sum += e; }\nstd::array<int64_t, 2> p = {{4, 5}};\np[1] += 1;",
+     {}, (6, 6, 2)),
+    ("reverse iterators, swap and back_inserter", "code, d[0], d.size()",
+     "int64_t code = 0;\nfor (auto it = v.rbegin(); it != v.rend(); ++it) { code = code * 10 + *it; }\n"
+     "std::vector<int64_t> c = {1, 2}, d;\nstd::swap(c[0], c[1]);\nstd::copy(c.begin(), c.end(), std::back_inserter(d));", {}, (213, 2, 2)),
+    ("pointers own with make_shared and new", "p->At(0), q->size()",
+     "std::shared_ptr<Shape> p = std::make_shared<Shape>(x);\np->Set(0, 42);\nstd::unique_ptr<std::vector<int64_t>> q(new std::vector<int64_t>{1, 2});",
+     {}, (42, 2)),
     ("streams collect", "ss.str().size()", 'std::stringstream ss;\nss << "n=" << a << "," << true << "," << 1.5;', {"a": 10}, (10,)),
     ("while, do and for with break and continue", "n, k, found",
      "int64_t n = 6, k = 0, found = -1;\nwhile (n > 1) { n = n % 2 == 0 ? n / 2 : 3 * n + 1; }\ndo { k += 3; } while (k < 10);\n"
@@ -123,6 +134,31 @@ template<int N>
 struct Fixed {
   static int64_t Get() { return N; }
 };
+struct Window {
+  int64_t size = 3;
+  int64_t stride = 1;
+  std::vector<int64_t> seen;
+  int64_t Out(int64_t n) const { return (n - size) / stride + 1; }
+  void Grow(int64_t by) {
+    size += by;
+    seen.push_back(Out(by));
+  }
+};
+class Counter {
+ public:
+  explicit Counter(int64_t start) : count_(start) {}
+  Counter(int64_t start, int64_t more) : count_(start + more) {}
+  int64_t Next() {
+    count_ += 1;
+    return count_;
+  }
+  static int64_t Ten() { return 10; }
+
+ private:
+  int64_t count_;
+};
+template<typename T, typename U>
+auto Sum(T t, U u) -> decltype(t + u) { return t + u; }
 Maybe<int64_t> Positive(int64_t n) {
   CHECK_GT_OR_RETURN(n, 0) << "n is " << n;
   return n;
@@ -147,6 +183,12 @@ HELPER_ROWS: list[tuple[str, str, str, tuple[int, ...]]] = [
     ("static functions of struct templates", "Fixed<4>::Get(), Fixed<5>::Get()", "", (4, 5)),
     ("constants, tables and enumerators", "kLimit, kTable.at(1), kMedium, kLarge, Mode::kSmall", "", (12, 6, 2, 10, 1)),
     ("JUST hands values on", "JUST(Positive(5)), JUST(Doubled(x))->At(1)", "", (5, 6)),
+    ("structs have fields and functions, and are copied", "w.Out(11), c.Out(11), w.size, c.size, w.seen.size()",
+     "Window w;\nw.stride = 2;\nWindow c = w;\nc.Grow(1);", (5, 4, 3, 4, 0)),
+    ("structs are made in braces", "w.size, w.stride", "Window w = {5, 2};", (5, 2)),
+    ("classes have constructors and static functions", "c.Next(), r.Next(), c.Next(), d.Next(), Counter::Ten()",
+     "Counter c(3), d(3, 4);\nCounter& r = c;", (4, 5, 6, 8, 10)),
+    ("a result type may be deduced", "Sum(1, a), static_cast<int64_t>(Sum(1.5, 2) * 2)", "", (8, 7)),
     ("functions return functions", "Adder(3)(4)", "", (7,)),
 ]
 
