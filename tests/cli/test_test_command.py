@@ -1,5 +1,7 @@
 """``opkit test``: every op directory becomes a build and a gradcheck item, and its own tests run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.cli.test_commands import opkit
@@ -73,3 +75,15 @@ def test_several_ops(tmp_path: Path) -> None:
         "deep/two/test_two.py::test_shape",
     ):
         assert item in ran.stdout
+
+
+def test_plain_pytest_takes_the_plugin(tmp_path: Path) -> None:
+    """Plain pytest collects op directories with ``-p opkit.pytest_plugin``, and does not without it."""
+    write_op(tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
+    plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    with_plugin = subprocess.run(
+        [*command, "-p", "opkit.pytest_plugin"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "t_cpp_def.cpp" not in plain.stdout
+    assert "t/t_cpp_def.cpp::build" in with_plugin.stdout
