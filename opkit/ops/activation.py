@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
+from opkit.ops.blocks import elementwise_blocks
 from opkit.ops.broadcasting import reduce_sum_like
 from opkit.ops.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.creation import as_value, cast, cast_like
@@ -60,7 +61,7 @@ def _activation(
     from_output: bool = False,
 ) -> OpDef:
     """Define ``name`` and ``name_grad``, whose first input is x, or y where the slope is read off the output."""
-    kernel, slope = quiet(kernel), quiet(slope)
+    kernel, slope = quiet(elementwise_blocks(kernel)), quiet(elementwise_blocks(slope))
     source = "y" if from_output else "x"
 
     def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
@@ -81,6 +82,7 @@ def _activation(
         defaults=defaults,
         grad=grad_rule,
         reads=f"{source} dy" if second is not None else source,
+        out=slope,
         elementwise=True,
     )
 

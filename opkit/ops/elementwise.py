@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
+from opkit.ops.blocks import elementwise_blocks
 from opkit.ops.creation import as_value, cast, full_like
 from opkit.ops.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.inference import same_shape, unchanged
@@ -107,7 +108,7 @@ def _unary(
         reads: what ``rule`` reads.
     """
     kernel = quiet(kernel)
-    slope = quiet(slope or _flat)
+    slope = quiet(elementwise_blocks(slope or _flat))
 
     def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
         x, dy = applied.inputs
@@ -123,6 +124,7 @@ def _unary(
         infer=same_shape(f"{name}_grad", floating=True),
         grad=grad_rule,
         reads="x dy" if second is not None else "x",
+        out=slope,
         elementwise=True,
     )
 
@@ -157,15 +159,16 @@ def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Ca
         by_y = mul(mul(douts[0], dy), slope_by_y(y)) if need_y else None
         return by_y, local.mode.apply(grad_op, (y, douts[0]), NO_ATTRS) if need_dy else None
 
+    kernel = quiet(elementwise_blocks(slope))
     grad_op = define(
         name,
         "y dy",
         "dx",
-        quiet(slope),
+        kernel,
         infer=same_shape(name, floating=True),
         grad=grad_rule,
         reads="y dy",
-        out=quiet(slope),
+        out=kernel,
         elementwise=True,
     )
     return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
@@ -197,6 +200,7 @@ sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul
 
 
 # ---- kernels that numpy has not --------------------------------------------------------------------------------------
+@elementwise_blocks
 def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
     out = np.empty_like(x) if out is None else out
@@ -211,6 +215,7 @@ def softplus_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.logaddexp(x, x.dtype.type(0), out=out)
 
 
+@elementwise_blocks
 def _log_sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(x) if out is None else out
     np.negative(x, out=out)
@@ -218,6 +223,7 @@ def _log_sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.negative(out, out=out)
 
 
+@elementwise_blocks
 def _rsqrt_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.sqrt(x, out=np.empty_like(x) if out is None else out)
     return np.reciprocal(out, out=out)

@@ -5,13 +5,14 @@ Normalisation over the batch is in ``opkit.ops.batch_normalization``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from opkit.ir import TensorDesc
 from opkit.ops.arithmetic import add, mul, scalar_add, sub
+from opkit.ops.blocks import BLOCK
 from opkit.ops.broadcasting import broadcast_like, reduce_mean, reduce_sum_like
 from opkit.ops.define import define, quiet
 from opkit.ops.elementwise import rsqrt, square
@@ -23,7 +24,7 @@ from opkit.ops.inference import (
 )
 from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
-from opkit.ops.statistics import by_statistics, slope_by_x, slope_of, statistics_of, wide_of
+from opkit.ops.statistics import by_statistics, slope_by_x, wide_of
 from opkit.ops.value import Value, ndim_of, normal_axis, shape_of
 
 __all__ = ["instance_norm", "layer_norm"]
@@ -45,18 +46,30 @@ def _layer_norm(
     begin_params_axis: int,
     epsilon: float,
 ) -> tuple[np.ndarray, ...]:
-    axes = _tail(x.ndim, begin_norm_axis)
-    wide = wide_of(x)
-    mean, _, r = statistics_of(wide, axes, epsilon)
-    h = wide - mean
-    h *= r
-    lead = x.shape[: axes[0]]
+    begin = begin_norm_axis % x.ndim
+    lead, width = x.shape[:begin], int(np.prod(x.shape[begin:]))
+    rows = wide_of(x).reshape(-1, width)
+    h = np.empty(rows.shape, rows.dtype)
+    mean, r = np.empty((len(rows), 1), rows.dtype), np.empty((len(rows), 1), rows.dtype)
+    for part in _row_parts(len(rows), width):
+        mean[part] = rows[part].mean(axis=1, keepdims=True)
+        centred = np.subtract(rows[part], mean[part], out=h[part])
+        r[part] = 1 / np.sqrt(np.vecdot(centred, centred)[:, None] / width + epsilon)
+        centred *= r[part]
+    h = h.reshape(x.shape).astype(x.dtype, copy=False)
     statistics = (mean.reshape(lead).astype(x.dtype, copy=False), r.reshape(lead).astype(x.dtype, copy=False))
-    h = h.astype(x.dtype, copy=False)
-    y = h * gamma if gamma is not None else h
-    if beta is not None:
-        y = y + beta
+    if gamma is not None:
+        y = h * gamma
+        if beta is not None:
+            y += beta
+    else:
+        y = h.copy() if beta is None else h + beta
     return (y, *statistics, h) if scale else (y, *statistics)
+
+
+def _row_parts(count: int, width: int) -> Iterator[slice]:
+    step = max(1, BLOCK // max(1, width))
+    return (slice(start, start + step) for start in range(0, count, step))
 
 
 def _infer_layer_norm(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
@@ -106,13 +119,20 @@ def _layer_norm_slope(
     begin_norm_axis: int,
     epsilon: float,
 ) -> Any:
-    axes = _tail(x.ndim, begin_norm_axis)
-    kept = (*mean.shape, *(1,) * len(axes))
-    r = wide_of(inv_variance.reshape(kept))
-    h = wide_of(x) - wide_of(mean.reshape(kept))
-    h *= r
-    dx = slope_of(wide_of(dy), h, r, axes).astype(x.dtype, copy=False)
-    return dx if addend is None else dx + addend
+    width = int(np.prod(x.shape[begin_norm_axis % x.ndim :]))
+    rows, cotangents = wide_of(x).reshape(-1, width), wide_of(dy).reshape(-1, width)
+    centre, r = wide_of(mean).reshape(-1, 1), wide_of(inv_variance).reshape(-1, 1)
+    result = np.empty(rows.shape, rows.dtype)
+    for part in _row_parts(len(rows), width):
+        h = rows[part] - centre[part]
+        h *= r[part]
+        inner = np.vecdot(cotangents[part], h)[:, None] / width
+        dx = np.subtract(cotangents[part], cotangents[part].mean(axis=1, keepdims=True), out=result[part])
+        h *= inner
+        dx -= h
+        dx *= r[part]
+    total = result.reshape(x.shape).astype(x.dtype, copy=False)
+    return total if addend is None else total + addend
 
 
 def _layer_norm_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:

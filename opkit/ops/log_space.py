@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops.arithmetic import mul, sub
+from opkit.ops.blocks import row_blocks
 from opkit.ops.broadcasting import broadcast_like, infer_reduce, reduce_sum
 from opkit.ops.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.elementwise import exp
@@ -25,6 +26,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax", "softmax_of"]
 
 # ---- softmax over the last axis (OneFlow) ----------------------------------------------------------------------------
 @quiet
+@row_blocks
 def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return softmax over the last axis."""
     out = np.empty_like(x) if out is None else out
@@ -37,6 +39,7 @@ def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 @quiet
+@row_blocks
 def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.empty_like(y) if out is None else out
     np.multiply(y, dy, out=out)
@@ -82,6 +85,7 @@ SOFTMAX: OpDef = define(
 
 # ---- log_softmax over the last axis ----------------------------------------------------------------------------------
 @quiet
+@row_blocks
 def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return log(softmax) over the last axis."""
     out = np.empty_like(x) if out is None else out
@@ -93,6 +97,7 @@ def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 @quiet
+@row_blocks
 def _log_softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
     out = np.exp(y, out=out)
     out *= np.add.reduce(dy, -1, keepdims=True)

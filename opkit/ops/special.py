@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from opkit.ops.blocks import elementwise_blocks
+
 __all__ = ["digamma_of", "erf_of", "erfc_of", "lgamma_of", "polygamma_of"]
 
 
@@ -131,10 +133,40 @@ def _erf(x: np.ndarray, complement: bool) -> np.ndarray:
     return result.reshape(x.shape)
 
 
-@_in_double
-def erf_of(x: np.ndarray) -> np.ndarray:
-    """Return the error function, to 2 units in the last place."""
-    return _erf(x, complement=False)
+#: erf(x) / x for single precision, |x| <= 3.95, as a ratio of polynomials in x*x: fitted to the smallest relative
+#: error (2e-9) on the interval; in singles it is within 7 units in the last place, within 1 on average.
+_SINGLE = (
+    (
+        1.128379225730896,
+        0.18516939878463745,
+        0.05427475646138191,
+        0.003843377809971571,
+        0.00037793468800373375,
+        4.640367023966974e-06,
+        -1.2966729912022856e-08,
+    ),
+    (1.0, 0.4974355101585388, 0.11391109228134155, 0.01544372458010912, 0.0013040612684562802, 6.269187724683434e-05),
+)
+
+
+def _erf_single(x: np.ndarray) -> Any:
+    clipped = np.clip(x, np.float32(-3.95), np.float32(3.95))
+    ratio = _ratio(np.square(clipped), _SINGLE)
+    ratio *= clipped
+    return np.clip(ratio, -1, 1, out=ratio)
+
+
+@elementwise_blocks
+def _erf_blocks(x: np.ndarray) -> Any:
+    return _erf_single(np.atleast_1d(x)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
+
+
+def erf_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
+    if x.dtype == np.float16:
+        result = _erf_blocks(x.astype(np.float32)).astype(np.float16)
+        return result if out is None else np.positive(result, out=out)
+    return _erf_blocks(x, out=out)
 
 
 @_in_double

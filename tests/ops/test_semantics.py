@@ -211,7 +211,7 @@ def test_shape_errors_name_the_op_and_its_operands(build: Callable[[], Any], wor
 
 
 def test_dtype_errors_name_the_op_and_its_operands() -> None:
-    """matmul does not promote (Paddle 2.6): the message shows both dtypes."""
+    """Nothing is promoted in matmul (Paddle 2.6); the message shows both dtypes."""
     with pytest.raises(DtypeError, match=r"matmul.*float32\[2, 2\] and float64\[2, 2\]"):
         ops.matmul(tensor(np.ones((2, 2)), "float32"), tensor(np.ones((2, 2))))
     with pytest.raises(DtypeError, match="negative"):
