@@ -1,0 +1,1 @@
+"""Measurements of opkit, each a script of its own."""

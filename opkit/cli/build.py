@@ -26,7 +26,7 @@ def build(
 
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """
-    from opkit.cli.console import warn
+    from opkit.cli.console import user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
     from opkit.cli.tables import show_build
     from opkit.project import build as build_directories
@@ -34,7 +34,8 @@ def build(
 
     choice("--format", form, _FORMS)
     directories = discover(paths or [])
-    result = build_directories(directories)
+    with user_code():
+        result = build_directories(directories)
     show_build(result, form, show_python=show_python)
     if not directories:
         where = ", ".join(str(path) for path in paths or [Path()])

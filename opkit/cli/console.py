@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
     from opkit.errors import OpkitError
 
-__all__ = ["console", "error_line", "paint", "put", "uses_colour", "warn"]
+__all__ = ["console", "error_line", "paint", "put", "user_code", "uses_colour", "warn"]
 
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "strong": "1", "dim": "2"}
 
@@ -25,6 +27,15 @@ def warn(text: str) -> None:
     """Write a message for the person at the terminal to standard error."""
     sys.stdout.flush()
     sys.stderr.write(text if text.endswith("\n") else text + "\n")
+
+
+@contextlib.contextmanager
+def user_code() -> Iterator[None]:
+    """Run code that loads a user's files: what these print is no data of ours, and they may import the frameworks."""
+    from opkit.shim import frameworks
+
+    with contextlib.redirect_stdout(sys.stderr), frameworks():
+        yield
 
 
 def uses_colour(stream: TextIO) -> bool:

@@ -26,14 +26,17 @@ def graph(
     Without --shape, small shapes are tried until the definitions accept one.
     """
     from opkit.cli.arguments import shape_of
-    from opkit.cli.console import put, warn
+    from opkit.cli.console import put, user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
     from opkit.cli.graphs import graphs_of, render
     from opkit.project import assemble, discover
 
     choice("--format", form, ("text", "mermaid", "json"))
     shapes = dict(shape_of(item) for item in shape or [])
-    found, troubles = graphs_of([assemble(directory) for directory in discover(paths or [])], shapes, dtype)
+    directories = discover(paths or [])
+    with user_code():
+        loaded = [assemble(directory) for directory in directories]
+    found, troubles = graphs_of(loaded, shapes, dtype)
     if found:
         put(render(found, form))
     for trouble in troubles:

@@ -8,7 +8,6 @@ from typing import Any
 
 from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, nearest
 from opkit.oneflow.session import session
-from opkit.project import LoadedOps
 from opkit.shim import frameworks
 
 __all__ = ["CustomOpModule", "custom_op_module", "enable_typing_check"]
@@ -89,13 +88,10 @@ class CustomOpModule:
         Raises:
             ProjectError: the directory cannot be used; the message holds every finding with its place.
         """
-        loaded = session().library.load(self._path)
-        if "py_api" in self._wanted:
-            self._load_api(loaded)
-
-    def _load_api(self, loaded: LoadedOps) -> None:
         with frameworks():
-            self._api = loaded.api()
+            loaded = session().library.load(self._path)
+            if "py_api" in self._wanted:
+                self._api = loaded.api()
 
     def _want(self, part: str, file: str) -> CustomOpModule:
         if not os.path.isfile(os.path.join(self._path, file)):

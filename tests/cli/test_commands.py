@@ -127,6 +127,17 @@ def test_json_is_all_there_is(tmp_path: Path) -> None:
     assert all(isinstance(finding[name], int) for name in ("line", "col", "end_line", "end_col"))
 
 
+def test_what_a_kernel_file_prints_is_no_data(tmp_path: Path) -> None:
+    """A kernel file that prints, and imports a framework, while it is loaded does not spoil the JSON."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_kernel.py", ("import numpy as np\n", "import numpy as np\nimport oneflow\n\nprint('loading')\n"))
+    ran = opkit(tmp_path, "build", "--format", "json")
+    assert json.loads(ran.stdout)["diagnostics"] == []
+    assert ran.stderr == "loading\n"
+    checked = opkit(tmp_path, "gradcheck", "--format", "json")
+    assert json.loads(checked.stdout)["ops"][0]["status"] == "pass"
+
+
 @pytest.mark.parametrize("form", ["github", "sarif"])
 def test_forms_for_machines(form: str, tmp_path: Path) -> None:
     """The other forms name the file and the line of a finding too."""
