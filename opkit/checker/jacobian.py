@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def analytic(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray]:
             flat[entry] = WEIGHT
             gradients = (pullback or evaluator.run()[1])(douts, needs)
             for name, index, matrix in names.values():
-                value = gradients.get(name)
+                value: Any = gradients.get(name)
                 if index is not None and value is not None:
                     value = value[index] if index < len(value) else None
                 if value is not None and value.size == matrix.shape[1]:

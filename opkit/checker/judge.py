@@ -137,7 +137,7 @@ class Judge:
         flat = self.columns.flat.astype(np.float64)
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
-        inside = np.zeros(wrong.shape, dtype=bool)
+        inside: np.ndarray = np.zeros(wrong.shape, dtype=bool)
         if not suspects.size or flat.size > 400:
             return inside
         low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
@@ -155,7 +155,8 @@ class Judge:
         with np.errstate(all="ignore"):
             slack = 1e-2 * np.maximum(np.abs(low), np.abs(high)) + self.absolute
             inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
-        return inside & wrong & tied[:, None]
+        inside &= wrong & tied[:, None]
+        return inside
 
     def _unsteady(self, evaluator: Evaluator, leaf: Leaf) -> np.ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""

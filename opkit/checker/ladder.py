@@ -271,7 +271,8 @@ class _Grid:
         with np.errstate(all="ignore"):
             near = np.abs(self.slope - value[:, None, :]) <= tolerance[:, None, :] + 4.0 * self.level / self.step
         run = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
-        return np.where(run, self.step, 0.0).max(axis=1)
+        found: np.ndarray = np.where(run, self.step, 0.0).max(axis=1)
+        return found
 
     # --- points where the derivative does not exist
     def mark_kinks(self, out: Estimate, left: _Picked, right: _Picked) -> None:
@@ -357,7 +358,8 @@ class _Grid:
     def _size(self) -> np.ndarray:
         """The largest magnitude on the ladder, (M, J)."""
         magnitude = np.fmax(np.abs(self.plus), np.abs(self.minus))
-        return np.where(np.isfinite(magnitude), magnitude, 0.0).max(axis=1)
+        found: np.ndarray = np.where(np.isfinite(magnitude), magnitude, 0.0).max(axis=1)
+        return found
 
     @staticmethod
     def _finest(mask: np.ndarray) -> np.ndarray:

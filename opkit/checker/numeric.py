@@ -65,27 +65,27 @@ def checkable_of(
         raise UsageError("the sets of inputs differ in how many arrays they have")
     names = _names(forward, count)
     with np.errstate(all="ignore"):
-        outputs = _as_list(forward(*sets[0]))
-    takes_outputs = _takes_outputs(backward, count, len(outputs))
+        results = _as_list(forward(*sets[0]))
+    takes_outputs = _takes_outputs(backward, count, len(results))
     floats = frozenset(label for label, item in zip(names, sets[0]) if is_float(item))
 
     def run_forward(arrays: Arrays, attrs: Attrs) -> list[Any]:
         return _as_list(forward(*[arrays[label] for label in names]))
 
     def run_backward(
-        arrays: Arrays, results: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
+        arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
     ) -> Gradients:
         given = [arrays[label] for label in names]
-        found = _as_list(backward(*given, *results, *douts) if takes_outputs else backward(*given, *douts))
+        found = _as_list(backward(*given, *outputs, *douts) if takes_outputs else backward(*given, *douts))
         targets = list(names) if len(found) == count else [label for label in names if label in floats]
         if len(found) != len(targets):
             raise UsageError(f"backward returned {len(found)} gradients for {count} inputs")
         return dict(zip(targets, found))
 
     return Checkable(
-        name or getattr(forward, "__name__", "forward"),
+        name or str(getattr(forward, "__name__", "forward")),
         tuple(Arg(label) for label in names),
-        tuple(Arg("out" if len(outputs) == 1 else f"out{index}") for index in range(len(outputs))),
+        tuple(Arg("out" if len(results) == 1 else f"out{index}") for index in range(len(results))),
         run_forward,
         run_backward,
         recorded=tuple(

@@ -55,13 +55,13 @@ def _apply(function: Callable[[np.ndarray, np.ndarray], np.ndarray], value: Any,
 
 
 def _tail(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
-    changed = gradient.copy()
+    changed: np.ndarray = gradient.copy()
     changed.reshape(-1)[-max(1, changed.size // 4) :] = 0
     return changed
 
 
 def _one(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
-    changed = gradient.copy()
+    changed: np.ndarray = gradient.copy()
     if changed.size:
         changed.reshape(-1)[changed.size // 2] *= 1.01
     return changed
@@ -78,7 +78,8 @@ def _negative(gradient: np.ndarray, array: np.ndarray) -> np.ndarray:
 def _turned(gradient: np.ndarray, _: np.ndarray) -> np.ndarray:
     if gradient.ndim < 2 or gradient.shape[-1] != gradient.shape[-2]:
         return gradient
-    return gradient.swapaxes(-1, -2).copy()
+    turned: np.ndarray = gradient.swapaxes(-1, -2).copy()
+    return turned
 
 
 def _swapped(gradients: dict[str, Any], _: Arrays) -> dict[str, Any]:

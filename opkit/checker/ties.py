@@ -45,8 +45,8 @@ def compare_ties(
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     with np.errstate(all="ignore"):
-        actual = sum(claimed[leaf] @ part for leaf, part in zip(evaluator.leaves, parts))
-        size = sum(np.abs(claimed[leaf]) @ np.abs(part) for leaf, part in zip(evaluator.leaves, parts))
+        matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
+        actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
         tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
         is_sure = (found.kind[0] == Kind.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
         wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)

@@ -28,7 +28,7 @@ def _partly_zero(rng: np.random.Generator, size: int) -> np.ndarray:
 
 def _one_zero(rng: np.random.Generator, size: int) -> np.ndarray:
     """Zeros four or five apart, so that a row of a small matrix has one."""
-    values = rng.uniform(0.5, 2, size) * _signs(rng, size)
+    values: np.ndarray = rng.uniform(0.5, 2, size) * _signs(rng, size)
     values[1::5] = 0.0
     return values
 

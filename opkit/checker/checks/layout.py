@@ -50,7 +50,9 @@ def _reversed(array: np.ndarray) -> np.ndarray:
 def _permuted(array: np.ndarray) -> np.ndarray:
     if array.ndim < 2:
         return _reversed(array)
-    return np.ascontiguousarray(np.moveaxis(array, 0, -1)).transpose(-1, *range(array.ndim - 1))
+    moved: np.ndarray = np.ascontiguousarray(np.moveaxis(array, 0, -1))
+    permuted: np.ndarray = moved.transpose(-1, *range(array.ndim - 1))
+    return permuted
 
 
 def _filler(array: np.ndarray) -> Any:

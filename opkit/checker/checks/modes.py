@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +37,11 @@ def parity(session: Session) -> Iterator[CheckResult]:
     yield session.passed("GC170", len(evaluators))
 
 
-def _differs(ev: Evaluator, name: str, run: Callable[..., object], rng: np.random.Generator) -> str:
+def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng: np.random.Generator) -> str:
     douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
     expected = list(ev.gradients(douts).values()) if ev.leaves and ev.slots else []
     try:
-        outputs, gradients = run(ev.inputs, ev.attrs, douts)  # type: ignore[misc]
+        outputs, gradients = run(ev.inputs, ev.attrs, douts)
     except Exception as error:  # the other runner's own trouble is the finding
         return f"{name} mode raised {type(error).__name__}: {error}"
     if not same(ev.outputs, list(outputs), 64.0):

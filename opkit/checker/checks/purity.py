@@ -77,7 +77,8 @@ def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
 
     alike = [item for item in session.evaluators if item is not ev and shapes(item) == shapes(ev)]
     differing = [item for item in session.evaluators if shapes(item) != shapes(ev)]
-    return alike[:2] + differing[:2] + session.memo["float32"][:1]
+    single: list[Evaluator] = session.memo["float32"][:1]
+    return alike[:2] + differing[:2] + single
 
 
 def forward_purity(session: Session) -> Iterator[CheckResult]:
