@@ -118,7 +118,7 @@ class _Walk:
         cotangents: dict[Any, list[Any]] = {}
         for target, seed in zip(self.targets, seeds):
             step = self._step_of(target)
-            if step is None:
+            if step is None or (target.variable.stop_gradient and isinstance(step, GradStep)):
                 continue
             slots = cotangents.setdefault(step, [None] * step.walk_width)
             index = target.index if isinstance(step, GradStep) else 0

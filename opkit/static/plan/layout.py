@@ -69,7 +69,7 @@ def lay_out(
     groups = _Groups()
     produced: dict[Value, int] = {}
     for position, op in enumerate(ops):
-        _enter(layout, op, position, produced, known, is_exact)
+        _enter(layout, op, position, produced, known, constants, is_exact)
         _share(groups, op, constants)
     for value in fetched:
         layout.last[value] = _END
@@ -84,13 +84,19 @@ def lay_out(
 
 
 def _enter(
-    layout: Layout, op: Operation, position: int, produced: dict[Value, int], known: Known, is_exact: bool
+    layout: Layout,
+    op: Operation,
+    position: int,
+    produced: dict[Value, int],
+    known: Known,
+    constants: Mapping[Value, np.ndarray],
+    is_exact: bool,
 ) -> None:
     number = layout.number
     opdef: Any = op.opdef
     idle = shape_only(op)
     for index, value in enumerate(op.inputs):
-        if value is None or (index in idle and is_exact and known[value].is_static):
+        if value is None or value in constants or (index in idle and is_exact and known[value].is_static):
             continue
         if value not in number:
             number[value] = len(number)
