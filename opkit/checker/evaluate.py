@@ -35,7 +35,7 @@ def is_float(value: Any) -> bool:
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """Return a read-only view."""
-    view: np.ndarray = array.view()
+    view: np.ndarray = np.asarray(array).view()  # arithmetic on 0-d arrays gives scalars
     view.flags.writeable = False
     return view
 
