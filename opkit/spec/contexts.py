@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from opkit.spec.containers import FieldPointer, field_pointer
 from opkit.spec.faults import Fatal
-from opkit.spec.values import Desc, FieldPointer, Shape, field_pointer
+from opkit.spec.values import Desc, Shape
 
 __all__ = [
     "Conf",

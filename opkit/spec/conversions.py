@@ -192,7 +192,7 @@ def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
 
 
 def _convert_const(value: Value, wanted: Type) -> Value:
-    from opkit.spec.values import f32, to_signed, truncate
+    from opkit.spec.arithmetic import f32, to_signed, truncate
 
     number = value.const
     if wanted == BOOL:

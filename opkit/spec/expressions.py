@@ -1,13 +1,13 @@
-"""Expressions and type names: the part of the parser that statements build on.
+"""Expressions: the part of the parser that statements build on.
 
-Whether ``<`` opens template arguments is tried out, never looked up.
+Types and template arguments stand in ``type_names``.
 """
 
 from __future__ import annotations
 
 from opkit.spec.lexer import CHAR, END, IDENT, NUMBER, STRING
 from opkit.spec.literals import character, number, string
-from opkit.spec.reader import ParseError, TokenReader
+from opkit.spec.reader import ParseError
 from opkit.spec.syntax import (
     Assign,
     Binary,
@@ -30,6 +30,7 @@ from opkit.spec.syntax import (
     TypeName,
     Unary,
 )
+from opkit.spec.type_names import WORDS, TypeParser
 
 __all__ = ["ExpressionParser"]
 
@@ -55,171 +56,15 @@ _BINARY = {
 }
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="})
 _CASTS = frozenset({"static_cast", "const_cast", "dynamic_cast", "reinterpret_cast"})
-_WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"})
-_SPECIFIERS = frozenset({"inline", "extern", "thread_local", "explicit", "mutable"})
-#: What may follow template arguments in an expression; anything else makes ``<`` a comparison.
-_AFTER_TEMPLATE = frozenset({"(", "::", "{", ")", ",", ";", "}", "]"})
 _LONGEST_CHAIN = 400
 
 
-class ExpressionParser(TokenReader):
-    """Parse types and expressions; statements come in by ``block``."""
+class ExpressionParser(TypeParser):
+    """Parse expressions; statements come in by ``block``."""
 
     def block(self) -> Block:
         """Parse the body of a lambda; the statement parser provides it."""
         raise NotImplementedError
-
-    # -- types --------------------------------------------------------------------------------
-
-    def skip_specifiers(self) -> None:
-        """Step over ``static``, ``inline`` and their like."""
-        while self.here in _SPECIFIERS:
-            self.at += 1
-
-    def type_name(self) -> TypeName:
-        """Parse a type with its const, stars and reference."""
-        start = self.at
-        is_const = False
-        while self.here in ("const", "typename", "struct", "class", "volatile", "constexpr", "static"):
-            is_const |= self.here in ("const", "constexpr")
-            self.at += 1
-        if self.here == "decltype":
-            name = self.decltype()
-        else:
-            name = self.built_in_type() if self.here in _WORDS else self.qualified_name()
-        if self.here == "const":
-            is_const = True
-            self.at += 1
-        stars, ref = self.pointer_marks()
-        return TypeName(start, self.at - 1, name, is_const, stars, ref)
-
-    def decltype(self) -> Name:
-        """Parse ``decltype(expression)``, which counts as auto."""
-        start = self.at
-        self.at += 1
-        self.arguments("(", ")")
-        return Name(start, self.at - 1, (Part(start, self.at - 1, "auto"),))
-
-    def built_in_type(self) -> Name:
-        """Parse ``unsigned long long`` and its like into one name."""
-        start = self.at
-        words = []
-        while self.here in _WORDS:
-            words.append(self.here)
-            self.at += 1
-        text = " ".join(words)
-        return Name(start, self.at - 1, (Part(start, self.at - 1, text),))
-
-    def pointer_marks(self) -> tuple[int, str]:
-        """Parse ``*``, ``const`` and ``&`` after a type."""
-        stars, ref = 0, ""
-        while True:
-            if self.here == "*":
-                stars += 1
-            elif self.here in ("&", "&&"):
-                ref = self.here
-            elif self.here != "const":
-                return stars, ref
-            self.at += 1
-
-    def qualified_name(self) -> Name:
-        """Parse ``a::b<c>::d`` where a type or a declared name stands."""
-        start = self.at
-        if self.here == "::":
-            self.at += 1
-        parts = [self.name_part(True)]
-        while self.here == "::":
-            self.at += 1
-            if self.here == "template":
-                self.at += 1
-            parts.append(self.name_part(True))
-        return Name(start, self.at - 1, tuple(parts))
-
-    def name_part(self, certain: bool) -> Part:
-        start = self.at
-        text = self.take_name()
-        args = None
-        if self.here == "<" and (certain or self.is_template()):
-            args = self.template_arguments()
-        return Part(start, self.at - 1, text, args)
-
-    def is_template(self) -> bool:
-        """Try whether template arguments stand here, by parsing them and looking at what follows."""
-        saved, depth = self.at, self.depth
-        try:
-            self.template_arguments()
-            return self.here in _AFTER_TEMPLATE
-        except ParseError:
-            return False
-        finally:
-            self.at, self.depth = saved, depth
-
-    def template_arguments(self) -> tuple[TypeName | Expr, ...]:
-        self.expect("<")
-        self.depth += 1
-        self.check_depth()
-        args: list[TypeName | Expr] = []
-        while self.here != ">":
-            args.append(self.template_argument())
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(">")
-        self.depth -= 1
-        return tuple(args)
-
-    def template_argument(self) -> TypeName | Expr:
-        """Parse a type, a function type or a constant."""
-        if self.kinds[self.at] in (NUMBER, CHAR, STRING) or self.here in ("-", "true", "false", "(", "!", "&"):
-            return self.unary()
-        start = self.at
-        made = self.type_name()
-        if self.here not in (",", ">", "("):
-            # a constant expression such as N + 1
-            self.at = start
-            return self.binary(_BINARY["+"])
-        if self.here != "(":
-            return made
-        self.at += 1
-        params: list[TypeName] = []
-        while self.here != ")":
-            params.append(self.type_name())
-            if self.kinds[self.at] == IDENT:
-                self.at += 1
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(")")
-        return TypeName(made.first, self.at - 1, made.name, made.is_const, made.stars, made.ref, tuple(params))
-
-    def parameter_list(self) -> tuple[Param, ...]:
-        """Parse ``(type name = default, ...)``."""
-        self.expect("(")
-        params: list[Param] = []
-        while self.here != ")":
-            start = self.at
-            made = self.type_name()
-            if self.here == "...":
-                raise ParseError("SPEC012", "parameter packs are not supported in specs", self.at)
-            name = self.take_name() if self.kinds[self.at] == IDENT else ""
-            default = None
-            if self.here == "=":
-                self.at += 1
-                default = self.initializer()
-            params.append(Param(start, self.at - 1, made, name, default))
-            if self.here != ",":
-                break
-            self.at += 1
-        self.expect(")")
-        return tuple(params)
-
-    def note_references(self, name: str, params: tuple[Param, ...]) -> None:
-        """Note the parameters through which a function may assign; a lambda has no name."""
-        for place, param in enumerate(params):
-            if param.type.ref == "&" and not param.type.is_const:
-                self.reference_places.add((name, place))
-
-    # -- expressions --------------------------------------------------------------------------
 
     def comma_expression(self) -> Expr:
         """Parse ``a, b``: only the step of a for loop needs it."""
@@ -318,7 +163,7 @@ class ExpressionParser(TokenReader):
     def c_cast(self) -> Expr | None:
         """Parse ``(type)operand``; None where the parentheses hold an expression."""
         start, following = self.at, self.texts[self.at + 1]
-        if following not in _WORDS and not following.endswith("_t"):
+        if following not in WORDS and not following.endswith("_t"):
             return None
         self.at += 1
         try:
@@ -416,7 +261,7 @@ class ExpressionParser(TokenReader):
             return Literal(start, start, kind, text, text == "true")
         if text in _CASTS:
             return self.named_cast()
-        if text in _WORDS:
+        if text in WORDS:
             made = TypeName(start, start, self.built_in_type())
             braced = self.here == "{"
             args = self.arguments("{", "}") if braced else self.arguments("(", ")")

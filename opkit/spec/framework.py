@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from opkit.spec.arithmetic import Stream, idiv
+from opkit.spec.containers import axes, filled
 from opkit.spec.contexts import Arg, Distribution, InferContext, ParallelContext, Sbp, SbpBuilder, SbpContext
 from opkit.spec.faults import Fatal, Refusal
 from opkit.spec.hashing import HashMap
-from opkit.spec.values import Shape, Stream, axes, filled, idiv, shape_of
+from opkit.spec.values import Shape, shape_of
 from opkit.spec.windows import (
     AvgPoolingParams,
     Params3D,

@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from opkit.spec.arithmetic import MOST_ELEMENTS
 from opkit.spec.faults import Fatal
-from opkit.spec.values import MOST_ELEMENTS
 
 __all__ = ["HashMap", "MapIterator", "OrderedMap", "make_map"]
 

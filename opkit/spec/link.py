@@ -15,12 +15,13 @@ from typing import Any
 
 from opkit.diagnostics import SourceText
 from opkit.errors import InferError, Location, OpkitError
-from opkit.spec import contexts, framework, gradients, hashing, values
+from opkit.spec import arithmetic, containers, contexts, framework, gradients, hashing, values
+from opkit.spec.arithmetic import METER, show
+from opkit.spec.containers import between
 from opkit.spec.faults import Fatal, Fault, Refusal
 from opkit.spec.lexer import Token
 from opkit.spec.library import DATA_TYPES
 from opkit.spec.program import Program, Unit
-from opkit.spec.values import METER, between, show
 
 __all__ = ["Linker"]
 
@@ -86,15 +87,13 @@ def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Any, Any], Any]:
 
 def _unique(first: Any, last: Any) -> Any:
     items = between(first, last)
-    return values.write_from(first, [item for place, item in enumerate(items) if not place or items[place - 1] != item])
+    return containers.write_from(first, [item for place, item in enumerate(items) if not place or items[place - 1] != item])
 
 
 def _base_names() -> dict[str, Any]:
-    names: dict[str, Any] = {
-        name: getattr(values, name)
-        for name in dir(values)
-        if not name.startswith("_") and name not in ("annotations", "Any", "math", "struct")
-    }
+    names: dict[str, Any] = {}
+    for module in (arithmetic, containers, values):
+        names.update({name: getattr(module, name) for name in module.__all__})
     names.update(framework.FUNCTIONS)
     names.update(
         Sbp=contexts.Sbp,

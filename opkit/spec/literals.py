@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opkit.spec.values import f32
+from opkit.spec.arithmetic import f32
 
 __all__ = ["character", "number", "string"]
 

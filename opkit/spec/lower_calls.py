@@ -30,9 +30,9 @@ from opkit.spec.types import (
     DIM_VECTOR,
     DOUBLE,
     ERROR,
-    INT_INFO,
     INT32,
     INT64,
+    INT_INFO,
     OP_ARG,
     SIZE,
     STRING,
@@ -274,7 +274,9 @@ class CallLowering(ExpressionLowering):
             self.note_assignment(function.object)
         wanted = 1 if name in ("push_back", "append") else 0
         if len(args) != wanted:
-            raise LowerError("SPEC022", f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, {len(args)} given", node)
+            raise LowerError(
+                "SPEC022", f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, {len(args)} given", node
+            )
         code = '""' if name == "clear" else f"{owner.code}[:-1]"
         if wanted:
             code = self.join_strings(Value(owner.code, STRING, owner.prec), args[0], node).code
@@ -645,7 +647,9 @@ class CallLowering(ExpressionLowering):
             kind = args[2].type
             if kind.name == "inserter":
                 values = f"between({codes[0]}, {codes[1]})"
-                return Value(f"extend({codes[2]}, {values if word == 'copy' else f'list(map({codes[3]}, {values}))'})", kind)
+                return Value(
+                    f"extend({codes[2]}, {values if word == 'copy' else f'list(map({codes[3]}, {values}))'})", kind
+                )
         return Value(code.format(*codes, more=", ".join(codes[2:])), kind)
 
     def multiplies(self, node: syntax.Call, name: syntax.Name) -> Value:

@@ -350,7 +350,7 @@ class ExpressionLowering(Writer):
         return Value(f"{name}({left.code}, {right.code})", kind)
 
     def folded(self, op: str, left: Value, right: Value, kind: Type) -> Value:
-        from opkit.spec.values import idiv, irem
+        from opkit.spec.arithmetic import idiv, irem
 
         a, b = left.const, right.const
         operations: dict[str, Callable[[Any, Any], Any]] = {

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from opkit.spec.lower_statements import StatementLowering
     from opkit.spec.program import Program
 
-__all__ = ["bind_fields", "constructed", "field_types", "field_value", "lower_constructor", "missing_field", "struct_of"]
+__all__ = [
+    "bind_fields",
+    "constructed",
+    "field_types",
+    "field_value",
+    "lower_constructor",
+    "missing_field",
+    "struct_of",
+]
 
 
 def struct_of(program: Program, kind: Type) -> syntax.Struct:
@@ -46,7 +54,9 @@ def missing_field(program: Program, name: str, struct: syntax.Struct, node: synt
     known = [*field_types(program, struct), *(item.name.text for item in struct.functions)]
     near = nearest(name, known)
     return LowerError(
-        "SPEC021", f"{struct.name} has no member {name!r}", node,
+        "SPEC021",
+        f"{struct.name} has no member {name!r}",
+        node,
         f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}",
     )
 
@@ -76,7 +86,9 @@ def constructed(
         if len(constructor.params) == len(args):
             unit = program.constructor_unit(struct, number)
             ready = [
-                lowering.argument(arg, wanted, node) if wanted.name == "ref" else lowering.passed(arg, wanted, node, True)
+                lowering.argument(arg, wanted, node)
+                if wanted.name == "ref"
+                else lowering.passed(arg, wanted, node, True)
                 for arg, wanted in zip(args, unit.type.args[1:], strict=True)
             ]
             return Value(f"{unit.name}({', '.join(ready)})", kind)

@@ -391,7 +391,9 @@ class Program:
             self.units[name] = unit
             kinds = [self.parameter_type(param.type, {}) for param in constructor.params] if constructor else []
             unit.type = Type("function", (Type("struct", (Type(struct.name),)), *kinds))
-            self.lower_unit(unit, {"<struct>": struct.name}, lambda lowering: lower_constructor(lowering, struct, constructor))
+            self.lower_unit(
+                unit, {"<struct>": struct.name}, lambda lowering: lower_constructor(lowering, struct, constructor)
+            )
         if self.current is not None:
             self.current.calls.add(unit.name)
         return unit

@@ -13,7 +13,8 @@ from typing import Any
 from opkit.diagnostics import Span
 from opkit.errors import DtypeError
 from opkit.ir.dtype import canonical_dtype
-from opkit.spec.values import Shape, f32
+from opkit.spec.arithmetic import f32
+from opkit.spec.values import Shape
 
 __all__ = ["ArgSpec", "AttrSpec", "attr_value", "runtime_value"]
 

@@ -6,8 +6,10 @@ user/kernels/pooling_kernel_util.cpp and avg_pooling_kernel_util.cpp.
 
 from __future__ import annotations
 
+from opkit.spec.arithmetic import idiv, to_i32, to_i64
+from opkit.spec.containers import Cell
 from opkit.spec.faults import Fatal
-from opkit.spec.values import Cell, Shape, idiv, to_i32, to_i64
+from opkit.spec.values import Shape
 
 __all__ = [
     "AvgPoolingParams",

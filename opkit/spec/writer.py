@@ -10,7 +10,7 @@ import keyword
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from opkit.spec import framework, values
+from opkit.spec import arithmetic, containers, framework, values
 from opkit.spec.conversions import copied
 from opkit.spec.syntax import Node
 from opkit.spec.types import Type
@@ -22,7 +22,7 @@ __all__ = ["RESERVED", "Writer"]
 RESERVED = (
     frozenset(keyword.kwlist)
     | frozenset(dir(builtins))
-    | frozenset(dir(values))
+    | frozenset((*arithmetic.__all__, *containers.__all__, *values.__all__))
     | frozenset(framework.FUNCTIONS)
     | frozenset(
         (
