@@ -106,7 +106,7 @@ class CompiledJob:
         self._cache = PlanCache()
         self._last: Plan | None = None
         self._holders: list[Holder] = []
-        self._shapes: list[tuple[int, ...]] = []
+        self._checks: list[tuple[tuple[int, ...], np.dtype]] = []
         self._layout = -1
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -120,9 +120,10 @@ class CompiledJob:
             UninitializedError: a variable has no data.
         """
         plan = self._last
-        if plan is not None and self._scope.layout == self._layout and not plan.is_outdated:
-            for array, shape in zip(arrays, self._shapes):
-                if array.shape != shape:
+        checks = self._checks
+        if plan is not None and self._scope.layout == self._layout and not plan.is_outdated and len(arrays) == len(checks):
+            for array, (shape, dtype) in zip(arrays, checks):
+                if array.shape != shape or array.dtype is not dtype:
                     break
             else:
                 return plan.run(arrays, self._holders)
@@ -130,9 +131,9 @@ class CompiledJob:
 
     def _run_anew(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         self._check(arrays)
-        shapes = [array.shape for array in arrays]
+        checks = [(array.shape, array.dtype) for array in arrays]
         layout = self._scope.layout
-        key = (tuple(shapes), layout)
+        key = (tuple([shape for shape, _ in checks]), layout)
         plan = self._cache.find(key)
         if plan is None or plan.is_outdated:
             is_exact = plan is None and self._cache.may_be_exact(layout)
@@ -140,7 +141,7 @@ class CompiledJob:
             self._cache.add(key, plan)
         holders = [self._scope.find_var(name) or self._scope.var(name) for name in plan.holders]
         check_initialized(plan, holders)
-        self._last, self._holders, self._shapes, self._layout = plan, holders, shapes, layout
+        self._last, self._holders, self._checks, self._layout = plan, holders, checks, layout
         return plan.run(arrays, holders)
 
     def _check(self, arrays: Sequence[np.ndarray]) -> None:
