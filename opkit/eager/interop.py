@@ -85,7 +85,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     """
     build = UFUNCS.get(ufunc) if method == "__call__" and not kwargs else None
     if build is not None:
-        return build(*inputs)
+        return build(*[ops.as_value(item) if isinstance(item, np.ndarray) else item for item in inputs])
     _refuse_lost_gradient(f"numpy.{ufunc.__name__}", inputs)
     plain = [np.asarray(item) if isinstance(item, Tensor) else item for item in inputs]
     out = kwargs.get("out")

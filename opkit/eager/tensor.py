@@ -145,8 +145,8 @@ class Tensor:
         if dtype is not None and np.dtype(dtype) != self._data.dtype:
             if copy is False:
                 raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
-            return self._data.astype(dtype)  # type: ignore[no-any-return]
-        view = self._data.view()
+            return self._data.astype(dtype)
+        view: np.ndarray = self._data.view()
         view.setflags(write=False)
         return view
 
