@@ -121,7 +121,8 @@ class CompiledJob:
         """
         plan = self._last
         checks = self._checks
-        if plan is not None and self._scope.layout == self._layout and not plan.is_outdated and len(arrays) == len(checks):
+        is_same = plan is not None and self._scope.layout == self._layout and len(arrays) == len(checks)
+        if plan is not None and is_same and not plan.is_outdated:
             for array, (shape, dtype) in zip(arrays, checks):
                 if array.shape != shape or array.dtype is not dtype:
                     break
