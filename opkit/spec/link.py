@@ -87,7 +87,9 @@ def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Any, Any], Any]:
 
 def _unique(first: Any, last: Any) -> Any:
     items = between(first, last)
-    return containers.write_from(first, [item for place, item in enumerate(items) if not place or items[place - 1] != item])
+    return containers.write_from(
+        first, [item for place, item in enumerate(items) if not place or items[place - 1] != item]
+    )
 
 
 def _base_names() -> dict[str, Any]:

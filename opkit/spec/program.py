@@ -16,7 +16,8 @@ from opkit.spec import syntax
 from opkit.spec.conversions import convert, fit, number_literal
 from opkit.spec.findings import Findings
 from opkit.spec.library import CONSTANTS, DATA_TYPE_OF, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
-from opkit.spec.lower_statements import StatementLowering, is_cell_parameter
+from opkit.spec.lower_declarations import is_cell_parameter
+from opkit.spec.lower_statements import StatementLowering
 from opkit.spec.lower_structs import bind_fields, lower_constructor
 from opkit.spec.resolve import Binding, Bindings, binding_key, binding_text
 from opkit.spec.types import (

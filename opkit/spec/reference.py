@@ -18,7 +18,7 @@ from opkit.spec.library import (
     LibraryFunction,
     type_names,
 )
-from opkit.spec.lower_calls import special_names
+from opkit.spec.lower_standard import special_names
 from opkit.spec.macros import SEQUENCE_MACROS
 from opkit.spec.registrations import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
 from opkit.spec.types import ATTR_TYPES, CLASS_ALIASES, Type, spelled
