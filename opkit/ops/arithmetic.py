@@ -196,10 +196,14 @@ def _multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 @quiet
-def _add_n(*arrays: np.ndarray) -> np.ndarray:
+def _add_n(*arrays: np.ndarray, out: np.ndarray | None = None) -> Any:
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ShapeError(f"op 'add_n': the shapes {', '.join(str(a.shape) for a in arrays)} must be the same")
-    total = np.asarray(arrays[0] + arrays[1]) if len(arrays) > 1 else arrays[0].copy()
+    total = np.empty_like(arrays[0]) if out is None else out
+    if len(arrays) > 1:
+        np.add(arrays[0], arrays[1], out=total)
+    else:
+        np.copyto(total, arrays[0])
     for array in arrays[2:]:
         np.add(total, array, out=total)
     return total
@@ -220,7 +224,9 @@ MULTIPLY: OpDef = define(
     out=_strict(_mul, "multiply"),
     elementwise=True,
 )
-ADD_N: OpDef = define("add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, elementwise=True)
+ADD_N: OpDef = define(
+    "add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True
+)
 
 
 def multiply(x: Value, y: Value) -> Value:

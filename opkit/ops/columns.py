@@ -132,14 +132,15 @@ def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ..
 
 
 # ---- the three products ----------------------------------------------------------------------------------------------
-def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
     """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:])
     if 0 in window.outputs:
         raise ShapeError(f"the kernel {window.kernel} is larger than the padded input {window.inputs}")
     groups, filters = attrs["groups"], weight.shape[0]
     rows = weight.reshape(groups, filters // groups, -1)
-    out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
+    if out is None:
+        out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
     flat = out.reshape(x.shape[0], groups, filters // groups, -1)
     each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
     for part in _chunks(x.shape[0], each):
@@ -148,12 +149,18 @@ def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any]) -> np.n
     return out
 
 
-def by_data(dy: np.ndarray, weight: np.ndarray, shape: Sequence[int], attrs: Mapping[str, Any]) -> np.ndarray:
+def by_data(
+    dy: np.ndarray,
+    weight: np.ndarray,
+    shape: Sequence[int],
+    attrs: Mapping[str, Any],
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
     window = Window(attrs, shape[2:], dy.shape[2:])
     groups, filters = attrs["groups"], weight.shape[0]
     rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
-    dx = np.empty(tuple(shape), dy.dtype)
+    dx = np.empty(tuple(shape), dy.dtype) if out is None else out
     flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
     each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
     for part in _chunks(dy.shape[0], each):

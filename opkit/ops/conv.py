@@ -60,20 +60,50 @@ def _wide(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
+def _direct(out: np.ndarray | None, attrs: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the buffer where the products can write into it as they are."""
+    is_fit = out is not None and not is_last(attrs) and out.dtype != np.float16 and out.flags.c_contiguous
+    return out if is_fit else None
+
+
+def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    if out is None or result is out:
+        return result
+    np.copyto(out, result)
+    return out
+
+
 @quiet
-def _conv(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, unused: Any = None, **attrs: Any) -> np.ndarray:
-    out = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs)
+def _conv(
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    unused: Any = None,
+    out: np.ndarray | None = None,
+    **attrs: Any,
+) -> np.ndarray:
+    y = forward(_wide(to_first(x, attrs)), _wide(_weight_first(weight, attrs)), attrs, _direct(out, attrs))
     if bias is not None:
-        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
-    return from_first(out, attrs).astype(x.dtype, copy=False)
+        y += bias.reshape(-1, *(1,) * (y.ndim - 2))
+    return _delivered(from_first(y, attrs).astype(x.dtype, copy=False), out)
 
 
 @quiet
-def _data_grad(dy: np.ndarray, weight: np.ndarray, x_like: Any, addend: np.ndarray | None, **attrs: Any) -> np.ndarray:
+def _data_grad(
+    dy: np.ndarray,
+    weight: np.ndarray,
+    x_like: Any,
+    addend: np.ndarray | None,
+    out: np.ndarray | None = None,
+    **attrs: Any,
+) -> np.ndarray:
     shape = first_shape(x_like.shape, attrs)
-    dx = by_data(_wide(to_first(dy, attrs)), _wide(_weight_first(weight, attrs)), shape, attrs)
+    first, filters = _wide(to_first(dy, attrs)), _wide(_weight_first(weight, attrs))
+    dx = by_data(first, filters, shape, attrs, _direct(out, attrs))
     dx = from_first(dx, attrs).astype(dy.dtype, copy=False)
-    return dx if addend is None else dx + addend
+    if addend is not None:
+        dx += addend
+    return _delivered(dx, out)
 
 
 @quiet
@@ -197,6 +227,7 @@ def _define_conv(spatial: int) -> OpDef:
         defaults=_DEFAULTS,
         grad=_conv_rule,
         reads="in weight",
+        out=_conv,
     )
 
 
@@ -211,6 +242,7 @@ CONV_DATA_GRAD: OpDef = define(
     defaults=_DEFAULTS,
     grad=_data_rule,
     reads="dy filter",
+    out=_data_grad,
 )
 CONV_FILTER_GRAD: OpDef = define(
     "conv_filter_grad",

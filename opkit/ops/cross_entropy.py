@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError
 from opkit.ir import TensorDesc, is_integer
 from opkit.ops.arithmetic import add, mul, neg, sub
 from opkit.ops.broadcasting import reduce_sum
@@ -18,6 +17,7 @@ from opkit.ops.compare import not_equal
 from opkit.ops.creation import cast_like, ones_like
 from opkit.ops.define import NO_ATTRS, define, quiet
 from opkit.ops.elementwise import square
+from opkit.ops.indexing import IndexRangeError
 from opkit.ops.inference import (
     check_floating,
     check_same_dtype,
@@ -59,7 +59,7 @@ def _rows(label: np.ndarray, classes: int, ignored: int, op: str) -> tuple[np.nd
     mask = flat == ignored
     bad = flat[((flat < 0) | (flat >= classes)) & ~mask]
     if bad.size:
-        raise ShapeError(f"op {op!r}: label {bad[0]} is not among the {classes} classes 0 to {classes - 1}")
+        raise IndexRangeError(f"op {op!r}: label {bad[0]} is not among the {classes} classes 0 to {classes - 1}")
     return np.where(mask, 0, flat), mask
 
 

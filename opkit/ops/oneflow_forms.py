@@ -49,6 +49,11 @@ _same("amp_white_identity")
 _same("identity_buffer", attrs="buffer_size:int64")
 _same("cast_to_static_shape", ("input", "output"))
 _same("copy", attrs="device_type:string device_id:int64")
+_same("parallel_cast", attrs="sbp_parallel:string grad_sbp_parallel:string")
+_same(
+    "hierarchical_parallel_cast",
+    attrs="parallel_distribution:vector<string> grad_mode:string grad_parallel_distribution:vector<string>",
+)
 TUPLE_IDENTITY: OpDef = define(
     "tuple_identity",
     "*in",

@@ -130,12 +130,13 @@ def _paddings(
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @quiet
-def _max_pool(x: np.ndarray, **attrs: Any) -> Any:
+def _max_pool(x: np.ndarray, out: np.ndarray | None = None, **attrs: Any) -> Any:
     pooling = Pooling(x.shape, attrs).checked()
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = pooling.pad(x, lowest)
     places = pooling.places()
-    y = wide[next(places)].copy()
+    y = np.empty(pooling.whole(pooling.outputs), x.dtype) if out is None else out
+    np.copyto(y, wide[next(places)])
     for place in places:
         np.maximum(y, wide[place], out=y)
     return y
@@ -227,7 +228,8 @@ def _define_max(spatial: int) -> OpDef:
     grad, grad_grad = f"{name}_grad", f"{name}_grad_grad"
     slope = define(grad, "x y dy", "dx", _max_pool_slope, infer=like(grad, 0, dtype_from=2), grad=slope_rule, **common)
     pick = define(grad_grad, "x y g", "z", _max_pool_pick, infer=like(grad_grad, 1), grad=pick_rule, **common)
-    return define(name, "x", "y", _max_pool, infer=_infer_pool(name, spatial), grad=rule, **common)
+    infer = _infer_pool(name, spatial)
+    return define(name, "x", "y", _max_pool, infer=infer, grad=rule, out=_max_pool, **common)
 
 
 def _define_avg(spatial: int) -> OpDef:

@@ -173,6 +173,35 @@ def unique(x: Value, dtype: Any = "int64") -> tuple[Value, Value, Value, Value]:
     return results[0], results[1], results[2], results[3]
 
 
+# OneFlow's own form: as long as x, and the number of distinct values apart.
+def _unique_with_counts(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
+    values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    padded, numbers = np.zeros(x.size, x.dtype), np.zeros(x.size, out_idx)
+    padded[: len(order)], numbers[: len(order)] = values[order], counts[order]
+    return padded, rank[places.reshape(-1)].astype(out_idx), numbers, np.array([len(order)], out_idx)
+
+
+def _infer_unique_with_counts(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, index = descs[0], attrs["out_idx"]
+    if x.ndim != 1:
+        raise shape_error("unique_with_counts", descs, "it takes a vector")
+    return [x, TensorDesc(x.shape, index), TensorDesc(x.shape, index), TensorDesc((1,), index)]
+
+
+UNIQUE_WITH_COUNTS: OpDef = define(
+    "unique_with_counts",
+    "x",
+    "y idx count num_unique",
+    _unique_with_counts,
+    infer=_infer_unique_with_counts,
+    attrs="out_idx:data_type",
+    defaults={"out_idx": "int32"},
+)
+
+
 def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool, dtype: str) -> np.ndarray:
     side: Any = "right" if right else "left"
     if edges.ndim == 1:

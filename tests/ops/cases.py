@@ -620,6 +620,8 @@ for _name, _in, _out in (
     ("identity_buffer", "in", "out"),
     ("cast_to_static_shape", "input", "output"),
     ("copy", "in", "out"),
+    ("parallel_cast", "in", "out"),
+    ("hierarchical_parallel_cast", "in", "out"),
 ):
     row(_name, lambda x, n=_name, a=_in: named(n, {a: [x]}), real(2, 3))
 row("tuple_identity", lambda x, y: named("tuple_identity", {"in": [x, y]}), real(2, 3), real(2))
@@ -726,3 +728,9 @@ for _kind in ("nearest", "bilinear"):
     row(f"upsample_grad/{_kind}", lambda x, a=_attrs: named("upsample_grad", {"dy": [x]}, a), real(1, 2, 4, 6))
 row("full_like", lambda x: ops.mul(x, ops.full_like(x, 2.5)), real(2, 3))
 row("ones_like", lambda x: ops.mul(x, ops.ones_like(x)), real(2, 3))
+row(
+    "unique_with_counts",
+    lambda x: named("unique_with_counts", {"x": [x]}),
+    fixed([3, 1, 3, 2, 1]),
+    has_gradient=False,
+)
