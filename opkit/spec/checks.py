@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from opkit.diagnostics import Note, Severity
 from opkit.errors import nearest
 from opkit.spec.findings import Findings
-from opkit.spec.program import Program, Unit
+from opkit.spec.program import Program
 from opkit.spec.registrations import GradEntry, OpEntry
 from opkit.spec.schema import ArgSpec
+from opkit.spec.units import Unit
 from opkit.spec.uses import Use
 
 __all__ = ["check_program"]

@@ -5,6 +5,7 @@ Nothing is emitted here: a conversion is a new Value.
 
 from __future__ import annotations
 
+from opkit.spec.syntax import Node
 from opkit.spec.types import (
     BOOL,
     DIM_VECTOR,
@@ -18,7 +19,7 @@ from opkit.spec.types import (
     Type,
     spelled,
 )
-from opkit.spec.value import ATOM, CMP, LowerError, Node, Value
+from opkit.spec.value import ATOM, CMP, LowerError, Value
 
 __all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit"]
 

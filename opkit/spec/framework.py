@@ -1,6 +1,7 @@
 """Framework functions: the helpers of OneFlow that specs call, rewritten for the value library.
 
-Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp, user/ops/reshape_user_op_util.cpp and user/kernels/slice_util.h for what each of them does and refuses.
+Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp, user/ops/reshape_user_op_util.cpp and
+user/kernels/slice_util.h for what each of them does and refuses.
 """
 
 from __future__ import annotations
@@ -270,11 +271,12 @@ def reshape_signatures(
     """Build the signatures of a reshape: one for each pair of group starts, and the partial sum."""
     groups, in_axes, out_axes = HashMap(), HashMap(), HashMap()
     small, large = Shape(), Shape()
-    for step in (
+    steps: tuple[Callable[[], None], ...] = (
         lambda: squeeze(source, small, in_axes),
         lambda: squeeze(target, large, out_axes),
         lambda: group_start_axes(small, large, parallel_num, groups),
-    ):
+    )
+    for step in steps:
         # OneFlow drops what these three return
         try:
             step()

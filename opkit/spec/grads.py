@@ -5,20 +5,19 @@ The graph is data: names, op types, blobs and attributes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, nearest
-from opkit.ir.desc import TensorDesc
 from opkit.spec.contexts import Arg, Conf, InferContext
 from opkit.spec.gradients import FwOp, GradContext, OpBuilder
 from opkit.spec.link import Linker
 from opkit.spec.ops import CompiledOp, Inputs
-from opkit.spec.program import Unit
 from opkit.spec.schema import attr_value, plain_value, runtime_value
 from opkit.spec.siblings import Siblings
+from opkit.spec.units import Unit
 from opkit.spec.values import Desc, Shape
 
 __all__ = ["BackwardOp", "CompiledGrad", "GradGraph"]
@@ -223,7 +222,8 @@ class CompiledGrad:
             if spec is None or spec.type != kind:
                 found = "no such attribute" if spec is None else f"it is of type {spec.type}"
                 raise InferError(
-                    f"the gradient of {self.op_type!r} gives {builder.type!r} the attribute {name!r} of type {kind}: {found}",
+                    f"the gradient of {self.op_type!r} gives {builder.type!r} the attribute {name!r} "
+                    f"of type {kind}: {found}",
                     where=self.span.location,
                 )
         for name, spec in op.attrs.items():
@@ -266,7 +266,7 @@ class CompiledGrad:
             for key, value in conf.attrs.items():
                 name, _, kind = key.rpartition(":")
                 attrs[name] = given.get(_float_key(kind, value)) or plain_value(kind, value)
-            ops.append(BackwardOp(conf.op_name, conf.op_type, dict(conf.inputs), dict(conf.outputs), attrs))
+            ops.append(BackwardOp(conf.op_name, conf.op_type, _lists(conf.inputs), _lists(conf.outputs), attrs))
         return GradGraph(
             ops,
             {f"{name}_{index}": blob for (name, index), blob in fw.bindings.items()},
@@ -285,4 +285,5 @@ class CompiledGrad:
         return "\n\n".join(item.source for item in self.linker.program.reachable(self.unit))
 
 
-__all__ += ["TensorDesc"]
+def _lists(blobs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {name: list(items) for name, items in blobs.items()}

@@ -21,7 +21,8 @@ from opkit.spec.containers import between
 from opkit.spec.faults import Fatal, Fault, Refusal
 from opkit.spec.lexer import Token
 from opkit.spec.library import DATA_TYPES
-from opkit.spec.program import Program, Unit
+from opkit.spec.program import Program
+from opkit.spec.units import Unit
 
 __all__ = ["Linker"]
 
@@ -190,7 +191,7 @@ class Linker:
             self.places.setdefault((home.path, line), token)
         tree = ast.parse(unit.source)
         for node in ast.walk(tree):
-            if hasattr(node, "lineno"):
+            if isinstance(node, (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.ExceptHandler)):
                 node.lineno = node.end_lineno = lines[node.lineno - 1]
                 node.col_offset = node.end_col_offset = 0
         if home.path not in linecache.cache and not os.path.exists(home.path):

@@ -31,8 +31,9 @@ from opkit.spec.value import ADD, ATOM, CMP, MUL, LowerError, Value
 from opkit.spec.writer import Writer
 
 if TYPE_CHECKING:
-    from opkit.spec.program import Program, Unit
+    from opkit.spec.program import Program
     from opkit.spec.resolve import Bindings
+    from opkit.spec.units import Unit
 
 __all__ = ["OperatorLowering"]
 

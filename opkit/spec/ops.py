@@ -14,8 +14,8 @@ from opkit.errors import InferError, nearest
 from opkit.ir.desc import TensorDesc
 from opkit.spec.contexts import Arg, Conf, InferContext, Modifier, SbpContext, modifier_getter
 from opkit.spec.link import Linker
-from opkit.spec.program import Unit
 from opkit.spec.schema import ArgSpec, AttrSpec, attr_value, runtime_value
+from opkit.spec.units import Unit
 from opkit.spec.values import Desc, Shape
 
 __all__ = ["CompiledOp", "Inputs"]

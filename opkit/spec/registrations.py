@@ -16,9 +16,11 @@ from opkit.spec.library import DATA_TYPES
 from opkit.spec.link import Linker
 from opkit.spec.lower_calls import ATTR_KINDS
 from opkit.spec.lower_statements import StatementLowering
-from opkit.spec.program import FUNCTION_TYPES, Program, Unit
+from opkit.spec.names import FUNCTION_TYPES
+from opkit.spec.program import Program
 from opkit.spec.schema import ArgSpec, AttrSpec, plain_value
 from opkit.spec.types import ATTR_TYPES, INT32, STRING, UNKNOWN, Type, spelled
+from opkit.spec.units import Unit
 from opkit.spec.value import LowerError, Value
 
 __all__ = ["ArgNode", "GradEntry", "OpEntry", "read_registrations"]
@@ -285,7 +287,8 @@ class _Reader:
         """Report a name that the op has already."""
         from opkit.diagnostics import Note
 
-        for spec in (*entry.inputs, *entry.outputs, *entry.attrs.values()):
+        specs: list[ArgSpec | AttrSpec] = [*entry.inputs, *entry.outputs, *entry.attrs.values()]
+        for spec in specs:
             if spec.name == name:
                 note = Note("first declared here", spec.span)
                 self.add(
