@@ -22,8 +22,8 @@ from opkit.ops.opdef import OpDef
 __all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
 
 _new = object.__new__
-_FIRST = (0,)
-_FIRST_TWO = (0, 0)
+#: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
+_FIRSTS = {1: (0,), 2: (0, 0), 3: (0, 0, 0)}
 #: What ``walk_uses`` of a step with several outputs counts from: it is no link of a chain.
 SEVERAL = 2
 
@@ -91,9 +91,10 @@ class Node:
     walk_width: int
     walk_uses: int
     _in: Sequence[Any]
-    _out: Sequence[Any]
+    #: Per output: its array where the rule reads it; None for a single output that the rule does not read.
+    _out: Sequence[Any] | None
     #: Versions of the inputs where one was not 0, None otherwise.
-    _versions: tuple[int, ...] | None
+    _versions: Sequence[int] | None
     #: Counts of in-place changes of outputs whose memory can change, and the count at the start.
     _cells: dict[int, tuple[list[int], int]] | None
 
@@ -115,7 +116,7 @@ class Node:
     @property
     def outputs(self) -> Sequence[Any]:
         """Output Tensors, attached to this node, where the rule reads them, else their shape and dtype."""
-        return [self._output(index, kept) for index, kept in enumerate(self._out)]
+        return [self._output(index, kept) for index, kept in enumerate(self._out or ())]
 
     def _unpacked(self, index: int, packed: Packed) -> Tensor:
         # A leaf is a step of the walk too, so that it can stand for the node of its unpacked stand-in.
@@ -168,6 +169,8 @@ def node_rule(node: Node, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     rule = node.opdef.grad
     if rule is None:  # pragma: no cover - apply records only ops that have a rule
         raise AutogradError(f"op {node.opdef.name!r} has no gradient")
+    if node._out is None:
+        node._out = (_shaped(douts[0]._data),)
     grads = rule(node, douts)
     for grad in grads:
         # What a built-in rule computed takes a gradient, as in Paddle: print(x.grad) says stop_gradient=False.
@@ -245,40 +248,63 @@ def _observed(observer: Any, opdef: OpDef, arrays: Sequence[Any], attrs: Mapping
 
 
 def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> Any:
+    if type(result) is tuple:
+        return _record_several(opdef, inputs, attrs, result)
     node = Node()
     node.opdef = opdef
     node.attrs = attrs
     node.walk_rule = node_rule
+    node.walk_width = 1
+    node.walk_uses = 0
     node._cells = None
     _keep_inputs(node, opdef, inputs)
-    results = result if type(result) is tuple else (result,)
-    width = node.walk_width = len(results)
-    node.walk_uses = 0 if width == 1 else SEVERAL
+    output = _new(Tensor)
+    data = output._data = result if type(result) is np.ndarray else np.asarray(result)
+    output._sg = False
+    output._node = node
+    output._index = 0
+    if opdef.is_view:
+        _share_version(inputs[0], output)
+    # The shape of an output that no rule reads is that of its cotangent: see node_rule.
+    node._out = None if not opdef.reads_outputs else (data,) if packing.depth == 0 else (pack(output),)
+    return output
+
+
+def _record_several(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: tuple[Any, ...]) -> Any:
+    node = Node()
+    node.opdef = opdef
+    node.attrs = attrs
+    node.walk_rule = node_rule
+    node.walk_width = len(results)
+    node.walk_uses = 0 if len(results) == 1 else SEVERAL
+    node._cells = None
+    _keep_inputs(node, opdef, inputs)
     outputs = []
+    kept: list[Any] = []
     for index, data in enumerate(results):
-        tensor = _new(Tensor)
-        tensor._data = data if type(data) is np.ndarray else np.asarray(data)
-        tensor._sg = False
+        tensor = wrap(data, stop_gradient=False)
         tensor._node = node
         tensor._index = index
         outputs.append(tensor)
-    if opdef.is_view and type(result) is not tuple:
-        _share_version(inputs[0], outputs[0])
-    _keep_outputs(node, opdef, outputs)
-    return tuple(outputs) if type(result) is tuple else outputs[0]
+        if index not in opdef.reads_outputs:
+            kept.append(_shaped(tensor._data))
+        else:
+            kept.append(tensor._data if packing.depth == 0 else pack(tensor))
+    node._out = kept
+    return tuple(outputs)
 
 
 def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
     edges: list[Any] = []
-    indices: list[int] = []
     kept: list[Any] = []
-    reads = opdef.reads_inputs
-    keeps_all = opdef.is_variadic and bool(reads)
+    indices: Any = _FIRSTS.get(len(inputs))
     versions: list[int] | None = None
-    for index, tensor in enumerate(inputs):
+    reads: Any = opdef.reads_inputs
+    if reads and opdef.is_variadic:
+        reads = range(len(inputs))
+    for tensor in inputs:
         if tensor is None:
             edges.append(None)
-            indices.append(0)
             kept.append(None)
             continue
         if tensor._sg:
@@ -290,33 +316,28 @@ def _keep_inputs(node: Node, opdef: OpDef, inputs: Sequence[Any]) -> None:
             else:
                 edges.append(source)
                 source.walk_uses += 1
-        indices.append(tensor._index)
-        if keeps_all or index in reads:
-            kept.append(tensor if packing.depth == 0 else pack(tensor))
-            if tensor._version is not None and tensor._version[0]:
-                versions = versions or [0] * len(inputs)
-                versions[index] = tensor._version[0]
-        else:
+                if tensor._index:
+                    indices = None
+        if len(kept) not in reads:
             array = tensor._data
-            kept.append(Shaped(array.shape, array.dtype))
+            shaped = _new(Shaped)
+            shaped.shape = array.shape
+            shaped.dtype = array.dtype
+            kept.append(shaped)
+            continue
+        cell = tensor._version
+        if cell is not None and cell[0]:
+            versions = versions or [0] * len(inputs)
+            versions[len(kept)] = cell[0]
+        kept.append(tensor if packing.depth == 0 else pack(tensor))
     node.walk_edges = tuple(edges)
-    node.walk_indices = _FIRST if indices == [0] else _FIRST_TWO if indices == [0, 0] else tuple(indices)
+    node.walk_indices = tuple([0 if t is None else t._index for t in inputs]) if indices is None else indices
     node._in = kept
-    node._versions = None if versions is None else tuple(versions)
+    node._versions = versions
 
 
-def _keep_outputs(node: Node, opdef: OpDef, outputs: Sequence[Tensor]) -> None:
-    reads = opdef.reads_outputs
-    kept: list[Any] = []
-    for index, tensor in enumerate(outputs):
-        array = tensor._data
-        if index not in reads:
-            kept.append(Shaped(array.shape, array.dtype))
-        elif packing.depth == 0:
-            kept.append(array)
-        else:
-            kept.append(pack(tensor))
-    node._out = kept
+def _shaped(array: np.ndarray) -> Shaped:
+    return Shaped(array.shape, array.dtype)
 
 
 def _share_version(source: Tensor, view: Tensor) -> None:

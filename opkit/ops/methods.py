@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.ops.arithmetic import add, div, floor_div, floor_mod, mul, neg, sub
+from opkit.ops.arithmetic import add, div, floor_div, floor_mod, mul, neg, scalar_add, sub
 from opkit.ops.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor
 from opkit.ops.compare import (
     equal,
@@ -36,6 +36,11 @@ def _reflected(build: Builder) -> Builder:
     return lambda self, other: build(other, self)
 
 
+def _reflected_sub(self: Any, other: Any) -> Any:
+    # A number minus a tensor is the negated tensor plus the number; ``sub`` would have to find that out first.
+    return scalar_add(neg(self), other) if type(other) in (int, float) else sub(other, self)
+
+
 def _by_kind(logical: Builder, bitwise: Builder) -> Builder:
     """Return the operator that is logical on booleans and bitwise on integers."""
     return lambda self, *other: (logical if self._data.dtype.kind == "b" else bitwise)(self, *other)
@@ -44,11 +49,11 @@ def _by_kind(logical: Builder, bitwise: Builder) -> Builder:
 #: Special method name -> builder.
 OPERATORS: dict[str, Builder] = {
     "__add__": add,
-    "__radd__": _reflected(add),
+    "__radd__": add,
     "__sub__": sub,
-    "__rsub__": _reflected(sub),
+    "__rsub__": _reflected_sub,
     "__mul__": mul,
-    "__rmul__": _reflected(mul),
+    "__rmul__": mul,
     "__truediv__": div,
     "__rtruediv__": _reflected(div),
     "__floordiv__": floor_div,
