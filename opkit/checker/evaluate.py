@@ -66,6 +66,7 @@ class Evaluator:
         outputs: forward's results (copies).
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
+        typical: magnitude that the op's results usually have, 0 where that is not known.
     """
 
     def __init__(self, checkable: Checkable, case: Case) -> None:
@@ -77,6 +78,7 @@ class Evaluator:
         self.slots: list[int] = []
         self.leaves: list[Leaf] = []
         self.sizes: list[int] = []
+        self.typical = 0.0
 
     def map_inputs(self, change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
         """Return the case's inputs with every array changed by a function."""
@@ -191,6 +193,17 @@ class Evaluator:
             np.full(size, float(np.finfo(self.outputs[index].dtype).eps)) for index, size in zip(self.slots, self.sizes)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def natural(self) -> float:
+        """Return the size that gradients have by rights: results over arguments.
+
+        A gradient far below it comes of cancellation, and its rounding is that of the larger terms.
+        """
+        results = [float(np.abs(self.outputs[index]).max(initial=0.0)) for index in self.slots]
+        arrays = [self.array(leaf) for leaf in self.leaves]
+        sizes = [float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) for array in arrays if array.size]
+        smallest = min((size for size in sizes if size > 0), default=1.0)
+        return max([*results, self.typical]) / smallest
 
     def locate(self, entry: int) -> tuple[int, tuple[int, ...]]:
         """Return (output index, element index) of an entry of the vector."""

@@ -75,6 +75,9 @@ class Session:
         """Run forward once on every case."""
         for case in self.cases:
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
+        sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
+        for ev in self.evaluators:
+            ev.typical = float(np.median(sizes)) if sizes else 0.0
 
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:

@@ -87,7 +87,7 @@ class Op:
             )
             results = tuple(f"d{name}" for name in self.grads)
             first = self.like.get(self.grads[0], self.grads[0])
-            dtypes = {name: f'*ctx->Dtype4ArgNameAndIndex("{first}", 0)' for name in results}
+            dtypes = dict.fromkeys(results, f'*ctx->Dtype4ArgNameAndIndex("{first}", 0)')
             parts.append(self._registration(f"{self.name}_backward", self.saved, results, shapes, dtypes))
             parts.append(self._gradient())
         parts.append("}  // namespace\n}  // namespace oneflow\n")

@@ -43,18 +43,19 @@ def linearity(session: Session) -> Iterator[CheckResult]:
 
 def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, Leaf]]:
     entries = sum(ev.sizes)
+    natural = 1e-5 * ev.natural()
     eps = float(max(np.finfo(ev.outputs[index].dtype).eps for index in ev.slots))
     tolerance = max(1e-9, 300.0 * eps) if eps < 1e-10 else 2000.0 * eps
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)
     for leaf in one:
-        off = _distance(both[leaf], one[leaf] + two[leaf], one[leaf], two[leaf])
+        off = _distance(both[leaf], one[leaf] + two[leaf], natural, one[leaf], two[leaf])
         if off > tolerance:
             yield "GC110", f"backward(d1 + d2) differs from backward(d1) + backward(d2) by {off:.1e} of its size", leaf
     for factor in _FACTORS:
         scaled = _run(ev, factor * first)
         for leaf in one:
-            off = _distance(scaled[leaf] / factor, one[leaf])
+            off = _distance(scaled[leaf] / factor, one[leaf], natural)
             if off > tolerance:
                 message = (
                     f"backward({factor:.3g} * dy) differs from {factor:.3g} * backward(dy) by {off:.1e} of its size"
@@ -81,7 +82,7 @@ def _partial(ev: Evaluator, vector: np.ndarray, whole: _Found, tolerance: float)
         for leaf, value in _run(ev, part).items():
             total[leaf] = total[leaf] + value
     for leaf, value in whole.items():
-        if _distance(total[leaf], value) > tolerance:
+        if _distance(total[leaf], value, 1e-5 * ev.natural()) > tolerance:
             yield "GC113", "a zero gradient for one output changes what comes from another output", leaf
 
 
@@ -94,8 +95,8 @@ def _run(ev: Evaluator, vector: np.ndarray) -> _Found:
     }
 
 
-def _distance(found: np.ndarray, expected: np.ndarray, *scales: np.ndarray) -> float:
-    """The largest difference as a share of the largest magnitude; 0 where nothing is finite."""
+def _distance(found: np.ndarray, expected: np.ndarray, least: float, *scales: np.ndarray) -> float:
+    """The largest difference as a share of the largest magnitude (or of ``least``); 0 where nothing is finite."""
     with np.errstate(all="ignore"):
         finite = np.isfinite(expected)
         if not finite.any():
@@ -103,6 +104,6 @@ def _distance(found: np.ndarray, expected: np.ndarray, *scales: np.ndarray) -> f
         difference = np.where(finite, np.abs(found - expected), 0.0)
         if not np.isfinite(difference).all():
             return float("inf")
-        size = max(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales))
+        size = max(least, *(float(np.abs(item[finite]).max(initial=0.0)) for item in (expected, *scales)))
         worst = float(difference.max(initial=0.0))
     return 0.0 if worst == 0.0 else worst / size if size else float("inf")

@@ -67,7 +67,7 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
         exact, single = _results(high, weights, None), _results(low, weights, None)
     except Exception:  # reported by the contract check, or a nudge left the domain
         return None
-    natural = _natural(high)
+    natural = high.natural()
     for name, value in exact.items():
         others = [item[name] for item in wobbled if name in item]
         if name not in single or len(others) != len(wobbled):
@@ -76,14 +76,6 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
         if message:
             return message
     return ""
-
-
-def _natural(ev: Evaluator) -> float:
-    """The size that gradients have by rights: results over arguments."""
-    results = max(float(np.abs(ev.outputs[index]).max(initial=0.0)) for index in ev.slots) if ev.slots else 0.0
-    sizes = [float(np.sqrt(np.mean(np.square(ev.array(leaf))))) for leaf in ev.leaves if ev.array(leaf).size]
-    smallest = min((size for size in sizes if size > 0), default=1.0)
-    return results / smallest
 
 
 def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.ndarray], natural: float) -> str:

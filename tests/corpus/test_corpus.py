@@ -1,0 +1,40 @@
+"""The corpus: right ops pass, each planted fault is found, and there is enough of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from opkit.checker import Status
+from tests.corpus.loading import report_of
+from tests.corpus.model import CLASSES, Mutant, Op
+from tests.corpus.mutants import MUTANTS
+from tests.corpus.ops import OPS
+
+_BAD = (Status.FAIL, Status.ERROR)
+
+
+def test_the_corpus_is_large_enough() -> None:
+    """At least 60 right ops, 20 of them tricky, and 120 faults over all thirteen classes."""
+    assert len(OPS) >= 60
+    assert sum(op.tricky for op in OPS.values()) >= 20
+    assert len(MUTANTS) >= 120
+    assert set(Counter(mutant.fault for mutant in MUTANTS)) == set(CLASSES)
+
+
+@pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+def test_a_right_op_passes(op: Op, tmp_path: Path) -> None:
+    """No check accuses a right op, and none is left undecided."""
+    report = report_of(op, tmp_path)
+    assert report is not None, "the directory does not build"
+    assert report.status is Status.PASS, [(item.code, item.message) for item in report.checks if item.message]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.label)
+def test_a_planted_fault_is_found(mutant: Mutant, tmp_path: Path) -> None:
+    """The op with one fault in it is accused (or does not even build)."""
+    report = report_of(OPS[mutant.op], tmp_path, mutant)
+    assert report is None or report.status in _BAD
