@@ -52,7 +52,9 @@ def report(
     slowest = max(range(len(files)), key=times.__getitem__)
     print(f"slowest    {times[slowest] * 1e3:.0f} ms: {files[slowest].name}")
     reasons = Counter(
-        f"{item.severity.value} {item.code}: {item.message}" for result in results for item in result.diagnostics
+        f"{item.severity.value} {item.code}: {item.message}"
+        for result in results
+        for item in result.diagnostics
         if item.is_error or with_warnings
     )
     for reason, count in reasons.most_common():
