@@ -183,8 +183,8 @@ def _clip(x: np.ndarray, min: float, max: float, out: np.ndarray | None = None) 
     if x.dtype.kind in "fc":
         return np.clip(x, min, max, out=out)
     info = np.iinfo(x.dtype)
-    low = info.min if min < info.min else int(np.ceil(min))
-    high = info.max if max > info.max else int(np.floor(max))
+    low = info.min if min <= info.min else info.max if min >= info.max else int(np.ceil(min))
+    high = info.max if max >= info.max else info.min if max <= info.min else int(np.floor(max))
     return np.clip(x, low, high, out=out)
 
 

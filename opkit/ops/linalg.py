@@ -144,7 +144,7 @@ def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = Fa
         transpose_y: likewise.
 
     Raises:
-        DtypeError: the dtypes differ (Paddle 2.6 does not promote here), or are integers.
+        DtypeError: the dtypes differ (Paddle 2.6 does not promote here).
         ShapeError: the inner sizes differ, or an operand has no axis.
     """
     if dtype_of(x) != dtype_of(y):

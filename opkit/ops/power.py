@@ -31,7 +31,7 @@ def _scalar_pow(x: np.ndarray, exponent: float, out: np.ndarray | None = None) -
         return np.square(x, out=out)
     if exponent == 0.5 and x.dtype.kind in "fc":
         return np.sqrt(x, out=out)
-    if exponent == int(exponent) and (exponent >= 0 or x.dtype.kind in "fc"):
+    if float(exponent).is_integer() and (exponent >= 0 or x.dtype.kind in "fc"):
         return np.power(x, int(exponent), out=out)
     return np.power(x, exponent, out=out)
 
