@@ -149,7 +149,8 @@ def _write_all(folder: Path, variables: Mapping[str, np.ndarray]) -> None:
         raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         place = folder / name
         place.mkdir()
-        dims = "".join(f"  dim: {size}\n" for size in array.shape)
+        sizes: tuple[int, ...] = array.shape
+        dims = "".join(f"  dim: {size}\n" for size in sizes)
         dtype = canonical_dtype(array.dtype)
         _write_synced(place / _META, f"shape {{\n{dims}}}\ndata_type: {_OPKIT_NAMES.get(dtype, dtype)}\n".encode())
         _write_synced(place / _DATA, raw)
