@@ -15,14 +15,14 @@ __all__ = ["SourceText", "Span"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceText:
-    """A text and the path it is shown under.
+    r"""A text and the path it is shown under.
 
     Args:
-        text: the whole text; lines end in ``\\n``, ``\\r\\n`` or ``\\r``.
+        text: the whole text; lines end in ``\n``, ``\r\n`` or ``\r``.
         path: what messages name; need not exist on disk.
 
     Example:
-        >>> SourceText("one\\ntwo", "a.cpp").position(5)
+        >>> SourceText("one\ntwo", "a.cpp").position(5)
         (2, 2)
     """
 

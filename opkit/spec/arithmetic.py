@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 
 __all__ = [
     "METER",
@@ -59,7 +59,7 @@ class Meter:
         """Count one iteration; True, so that it can stand in a loop's condition."""
         self.steps += 1
         if self.steps > MOST_STEPS:
-            raise Fatal(f"more than {MOST_STEPS:,} loop iterations; does this loop end?")
+            raise FatalError(f"more than {MOST_STEPS:,} loop iterations; does this loop end?")
         return True
 
     def span(self, begin: int, end: int) -> range:
@@ -67,7 +67,7 @@ class Meter:
         if end > begin:
             self.steps += end - begin
             if self.steps > MOST_STEPS:
-                raise Fatal(f"a loop from {begin} to {end} has more than {MOST_STEPS:,} iterations")
+                raise FatalError(f"a loop from {begin} to {end} has more than {MOST_STEPS:,} iterations")
         return range(begin, end)
 
 
@@ -77,14 +77,14 @@ METER = Meter()
 def idiv(a: int, b: int) -> int:
     """Divide as C++ does: towards zero."""
     if b == 0:
-        raise Fatal(f"division by zero: {a} / 0")
+        raise FatalError(f"division by zero: {a} / 0")
     return a // b if (a >= 0) == (b > 0) else -(-a // b)
 
 
 def irem(a: int, b: int) -> int:
     """Return C++'s remainder; it has the sign of the dividend."""
     if b == 0:
-        raise Fatal(f"division by zero: {a} % 0")
+        raise FatalError(f"division by zero: {a} % 0")
     rest = abs(a) % abs(b)
     return rest if a >= 0 else -rest
 
@@ -142,7 +142,7 @@ def truncate(a: float, bits: int, is_signed: bool) -> int:
 def cat(a: str, b: str) -> str:
     """Join two strings, within bounds."""
     if len(a) + len(b) > MOST_ELEMENTS:
-        raise Fatal(f"a string of more than {MOST_ELEMENTS:,} characters")
+        raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
     return a + b
 
 
@@ -167,7 +167,7 @@ def show(value: object) -> str:
 def substr(text: str, start: int, count: int | None = None) -> str:
     """Do as std::string::substr."""
     if not 0 <= start <= len(text):
-        raise Fatal(f"substr from {start} of a string of {len(text)} characters")
+        raise FatalError(f"substr from {start} of a string of {len(text)} characters")
     return text[start:] if count is None else text[start : start + count]
 
 
@@ -197,10 +197,10 @@ def parse_int(text: str, bits: int) -> int:
     try:
         number = int(kept[:end])
     except ValueError:
-        raise Fatal(f"{text!r} holds no number") from None
+        raise FatalError(f"{text!r} holds no number") from None
     if -(1 << (bits - 1)) <= number < 1 << (bits - 1):
         return number
-    raise Fatal(f"{number} does not fit {bits} bits")
+    raise FatalError(f"{number} does not fit {bits} bits")
 
 
 def string_compare(a: str, b: str) -> int:
@@ -223,7 +223,7 @@ class Stream:
             shown = show(value)
             self.size += len(shown)
             if self.size > MOST_ELEMENTS:
-                raise Fatal(f"a string of more than {MOST_ELEMENTS:,} characters")
+                raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
             self.text.append(shown)
         return self
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from opkit.spec.arithmetic import MOST_ELEMENTS
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 
 __all__ = [
     "Cell",
@@ -57,69 +57,69 @@ def at(items: Sequence[T], index: int) -> T:
     """Return an element, or fault where the index is out of range."""
     if 0 <= index < len(items):
         return items[index]
-    raise Fatal(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
+    raise FatalError(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
 
 
 def idx(items: Sequence[object], index: int) -> int:
     """Return an index that is in range, or fault."""
     if 0 <= index < len(items):
         return index
-    raise Fatal(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
+    raise FatalError(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
 
 
 def front(items: Sequence[T]) -> T:
     """Return the first element, or fault where there is none."""
     if items:
         return items[0]
-    raise Fatal("front() of an empty container")
+    raise FatalError("front() of an empty container")
 
 
 def back(items: Sequence[T]) -> T:
     """Return the last element, or fault where there is none."""
     if items:
         return items[-1]
-    raise Fatal("back() of an empty container")
+    raise FatalError("back() of an empty container")
 
 
 def filled(count: int, value: T, copy: Callable[[T], T] | None = None) -> list[T]:
     """Return a vector of equal elements."""
     if not 0 <= count <= MOST_ELEMENTS:
-        raise Fatal(f"a vector of {count:,} elements")
+        raise FatalError(f"a vector of {count:,} elements")
     return [copy(value) for _ in range(count)] if copy else [value] * count
 
 
 def axes(items: list[int]) -> list[int]:
     """Check the size of a DimVector: it holds at most 20 elements."""
     if len(items) > MOST_AXES:
-        raise Fatal(f"a DimVector holds at most {MOST_AXES} elements, not {len(items)}")
+        raise FatalError(f"a DimVector holds at most {MOST_AXES} elements, not {len(items)}")
     return items
 
 
 def push(items: list[T], value: T) -> None:
     """Append an element, within bounds."""
     if len(items) >= MOST_ELEMENTS:
-        raise Fatal(f"a vector of more than {MOST_ELEMENTS:,} elements")
+        raise FatalError(f"a vector of more than {MOST_ELEMENTS:,} elements")
     items.append(value)
 
 
 def push_axis(items: list[int], value: int) -> None:
     """Append to a DimVector."""
     if len(items) >= MOST_AXES:
-        raise Fatal(f"a DimVector holds at most {MOST_AXES} elements")
+        raise FatalError(f"a DimVector holds at most {MOST_AXES} elements")
     items.append(value)
 
 
 def pop(items: list[T]) -> None:
     """Remove the last element, or fault where there is none."""
     if not items:
-        raise Fatal("pop_back() of an empty container")
+        raise FatalError("pop_back() of an empty container")
     items.pop()
 
 
 def resize(items: list[T], count: int, value: T) -> None:
     """Change the number of elements."""
     if not 0 <= count <= MOST_ELEMENTS:
-        raise Fatal(f"a vector of {count:,} elements")
+        raise FatalError(f"a vector of {count:,} elements")
     del items[count:]
     items.extend([value] * (count - len(items)))
 
@@ -173,7 +173,7 @@ class Iterator(Generic[T]):
         """Return the index, which may be the end."""
         if 0 <= self.index <= len(self.items):
             return self.index
-        raise Fatal("an iterator outside of its container")
+        raise FatalError("an iterator outside of its container")
 
 
 class ReverseIterator(Iterator[T]):
@@ -194,11 +194,11 @@ def between(first: Any, last: Any) -> list[Any]:
     """Return the elements from one iterator up to another."""
     if isinstance(first, Iterator):
         if not isinstance(last, Iterator) or first.items is not last.items:
-            raise Fatal("two iterators of different containers")
+            raise FatalError("two iterators of different containers")
         if isinstance(first, ReverseIterator):
             return list(first.items[last.index + 1 : first.index + 1][::-1])
         if first.place() > last.place():
-            raise Fatal("the first iterator lies after the last")
+            raise FatalError("the first iterator lies after the last")
         return list(first.items[first.index : last.index])
     return list(first.between(last))
 
@@ -206,7 +206,7 @@ def between(first: Any, last: Any) -> list[Any]:
 def extend(items: list[T], values: Sequence[T]) -> list[T]:
     """Append elements, as an algorithm does through std::back_inserter."""
     if len(items) + len(values) > MOST_ELEMENTS:
-        raise Fatal(f"a vector of more than {MOST_ELEMENTS:,} elements")
+        raise FatalError(f"a vector of more than {MOST_ELEMENTS:,} elements")
     items.extend(values)
     return items
 
@@ -215,7 +215,7 @@ def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:
     """Write elements where an iterator points."""
     end = target.index + len(values)
     if target.index < 0 or end > len(target.items):
-        raise Fatal(f"writing {len(values)} elements past the end of a vector of {len(target.items)}")
+        raise FatalError(f"writing {len(values)} elements past the end of a vector of {len(target.items)}")
     target.items[target.index : end] = values
     return Iterator(target.items, end)
 
@@ -223,7 +223,7 @@ def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:
 def insert(items: list[T], place: Iterator[T], values: Sequence[T], most: int = MOST_ELEMENTS) -> Iterator[T]:
     """Insert elements before an iterator."""
     if len(items) + len(values) > most:
-        raise Fatal(f"a vector of more than {most:,} elements")
+        raise FatalError(f"a vector of more than {most:,} elements")
     index = place.place()
     items[index:index] = values
     return Iterator(items, index)
@@ -234,7 +234,7 @@ def erase(items: list[T], first: Iterator[T], last: Iterator[T] | None = None) -
     begin = first.place()
     end = begin + 1 if last is None else last.place()
     if end > len(items) or end < begin:
-        raise Fatal("erasing past the end of a vector")
+        raise FatalError("erasing past the end of a vector")
     del items[begin:end]
     return Iterator(items, begin)
 

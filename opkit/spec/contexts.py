@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.spec.containers import FieldPointer, field_pointer
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 from opkit.spec.values import Desc, Shape
 
 __all__ = [
@@ -64,7 +64,7 @@ class Conf:
     def _blob(self, blobs: Mapping[str, Sequence[str]], kind: str, name: str, index: int) -> str:
         given = blobs.get(name, ())
         if not 0 <= index < len(given):
-            raise Fatal(f"op {self.op_type!r} has no {kind} {name!r} at index {index}")
+            raise FatalError(f"op {self.op_type!r} has no {kind} {name!r} at index {index}")
         return given[index]
 
     def has_input(self, name: str, index: int) -> bool:
@@ -133,7 +133,7 @@ class Distribution:
         """Return the Sbp of one axis."""
         if 0 <= index < len(self.parts):
             return self.parts[index]
-        raise Fatal(f"the distribution has {len(self.parts)} parts, none at {index}")
+        raise FatalError(f"the distribution has {len(self.parts)} parts, none at {index}")
 
     def add(self) -> Sbp:
         """Append an unset Sbp and return it."""
@@ -203,7 +203,7 @@ class InferContext:
         """Return the description that a reference is taken of."""
         found = self.desc((name, index))
         if found is None:
-            raise Fatal(missing(name, index))
+            raise FatalError(missing(name, index))
         return found
 
     def logical_desc(self, name: str, index: int) -> Desc | None:
@@ -270,7 +270,7 @@ class SbpBuilder:
     def build(self) -> None:
         """Add the signature to the list."""
         if len(self.into) >= 10_000:
-            raise Fatal("more than 10,000 sharding signatures")
+            raise FatalError("more than 10,000 sharding signatures")
         self.into.append(dict(self.parts))
 
 
@@ -301,7 +301,7 @@ class SbpContext:
         """Return the description of an input."""
         found = self.logical.get((name, index))
         if found is None:
-            raise Fatal(f"there is no input {name!r} with index {index}")
+            raise FatalError(f"there is no input {name!r} with index {index}")
         return found
 
     def builder(self) -> SbpBuilder:
@@ -351,14 +351,14 @@ class DistributionContext:
         """Return the description of an input."""
         found = self.logical.get((name, index))
         if found is None:
-            raise Fatal(f"there is no input {name!r} with index {index}")
+            raise FatalError(f"there is no input {name!r} with index {index}")
         return found
 
     def hint(self, name: str, index: int) -> Distribution:
         """Return how the input arrives."""
         found = self.hints.get((name, index))
         if found is None:
-            raise Fatal(f"there is no input {name!r} with index {index}")
+            raise FatalError(f"there is no input {name!r} with index {index}")
         return found
 
     def distribution(self, name: str, index: int) -> Distribution:
@@ -380,7 +380,7 @@ class TimeShapeContext:
         """Return the time shape of an input."""
         found = self.shapes.get((name, index))
         if found is None:
-            raise Fatal(missing(name, index))
+            raise FatalError(missing(name, index))
         return found
 
 

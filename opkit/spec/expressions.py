@@ -80,6 +80,7 @@ class ExpressionParser(TypeParser):
         return self.init_list() if self.here == "{" else self.expression()
 
     def init_list(self) -> InitList:
+        """Parse ``{a, b}``."""
         start = self.at
         items = self.arguments("{", "}")
         return InitList(start, self.at - 1, items)
@@ -144,6 +145,7 @@ class ExpressionParser(TypeParser):
             left = Binary(start, self.at - 1, op, left, right)
 
     def unary(self) -> Expr:
+        """Parse a prefix operator, a cast or what follows them."""
         start, text = self.at, self.here
         if text in ("*", "&", "-", "+", "!", "~", "++", "--") and self.kinds[self.at] == "punct":
             self.depth += 1
@@ -228,6 +230,7 @@ class ExpressionParser(TypeParser):
         return not self.tokens[self.at].spaced or name.parts[-1].args is not None
 
     def primary(self) -> Expr:
+        """Parse a literal, a name, a lambda, a list, or an expression in parentheses."""
         start, kind, text = self.at, self.kinds[self.at], self.here
         if kind == STRING:
             return self.string_literal()
@@ -254,6 +257,7 @@ class ExpressionParser(TypeParser):
         raise self.expected("an expression")
 
     def name_or_word(self) -> Expr:
+        """Parse a name, or one of the words that look like one."""
         start, text = self.at, self.here
         if text in ("true", "false", "nullptr", "NULL"):
             self.at += 1
@@ -305,6 +309,7 @@ class ExpressionParser(TypeParser):
         return Call(start, self.at - 1, maker, ())
 
     def named_cast(self) -> Cast:
+        """Parse ``static_cast<T>(value)`` and its like."""
         start, kind = self.at, self.here
         self.at += 1
         self.expect("<")
@@ -325,6 +330,7 @@ class ExpressionParser(TypeParser):
         return Literal(start, self.at - 1, "string", self.tokens[start].text, "".join(pieces))
 
     def lambda_expression(self) -> Lambda:
+        """Parse ``[captures](params) -> result { body }``."""
         start = self.at
         captures = self.captures()
         params: tuple[Param, ...] = ()
@@ -343,6 +349,7 @@ class ExpressionParser(TypeParser):
         return Lambda(start, self.at - 1, captures, params, result, body, is_mutable)
 
     def captures(self) -> tuple[Capture, ...]:
+        """Parse the capture list of a lambda."""
         self.expect("[")
         captures: list[Capture] = []
         while self.here != "]":

@@ -5,10 +5,10 @@ They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the
 
 from __future__ import annotations
 
-__all__ = ["Fatal", "Fault", "Refusal"]
+__all__ = ["FatalError", "FaultError", "RefusalError"]
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """A function of the spec stopped.
 
     Args:
@@ -22,9 +22,9 @@ class Fault(Exception):
         self.site = site
 
 
-class Refusal(Fault):
+class RefusalError(FaultError):
     """A ``Maybe`` that holds an error: a CHECK_..._OR_RETURN failed, or an Error was returned."""
 
 
-class Fatal(Fault):
+class FatalError(FaultError):
     """What ends OneFlow's process: a CHECK failed, or C++ leaves the behaviour undefined."""

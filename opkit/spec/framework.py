@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from opkit.spec.arithmetic import Stream, idiv
 from opkit.spec.containers import axes, filled
 from opkit.spec.contexts import Arg, Distribution, InferContext, ParallelContext, Sbp, SbpBuilder, SbpContext
-from opkit.spec.faults import Fatal, Refusal
+from opkit.spec.faults import FatalError, RefusalError
 from opkit.spec.hashing import HashMap
 from opkit.spec.values import Shape, shape_of
 from opkit.spec.windows import (
@@ -24,7 +24,7 @@ from opkit.spec.windows import (
     channel_index,
     in_dim,
     index_offset,
-    windowed_output_size,
+    windowed_ceil,
 )
 
 __all__ = ["FUNCTIONS"]
@@ -32,12 +32,12 @@ __all__ = ["FUNCTIONS"]
 
 def _check(holds: bool, message: str) -> None:
     if not holds:
-        raise Fatal(message)
+        raise FatalError(message)
 
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise Refusal(message)
+        raise RefusalError(message)
 
 
 # -- shapes --------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class BalancedSplitter:
 def round_up(number: int, unit: int) -> int:
     """Round up to a multiple."""
     if unit == 0:
-        raise Fatal("division by zero in RoundUp")
+        raise FatalError("division by zero in RoundUp")
     return (number + unit - 1) // unit * unit
 
 
@@ -216,7 +216,7 @@ def reshaped(source: Shape, target: Shape) -> Shape:
             known *= size
             _require(known <= source.elements(), "element number in reshape_conf is bigger than input blob")
         else:
-            raise Refusal("only positive number or -1 supported")
+            raise RefusalError("only positive number or -1 supported")
     _require(source.elements() % known == 0, f"{source} cannot become {target}")
     dims = list(target.dims)
     if unknown:
@@ -252,7 +252,7 @@ def group_start_axes(source: Shape, target: Shape, parallel_num: int, found: Has
             b -= 1
         else:
             if parallel_num == 0:
-                raise Fatal("division by zero: the number of devices is 0")
+                raise FatalError("division by zero: the number of devices is 0")
             if source.dims[a] == target.dims[b] or (left % parallel_num == 0 and right % parallel_num == 0):
                 found.put(a, b)
             a -= 1
@@ -280,7 +280,7 @@ def reshape_signatures(
         # OneFlow drops what these three return
         try:
             step()
-        except Refusal:
+        except RefusalError:
             continue
     for a, b in groups.items():
         builder.split_all(in_args, in_axes.at(a)).split_all(out_args, out_axes.at(b)).build()
@@ -300,7 +300,7 @@ def unchanged(ctx: InferContext) -> None:
         first = first or desc
     for arg in ctx.outputs:
         if first is None:
-            raise Fatal("Unchanged needs an input")
+            raise FatalError("Unchanged needs an input")
         out = ctx.need(*arg)
         out.is_dynamic, out.shape.dims = first.is_dynamic, first.shape.dims
 
@@ -315,7 +315,7 @@ def unchanged_dtype(ctx: InferContext) -> None:
         first = first or desc
     for arg in ctx.outputs:
         if first is None:
-            raise Fatal("UnchangedDataType needs an input")
+            raise FatalError("UnchangedDataType needs an input")
         ctx.need(*arg).dtype = first.dtype
 
 
@@ -361,7 +361,7 @@ def is_color(space: str) -> bool:
     """ImageUtil::IsColor."""
     if space in ("RGB", "BGR", "GRAY"):
         return space != "GRAY"
-    raise Fatal(f"colour space {space!r} is not one of RGB, BGR and GRAY")
+    raise FatalError(f"colour space {space!r} is not one of RGB, BGR and GRAY")
 
 
 def is_interpolation(kind: str, stream: Stream) -> bool:
@@ -390,7 +390,7 @@ FUNCTIONS: dict[str, object] = {
     "is_containing": is_containing,
     "expand_dims_shape": expand_dims_shape,
     "calc_out_and_padding": calc_out_and_padding,
-    "windowed_output_size": windowed_output_size,
+    "windowed_ceil": windowed_ceil,
     "calc_same_padding": calc_same_padding,
     "calc_conv_out": calc_conv_out,
     "index_offset": index_offset,

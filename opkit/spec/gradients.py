@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.spec.contexts import Arg, Conf
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 from opkit.spec.values import Desc
 
 __all__ = ["FwOp", "GradContext", "OpBuilder"]
@@ -43,7 +43,7 @@ class OpBuilder:
     def output(self, arg: str, count: int = 1) -> OpBuilder:
         """Declare an output with so many blobs."""
         if not 0 <= count <= 10_000:
-            raise Fatal(f"output {arg!r} of {self.type!r} with {count} blobs")
+            raise FatalError(f"output {arg!r} of {self.type!r} with {count} blobs")
         self.outputs[arg] = [f"{self.name}/{arg}_{index}" for index in range(count)]
         return self
 
@@ -81,7 +81,7 @@ class FwOp:
 
     def _check(self, names: Mapping[str, Sequence[str]], kind: str, name: str, index: int) -> None:
         if not 0 <= index < len(names.get(name, ())):
-            raise Fatal(f"op {self.conf.op_type!r} has no {kind} {name!r} at index {index}")
+            raise FatalError(f"op {self.conf.op_type!r} has no {kind} {name!r} at index {index}")
 
     def needs(self, name: str, index: int) -> bool:
         """Say whether an input needs a gradient."""
@@ -96,14 +96,16 @@ class FwOp:
     def grad(self, name: str, index: int) -> str:
         """Return the blob with the gradient of an output."""
         if not self.has_grad(name, index):
-            raise Fatal(f"no gradient arrives at output {name!r} with index {index}")
+            raise FatalError(f"no gradient arrives at output {name!r} with index {index}")
         self.seen_grads.add((name, index))
         return f"dout:{name}_{index}"
 
     def bind(self, blob: str, name: str, index: int) -> None:
         """Bind a blob as the gradient of an input that needs one."""
         if not self.needs(name, index):
-            raise Fatal(f"input {name!r} with index {index} needs no gradient; ask NeedGenGradTensor4OpInput first")
+            raise FatalError(
+                f"input {name!r} with index {index} needs no gradient; ask NeedGenGradTensor4OpInput first"
+            )
         self.bindings[name, index] = blob
 
     def bind_with(self, arg: Arg, blob: Callable[[], str]) -> None:
@@ -115,7 +117,7 @@ class FwOp:
         """Return the description of an input or output."""
         found = self.descs.get((name, index))
         if found is None:
-            raise Fatal(f"op {self.conf.op_type!r} has no argument {name!r} with index {index}")
+            raise FatalError(f"op {self.conf.op_type!r} has no argument {name!r} with index {index}")
         return found
 
     def add(self, conf: Conf) -> None:
@@ -138,16 +140,16 @@ class GradContext:
     def define(self, name: str, function: Callable[[OpBuilder], Conf]) -> None:
         """Register the function that builds an op."""
         if name in self.defined:
-            raise Fatal(f"backward op {name!r} is defined twice")
+            raise FatalError(f"backward op {name!r} is defined twice")
         self.defined[name] = function
 
     def get(self, name: str) -> Conf:
         """Return a defined op, building it on first use."""
         if name not in self.built:
             if name not in self.defined:
-                raise Fatal(f"backward op {name!r} was never defined")
+                raise FatalError(f"backward op {name!r} was never defined")
             if name in self.building:
-                raise Fatal(f"backward op {name!r} needs itself")
+                raise FatalError(f"backward op {name!r} needs itself")
             self.building.add(name)
             self.built[name] = self.defined[name](OpBuilder(name, self.complete))
             self.building.discard(name)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opkit.spec.arithmetic import MOST_ELEMENTS
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 
 __all__ = ["HashMap", "MapIterator", "OrderedMap", "make_map"]
 
@@ -68,20 +68,20 @@ class MapIterator:
     def first(self) -> Any:
         """The key."""
         if self.at_end:
-            raise Fatal("the end() of a map is read")
+            raise FatalError("the end() of a map is read")
         return self.key
 
     @property
     def second(self) -> Any:
         """The value."""
         if self.at_end:
-            raise Fatal("the end() of a map is read")
+            raise FatalError("the end() of a map is read")
         return self.owner.data[self.key]
 
     @second.setter
     def second(self, value: Any) -> None:
         if self.at_end:
-            raise Fatal("the end() of a map is written to")
+            raise FatalError("the end() of a map is written to")
         self.owner.data[self.key] = value
 
     @property
@@ -121,7 +121,7 @@ class HashMap:
         if key in self.data:
             return False
         if len(self.data) >= MOST_ELEMENTS:
-            raise Fatal(f"a map of more than {MOST_ELEMENTS:,} elements")
+            raise FatalError(f"a map of more than {MOST_ELEMENTS:,} elements")
         self.data[key] = value
         self.place(key)
         return True
@@ -167,7 +167,7 @@ class HashMap:
         try:
             return self.data[key]
         except KeyError:
-            raise Fatal(f"a map has no key {key!r}") from None
+            raise FatalError(f"a map has no key {key!r}") from None
 
     def find(self, key: Any) -> MapIterator:
         """Return the iterator at a key, or the end."""

@@ -23,6 +23,7 @@ from opkit.spec.units import Unit
 from opkit.spec.value import ATOM, LowerError, Value
 
 if TYPE_CHECKING:
+    from opkit.spec.lower_calls import CallLowering
     from opkit.spec.lower_statements import StatementLowering
 
 __all__ = ["Instances"]
@@ -140,6 +141,7 @@ class Instances(Names):
         return unit
 
     def unit_name(self, function: syntax.Function, bindings: Bindings) -> str:
+        """Return a Python name for a unit: the function's, with its template arguments."""
         base = "_".join(part.text for part in function.name.parts)
         for binding in bindings.values():
             text = binding_text(binding).strip("=:")
@@ -202,7 +204,7 @@ class Instances(Names):
         return self.lowering(self.scratch(arg), bindings).lower(arg)
 
     def call_local(
-        self, lowering: StatementLowering, text: str, name: syntax.Name, args: list[Value], node: syntax.Call
+        self, lowering: CallLowering, text: str, name: syntax.Name, args: list[Value], node: syntax.Call
     ) -> Value:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
@@ -221,6 +223,7 @@ class Instances(Names):
         args: list[Value],
         bindings: Bindings,
     ) -> tuple[syntax.Function, Bindings]:
+        """Return a template whose arguments are given in part and deduced for the rest."""
         try:
             return self.instance(overloads, name, given, bindings)
         except LowerError:
@@ -235,7 +238,7 @@ class Instances(Names):
 
     def call_functions(
         self,
-        lowering: StatementLowering,
+        lowering: CallLowering,
         overloads: tuple[syntax.Function, ...],
         args: list[Value],
         node: syntax.Call,
@@ -268,14 +271,17 @@ class Instances(Names):
     def specialised(
         self, overloads: tuple[syntax.Function, ...], function: syntax.Function, bindings: Bindings
     ) -> tuple[syntax.Function, Bindings]:
+        """Return the specialisation that deduced template arguments choose, or the template itself."""
         texts = [binding_text(bindings[param.name]) for param in function.template or () if param.name in bindings]
         for item in overloads:
-            if item.specialised is not None and item.body is not None:
-                if [binding_text(self.template_binding(arg, {})) for arg in item.specialised] == texts:
-                    return item, {}
+            if item.specialised is None or item.body is None:
+                continue
+            if [binding_text(self.template_binding(arg, {})) for arg in item.specialised] == texts:
+                return item, {}
         return function, bindings
 
     def score(self, function: syntax.Function, bindings: Bindings, args: list[Value], node: syntax.Call) -> int | None:
+        """Return how well arguments fit a function's parameters, smaller is better; None where they do not."""
         total = 0
         for value, param in zip(args, function.params, strict=False):
             found = fit(value, self.parameter_type(param.type, bindings), node)
@@ -285,6 +291,7 @@ class Instances(Names):
         return total
 
     def no_overload(self, overloads: tuple[syntax.Function, ...], args: list[Value], node: syntax.Call) -> LowerError:
+        """Return the error for a call that no overload fits."""
         name = overloads[0].name.text
         counts = sorted({len(item.params) for item in overloads})
         if len(args) not in counts:
@@ -309,6 +316,7 @@ class Instances(Names):
         return self.checked(function, bound)
 
     def match(self, pattern: syntax.TypeName, kind: Type, names: set[str], bound: dict[str, Binding]) -> None:
+        """Bind the template parameters that a parameter's type names to the parts of an argument's type."""
         if pattern.stars:
             if kind.name != "ptr":
                 return
@@ -323,7 +331,7 @@ class Instances(Names):
 
     def finish_call(
         self,
-        lowering: StatementLowering,
+        lowering: CallLowering,
         function: syntax.Function,
         bindings: Bindings,
         args: list[Value],

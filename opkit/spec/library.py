@@ -367,10 +367,12 @@ CreateLeftExtendedShape(ShapeView, i32) -> Shape = create_left_extended_shape({0
 CalcOutAndPadding(i64, i32, i32, i32, str, i64*, i32*, i32*) -> void = calc_out_and_padding({all})
 CalcSamePadding(i64, i32, i32, i32, i32*, i32*) -> void = calc_same_padding({all})
 CalcConvOut(i64, i32, i32, i32, i32, i64*) -> void = calc_conv_out({all})
-GetWindowedOutputSize(i64, i32, i32, str, i64*, i32*, i32*) -> void = windowed_output_size({all})
-GetWindowedOutputSize(i64, i32, i32, str, i64*, i32*) -> void = windowed_output_size({all})
-GetWindowedOutputSize(i64, i32, i32, i32, str, i64*, i32*, i32*) -> void = windowed_output_size({all})
-GetWindowedOutputSize(i64, i32, i32, i32, str, bool, i64*, i32*, i32*) -> void = windowed_output_size({all})
+GetWindowedOutputSize(i64, i32, i32, str, i64*, i32*, i32*) -> void = \
+calc_out_and_padding({0}, {1}, 1, {2}, {3}, {4}, {5}, {6})
+GetWindowedOutputSize(i64, i32, i32, str, i64*, i32*) -> void = \
+calc_out_and_padding({0}, {1}, 1, {2}, {3}, {4}, {5}, None)
+GetWindowedOutputSize(i64, i32, i32, i32, str, i64*, i32*, i32*) -> void = calc_out_and_padding({all})
+GetWindowedOutputSize(i64, i32, i32, i32, str, bool, i64*, i32*, i32*) -> void = windowed_ceil({all})
 IdxOffset(str) -> size small = index_offset({0})
 DhwOffset(str) -> size small = index_offset({0})
 ChannelIdx(str, i32) -> i32 = channel_index({0}, {1})
@@ -410,9 +412,14 @@ ReduceSbpUtil::MakePredicatorIsReducedAxis(vector<i32>, i32) -> function<bool,i3
 ReduceSbpUtil::GetRegularAxes(i64, vector<i32>, ptr<set<i32>>) -> void = regular_axes({0}, {1}, {2})
 ReshapeUserOpUtil::GetLogicalOutBlobShape(Shape, Shape) -> maybe<Shape> = reshaped({0}, {1})
 ReshapeUserOpUtil::Squeeze(Shape, Shape*, ptr<map<i32,i32>>) -> maybe<void> = squeeze({all})
-ReshapeUserOpUtil::GetGroupStartInAxis2OutAxis(Shape, Shape, i64, ptr<map<i32,i32>>) -> maybe<void> = group_start_axes({all})
-ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, i64, SbpBuilder*) -> maybe<void> = reshape_signatures({all})
-ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, SbpContext*) -> maybe<void> = reshape_signatures({0}, {1}, {2}, {3}, {4}.parallel_num, {4}.builder())
+ReshapeUserOpUtil::GetGroupStartInAxis2OutAxis(Shape, Shape, i64, ptr<map<i32,i32>>) -> maybe<void> = \
+group_start_axes({all})
+ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, i64, SbpBuilder*) \
+-> maybe<void> = \
+reshape_signatures({all})
+ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, SbpContext*) \
+-> maybe<void> = \
+reshape_signatures({0}, {1}, {2}, {3}, {4}.parallel_num, {4}.builder())
 ReshapeUserOpUtil::InferParallelDistribution(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
 ReshapeUserOpUtil::InferNdSbp(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
 """

@@ -18,7 +18,7 @@ from opkit.errors import InferError, Location, OpkitError
 from opkit.spec import arithmetic, containers, contexts, framework, gradients, hashing, values
 from opkit.spec.arithmetic import METER, show
 from opkit.spec.containers import between
-from opkit.spec.faults import Fatal, Fault, Refusal
+from opkit.spec.faults import FatalError, FaultError, RefusalError
 from opkit.spec.lexer import Token
 from opkit.spec.library import DATA_TYPES
 from opkit.spec.program import Program
@@ -45,7 +45,7 @@ _NUMBERS = (
 def _dtype_of(number: int) -> str:
     if 0 <= number < len(_NUMBERS):
         return _NUMBERS[number]
-    raise Fatal(f"{number} is no DataType")
+    raise FatalError(f"{number} is no DataType")
 
 
 def _domain(function: Callable[..., float]) -> Callable[..., float]:
@@ -104,8 +104,8 @@ def _base_names() -> dict[str, Any]:
         SbpBuilder=contexts.SbpBuilder,
         OpBuilder=gradients.OpBuilder,
         make_map=hashing.make_map,
-        Refusal=Refusal,
-        Fatal=Fatal,
+        RefusalError=RefusalError,
+        FatalError=FatalError,
         dtype_of=_dtype_of,
         dtype_number=_NUMBERS.index,
         accumulate=_accumulate,
@@ -148,11 +148,11 @@ class Linker:
                 message += f" ({' vs '.join(map(show, given))})"
             return f"{message}: {more}" if more else message
 
-        def failed(site: int, given: list[Any], *parts: Any) -> Fatal:
-            return Fatal(text(site, given, parts), site)
+        def failed(site: int, given: list[Any], *parts: Any) -> FatalError:
+            return FatalError(text(site, given, parts), site)
 
-        def refused(site: int, given: list[Any], *parts: Any) -> Refusal:
-            return Refusal(text(site, given, parts), site)
+        def refused(site: int, given: list[Any], *parts: Any) -> RefusalError:
+            return RefusalError(text(site, given, parts), site)
 
         def fail(site: int, given: list[Any], *parts: Any) -> None:
             raise failed(site, given, *parts)
@@ -215,7 +215,7 @@ class Linker:
         METER.steps = 0
         try:
             return self.function(unit)(*args)
-        except Fault as fault:
+        except FaultError as fault:
             raise InferError(f"{what}: {fault.message}", where=self.where(fault, unit)) from fault
         except OpkitError:
             raise
@@ -227,7 +227,7 @@ class Linker:
 
     def where(self, error: BaseException, unit: Unit) -> Location | None:
         """Return the place in the spec at which an exception was raised."""
-        if isinstance(error, Fault) and isinstance(error.site, int):
+        if isinstance(error, FaultError) and isinstance(error.site, int):
             return self.program.sites[error.site].span.location
         frame: TracebackType | None = error.__traceback__
         found: tuple[str, int] | None = None

@@ -109,6 +109,7 @@ class CallLowering(ExpressionLowering):
         raise self.missing_member(name, kind, node)
 
     def missing_member(self, name: str, kind: Type, node: syntax.Node) -> LowerError:
+        """Return the error for a member that a type has not got."""
         known = set(METHODS[kind.name])
         if kind.name in _ATTR_OWNERS:
             known |= {"Attr", "attr"}
@@ -121,6 +122,7 @@ class CallLowering(ExpressionLowering):
     # -- calls --------------------------------------------------------------------------------
 
     def call(self, node: syntax.Call) -> Value:
+        """Lower a call: of a member, of a name, or of a value."""
         function = node.function
         if isinstance(function, syntax.Member):
             return self.method_call(node, function)
@@ -130,6 +132,7 @@ class CallLowering(ExpressionLowering):
         return self.value_call(value, node)
 
     def method_call(self, node: syntax.Call, member: syntax.Member) -> Value:
+        """Lower a call of a member function."""
         name = member.name.text
         if name in ("Attr", "attr", "attr_or_default"):
             made = self.attr_call(node, member)
@@ -146,10 +149,9 @@ class CallLowering(ExpressionLowering):
             return self.append(owner, args, node)
         if name == "emplace" and kind.name in ("map", "ordered_map") and len(args) == 1:
             name = "insert"
-        if name == "insert" and kind.name in ("set", "ordered_set", "map", "ordered_map") and len(args) == 2:
-            if args[0].type.name in ("iter", "mapiter"):
-                code = f"[{owner.at(ATOM)}.insert(_x) for _x in between({args[0].code}, {args[1].code})]"
-                return Value(code, VOID)
+        if name == "insert" and kind.name in ("set", "ordered_set") and len(args) == 2:
+            code = f"[{owner.at(ATOM)}.insert(_x) for _x in between({args[0].code}, {args[1].code})]"
+            return Value(code, VOID)
         if name == "resize" and kind.is_vector and args:
             return self.resized(owner, args, node)
         if kind == STRING and name in _STRING_CHANGES:
@@ -283,6 +285,7 @@ class CallLowering(ExpressionLowering):
         return Value("None", VOID)
 
     def resized(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+        """Lower resize of a vector."""
         element = owner.type.element
         count = convert(args[0], INT64, node).code
         fill = convert(args[1], element, node).code if len(args) > 1 else zero_code(element)
@@ -326,6 +329,7 @@ class CallLowering(ExpressionLowering):
         return Value(code, wanted, ATOM, True, is_read_only=True)
 
     def builder_attr(self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call) -> Value:
+        """Lower ``Attr("name", value)`` of a builder; the value's type is the attribute's."""
         if len(args) != 2:
             raise LowerError("SPEC022", "'Attr' of a builder takes a name and a value", node)
         value = args[1]
@@ -342,6 +346,7 @@ class CallLowering(ExpressionLowering):
     # -- names that are called ----------------------------------------------------------------
 
     def name_call(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower a call of a name: a variable, a macro, a function of the file or of the library, or a type."""
         text = self.program.plain_name(name)
         first = name.parts[0].text
         if len(name.parts) == 1:
@@ -376,6 +381,7 @@ class CallLowering(ExpressionLowering):
         return self.missing_function(text, name)
 
     def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Value], node: syntax.Call) -> Value:
+        """Lower a call of a library function that belongs to no object."""
         chosen = self.choose(name, overloads, VOID, args, node)
         ready = [
             self.argument(arg, param, node.args[i])
@@ -385,6 +391,7 @@ class CallLowering(ExpressionLowering):
         return Value(code, chosen.result, _prec(code), is_small="small" in chosen.flags)
 
     def missing_function(self, text: str, name: syntax.Name) -> Value:
+        """Report a function that does not exist."""
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
         near = nearest(text, known)
         help_line = f"did you mean {near[0]!r}?" if near else "define it in this file, or include the header that does"

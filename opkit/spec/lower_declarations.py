@@ -27,6 +27,7 @@ class DeclarationLowering(StandardLowering):
         raise NotImplementedError
 
     def declaration(self, node: syntax.Declaration) -> None:
+        """Lower a declaration; each of its names on its own."""
         for item in node.names:
             try:
                 self.declare_one(node, item)
@@ -35,6 +36,7 @@ class DeclarationLowering(StandardLowering):
                 self.declare(item.name, UNKNOWN, "plain", item)
 
     def declare_one(self, node: syntax.Declaration, item: syntax.Declarator) -> None:
+        """Declare one name with its initial value."""
         base = self.program.type_of(node.type, self.bindings, stars=item.stars)
         if item.size is not None:
             base = Type("vector", (base,))
@@ -98,6 +100,7 @@ class DeclarationLowering(StandardLowering):
             variable.value = replace(value, is_read_only=True, target="")
 
     def set_initial(self, variable: Variable, kind: Type, value: Value | None, item: syntax.Declarator) -> None:
+        """Write the initial value of a variable."""
         python = variable.python
         if value is None:
             code = default_code(kind)

@@ -76,6 +76,7 @@ class ExpressionLowering(OperatorLowering):
     # -- leaves -------------------------------------------------------------------------------
 
     def literal(self, node: syntax.Literal) -> Value:
+        """Lower a literal; its value is known."""
         kind = node.kind
         if kind == "string":
             return Value(repr(node.value), STRING, const=node.value, is_const=True)
@@ -88,6 +89,7 @@ class ExpressionLowering(OperatorLowering):
         return number_literal(node.value, _LITERALS[kind])
 
     def name(self, node: syntax.Name) -> Value:
+        """Lower a name: a variable, a template parameter, or what the file or the framework calls so."""
         first = node.parts[0]
         if len(node.parts) == 1 and first.args is None:
             variable = self.lookup(first.text)
@@ -115,6 +117,7 @@ class ExpressionLowering(OperatorLowering):
         raise LowerError("SPEC020", f"nothing is named {text!r} here", node, help_line)
 
     def init_list(self, node: syntax.InitList) -> Value:
+        """Lower a braced list; what it becomes depends on where it stands."""
         items = tuple(self.lower(item) for item in node.items)
         code = "[" + ", ".join(item.code for item in items) + "]"
         return Value(code, Type("init"), items=items)
@@ -122,6 +125,7 @@ class ExpressionLowering(OperatorLowering):
     # -- operators ----------------------------------------------------------------------------
 
     def unary(self, node: syntax.Unary) -> Value:
+        """Lower a prefix operator."""
         op = node.op
         if op == "*":
             return self.dereference(self.lower(node.operand), node)
@@ -173,14 +177,17 @@ class ExpressionLowering(OperatorLowering):
         return value if is_prefix else Value(old, value.type)
 
     def stepped(self, value: Value, sign: str, node: syntax.Node) -> str:
+        """Return the code of a value one further."""
         if not value.type.is_number:
             return f"{value.code} {sign} 1"
         return convert_number(self.arithmetic(sign, value, number_literal(1, INT32), node), value.type).code
 
     def postfix(self, node: syntax.Postfix) -> Value:
+        """Lower ``x++`` and ``x--``."""
         return self.step(node.operand, node.op, node, is_prefix=False)
 
     def binary(self, node: syntax.Binary) -> Value:
+        """Lower a chain of binary operators, from the left."""
         op = node.op
         if op == "<<":
             return self.shift_left(node)
@@ -207,14 +214,8 @@ class ExpressionLowering(OperatorLowering):
             current = current.left
         operands.append(current)
         prec, word = (4, " and ") if op == "&&" else (3, " or ")
-        parts: list[str] = []
-        for item in reversed(operands):
-            parts.append(condition(self.guarded(item), item).at(prec + 1))
+        parts = [condition(self.lower(item), item).at(prec + 1) for item in reversed(operands)]
         return Value(word.join(parts), BOOL, prec)
-
-    def guarded(self, node: syntax.Expr) -> Value:
-        """Lower an operand that may not be evaluated; it must need no statement of its own."""
-        return self.lower(node)
 
     def shift_left(self, node: syntax.Binary) -> Value:
         """Lower a chain of <<: numbers shift, streams and errors take what follows."""
@@ -251,6 +252,7 @@ class ExpressionLowering(OperatorLowering):
         return value
 
     def ternary(self, node: syntax.Ternary) -> Value:
+        """Lower ``condition ? a : b``."""
         held = condition(self.lower(node.condition), node.condition)
         then, otherwise = self.lower(node.then), self.lower(node.otherwise)
         kind = self.common_type(then, otherwise, node)
@@ -318,6 +320,7 @@ class ExpressionLowering(OperatorLowering):
             self.emit(f"{code}.assign({right.code})", node)
 
     def compound(self, node: syntax.Assign, left: Value, right: Value) -> None:
+        """Write ``a += b`` and its like."""
         op = node.op[:-1]
         self.store_check(left, node.left)
         made = self.operate(op, left, right, node) if op != "<<" else self.arithmetic(op, left, right, node)
@@ -342,6 +345,7 @@ class ExpressionLowering(OperatorLowering):
     # -- indices, casts -----------------------------------------------------------------------
 
     def index(self, node: syntax.Index) -> Value:
+        """Lower ``container[key]``."""
         owner = self.lower(node.object)
         key = self.lower(node.index)
         return self.element(owner, key, node)
@@ -374,6 +378,7 @@ class ExpressionLowering(OperatorLowering):
         raise LowerError("SPEC023", f"a {spelled(kind)} has no elements", node)
 
     def cast(self, node: syntax.Cast) -> Value:
+        """Lower a cast."""
         wanted = self.program.type_of(node.type, self.bindings)
         value = self.lower(node.operand)
         if value.is_unknown:
@@ -391,6 +396,7 @@ class ExpressionLowering(OperatorLowering):
         return self.construct(wanted, [value], node, False)
 
     def construction(self, node: syntax.Construct) -> Value:
+        """Lower ``Type{args}``."""
         kind = self.program.type_of(node.type, self.bindings)
         return self.construct(kind, [self.lower(arg) for arg in node.args], node, node.braced)
 

@@ -36,6 +36,7 @@ class LoopLowering(DeclarationLowering):
         return Value("False", VOID) if value.is_unknown else condition(value, node)
 
     def while_statement(self, node: syntax.While) -> None:
+        """Lower while and do."""
         self.emit("while METER.tick():", node)
         self.loops.append(lambda: self.loop_test(node) if node.is_do else None)
         with self.block():
@@ -47,6 +48,7 @@ class LoopLowering(DeclarationLowering):
         self.loops.pop()
 
     def loop_test(self, node: syntax.While | syntax.For) -> None:
+        """Write the test that leaves a loop."""
         if node.condition is None:
             return
         held = self.test(node.condition)
@@ -104,6 +106,7 @@ class LoopLowering(DeclarationLowering):
         return "".join(tests) + code
 
     def for_statement(self, node: syntax.For) -> None:
+        """Lower a for loop, as a range where it only counts."""
         with self.scope():
             if self.counting_loop(node):
                 return
@@ -158,6 +161,7 @@ class LoopLowering(DeclarationLowering):
         return True
 
     def for_range(self, node: syntax.ForRange) -> None:
+        """Lower FOR_RANGE."""
         kind = self.program.type_of(node.type, self.bindings)
         if not kind.is_integer:
             raise LowerError("SPEC023", f"FOR_RANGE counts integers, not a {spelled(kind)}", node.type)
@@ -199,6 +203,7 @@ class LoopLowering(DeclarationLowering):
         body: syntax.Statement,
         node: syntax.Node,
     ) -> None:
+        """Write a loop over a range of integers."""
         stop = f"{end.at(13)} + 1" if is_closed else end.code
         variable = self.declare(name, kind, "plain", node)
         self.emit(f"for {variable.python} in METER.span({begin.code}, {stop}):", node)
@@ -210,6 +215,7 @@ class LoopLowering(DeclarationLowering):
         self.loops.pop()
 
     def range_for(self, node: syntax.RangeFor) -> None:
+        """Lower ``for (type name : values)``."""
         values = self.lower(node.range)
         base = self.program.type_of(node.type, self.bindings)
         items, element = self.iterated(values, base, node)

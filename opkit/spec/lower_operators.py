@@ -129,6 +129,7 @@ class OperatorLowering(Writer):
         )
 
     def join_strings(self, left: Value, right: Value, node: syntax.Node) -> Value:
+        """Lower ``+`` of strings and characters."""
         for side in (left, right):
             if side.type == Type("char"):
                 side.code, side.type = f"chr({side.code})", STRING
@@ -166,6 +167,7 @@ class OperatorLowering(Writer):
         return self.wrapped(made)
 
     def division(self, op: str, left: Value, right: Value, kind: Type, node: syntax.Node) -> Value:
+        """Lower / and %, which truncate towards zero."""
         if right.is_const and right.const == 0:
             self.unit.warn("SPEC047", "this divides by zero", node)
         if right.is_const and right.const > 0 and (left.is_small or not INT_INFO[kind.name][1]):
@@ -175,6 +177,7 @@ class OperatorLowering(Writer):
         return Value(f"{name}({left.code}, {right.code})", kind)
 
     def folded(self, op: str, left: Value, right: Value, kind: Type) -> Value:
+        """Return the result of arithmetic on constants."""
         from opkit.spec.arithmetic import idiv, irem
 
         a, b = left.const, right.const
@@ -191,6 +194,7 @@ class OperatorLowering(Writer):
         return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
 
     def real_arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+        """Lower arithmetic in which a float or double takes part."""
         if op not in ("+", "-", "*", "/"):
             raise LowerError("SPEC023", f"'{op}' does not apply to floating-point numbers", node)
         kind = DOUBLE if DOUBLE in (left.type, right.type) else Type("float")

@@ -155,11 +155,13 @@ class StandardLowering(CallLowering):
         return Value(f"Stream({', '.join(f'show({part})' for part in parts[:1])})", ERROR, error_parts=parts)
 
     def log_value(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower ``LOG(level)``, which takes what is written to it and drops it."""
         level = node.args[0] if node.args else None
         text = level.parts[-1].text if isinstance(level, syntax.Name) else ""
         return Value("Stream()", Type("log_" + text), error_parts=())
 
     def min_max(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::min and std::max."""
         word = name.parts[-1].text
         args = [self.lower(arg) for arg in node.args]
         given = self.program.template_type_argument(name.parts[-1].args, self.bindings) if name.parts[-1].args else None
@@ -183,12 +185,14 @@ class StandardLowering(CallLowering):
         return Value(f"{word}({', '.join(arg.code for arg in ready)})", kind, is_small=small)
 
     def moved(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::move: the value itself."""
         if len(node.args) != 1:
             raise LowerError("SPEC022", "std::move takes one value", node)
         value = self.lower(node.args[0])
         return Value(value.code, value.type, value.prec, value.is_stored, is_small=value.is_small, items=value.items)
 
     def to_string(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::to_string."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) != 1 or args[0].is_unknown:
             return Value("''", STRING)
@@ -202,6 +206,7 @@ class StandardLowering(CallLowering):
         return Value(f"str({convert(value, INT64, node).code})", STRING)
 
     def absolute(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::abs."""
         value = self.promoted(self.lower(node.args[0])) if len(node.args) == 1 else unknown()
         if value.is_unknown:
             return value
@@ -226,12 +231,14 @@ class StandardLowering(CallLowering):
         return number_literal(-limits["max"] if word == "lowest" else limits[word], kind)
 
     def make_pair(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::make_pair."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) != 2:
             raise LowerError("SPEC022", "std::make_pair takes two values", node)
         return Value(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
 
     def make_shared(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::make_shared: a pointer to a new object."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else UNKNOWN
         made = self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
@@ -269,6 +276,7 @@ class StandardLowering(CallLowering):
         return Value(code.format(*codes, more=", ".join(codes[2:])), kind)
 
     def multiplies(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower std::multiplies and std::plus, as functions for std::accumulate."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else INT64
         operation = "*" if name.parts[-1].text == "multiplies" else "+"
@@ -284,6 +292,7 @@ class StandardLowering(CallLowering):
         return number_literal(1 if "One" in name.parts[-1].text else 0, kind)
 
     def maths(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower the functions of <cmath>."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) < 1 or any(arg.is_unknown for arg in args):
             return unknown()

@@ -43,6 +43,7 @@ class StatementLowering(LoopLowering):
     # -- simple statements --------------------------------------------------------------------
 
     def expression_statement(self, node: syntax.ExprStatement) -> None:
+        """Lower an expression that stands as a statement."""
         value = node.value
         if isinstance(value, syntax.Assign):
             self.assign_statement(value)
@@ -68,12 +69,13 @@ class StatementLowering(LoopLowering):
             # C++ drops an error that nobody looks at
             self.emit("try:", node)
             self.emit(f"    {lowered.code}", node)
-            self.emit("except Refusal:", node)
+            self.emit("except RefusalError:", node)
             self.emit("    pass", node)
             return
         self.emit(lowered.code, node)
 
     def step_statement(self, node: syntax.Unary | syntax.Postfix) -> None:
+        """Lower ``++x;`` and its like."""
         value = self.lower_target(node.operand)
         if value.is_unknown:
             return
@@ -105,6 +107,7 @@ class StatementLowering(LoopLowering):
         return True
 
     def message(self, operands: list[syntax.Expr]) -> str:
+        """Return the code of what is written after a check."""
         parts = [self.streamed(item).code for item in operands]
         return "".join(f", {part}" for part in parts)
 
@@ -148,6 +151,7 @@ class StatementLowering(LoopLowering):
         return condition(value, head)
 
     def return_statement(self, node: syntax.Return) -> None:
+        """Lower return."""
         wanted = self.result
         if node.value is None:
             self.emit("return None", node)
@@ -177,6 +181,7 @@ class StatementLowering(LoopLowering):
         self.emit_return(value, wanted, node)
 
     def emit_return(self, value: Value, wanted: Type, node: syntax.Return) -> None:
+        """Write a return of a value as the function's type."""
         if wanted == VOID:
             if value.type != VOID and value.type.name != "maybe":
                 raise LowerError("SPEC023", "a function without a result returns a value", node)
@@ -207,6 +212,7 @@ class StatementLowering(LoopLowering):
         return convert(value, held, node)
 
     def jump(self, node: syntax.Jump) -> None:
+        """Lower break and continue."""
         if not self.loops:
             raise LowerError("SPEC010", f"'{node.word}' outside of a loop", node)
         if node.word == "continue":
@@ -214,10 +220,12 @@ class StatementLowering(LoopLowering):
         self.emit(node.word, node)
 
     def block_statement(self, node: syntax.Block) -> None:
+        """Lower a block, with names of its own."""
         with self.scope():
             self.statements(node.items)
 
     def if_statement(self, node: syntax.If) -> None:
+        """Lower if."""
         held = self.test(node.condition)
         self.emit(f"if {held.code}:", node)
         with self.block():
@@ -230,6 +238,7 @@ class StatementLowering(LoopLowering):
             self.statement(otherwise)
 
     def alias_statement(self, node: syntax.Alias) -> None:
+        """Let a name stand for a type."""
         self.bindings = {**self.bindings, node.name: self.program.type_of(node.type, self.bindings)}
 
     def nothing(self, node: syntax.Statement) -> None:

@@ -136,6 +136,7 @@ class Program(Instances):
         return None
 
     def lambda_unit(self, unit: Unit, lowering: StatementLowering, node: syntax.Lambda, wanted: Type) -> Unit:
+        """Write the unit of a lambda that a setter was given."""
         params, kinds = lowering.parameters(node.params)
         result = self.type_of(node.result, {}) if node.result is not None else wanted.args[0]
         lowering.function_body(node.body, result)

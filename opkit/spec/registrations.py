@@ -358,7 +358,7 @@ class _Reader:
                 message,
                 link.member.name,
                 subject=entry.name,
-                help="write .Attr<T> with int32_t, int64_t, bool, float, double, std::string, Shape, DataType, or a vector",
+                help="write .Attr<T> with a number type, bool, std::string, Shape, DataType or a vector of them",
             )
         return kind
 

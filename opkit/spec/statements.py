@@ -44,6 +44,7 @@ class StatementParser(ExpressionParser):
     """Parse statements and declarations."""
 
     def alias(self) -> Node:
+        """Parse ``using name = type;`` and ``typedef type name;``."""
         start = self.at
         if self.here == "using":
             self.at += 1
@@ -61,6 +62,7 @@ class StatementParser(ExpressionParser):
         return Alias(start, self.at - 1, name, made)
 
     def block(self) -> Block:
+        """Parse ``{ statements }``."""
         start = self.at
         self.expect("{")
         self.depth += 1
@@ -130,6 +132,7 @@ class StatementParser(ExpressionParser):
             self.at = saved
 
     def declaration(self) -> Declaration:
+        """Parse a declaration."""
         start = self.at
         self.skip_specifiers()
         made = self.type_name()
@@ -137,6 +140,7 @@ class StatementParser(ExpressionParser):
         return self.declaration_rest(start, made, self.take_name(), at)
 
     def declaration_rest(self, start: int, made: TypeName, name: str, at: int) -> Declaration:
+        """Parse a declaration after its type and first name."""
         names = [self.declarator(name, made.stars, made.ref, at)]
         while self.here == ",":
             self.at += 1
@@ -147,6 +151,7 @@ class StatementParser(ExpressionParser):
         return Declaration(start, self.at - 1, made, tuple(names))
 
     def declarator(self, name: str, stars: int, ref: str, at: int) -> Declarator:
+        """Parse how a declared name is initialised."""
         style = ""
         args: tuple[Expr, ...] = ()
         size: Expr | None = None
@@ -164,6 +169,7 @@ class StatementParser(ExpressionParser):
         return Declarator(at, self.at - 1, name, stars, ref, style, args, size)
 
     def if_statement(self) -> Statement:
+        """Parse if, with a declaration as its condition where there is one."""
         start = self.at
         self.at += 1
         if self.here == "constexpr":
@@ -190,6 +196,7 @@ class StatementParser(ExpressionParser):
         return Declaration(start, self.at - 1, made, (item,)), name
 
     def switch_statement(self) -> Switch:
+        """Parse switch."""
         start = self.at
         self.at += 1
         self.expect("(")
@@ -216,6 +223,7 @@ class StatementParser(ExpressionParser):
         return Switch(start, self.at - 1, value, tuple(groups))
 
     def for_statement(self) -> Statement:
+        """Parse the three kinds of for."""
         start = self.at
         self.at += 1
         self.expect("(")
@@ -240,6 +248,7 @@ class StatementParser(ExpressionParser):
         return For(start, self.at, init, condition, step, self.statement())
 
     def range_for(self, start: int) -> RangeFor | None:
+        """Parse ``type name : values)``; None where this is another kind of for."""
         saved = self.at
         try:
             made = self.type_name()
@@ -256,6 +265,7 @@ class StatementParser(ExpressionParser):
         return RangeFor(start, self.at, made, name, values, self.statement())
 
     def for_range_macro(self) -> ForRange:
+        """Parse FOR_RANGE(type, name, begin, end)."""
         start = self.at
         self.at += 1
         self.expect("(")
@@ -270,6 +280,7 @@ class StatementParser(ExpressionParser):
         return ForRange(start, self.at, made, name, begin, end, self.statement())
 
     def while_statement(self) -> While:
+        """Parse while."""
         start = self.at
         self.at += 1
         self.expect("(")
@@ -278,6 +289,7 @@ class StatementParser(ExpressionParser):
         return While(start, self.at, condition, self.statement())
 
     def do_statement(self) -> While:
+        """Parse do."""
         start = self.at
         self.at += 1
         body = self.statement()
@@ -289,6 +301,7 @@ class StatementParser(ExpressionParser):
         return While(start, self.at - 1, condition, body, True)
 
     def return_statement(self) -> Return:
+        """Parse return, and throw, which means the same for an Error."""
         start = self.at
         self.at += 1
         value = None if self.here == ";" else self.initializer()
@@ -296,16 +309,19 @@ class StatementParser(ExpressionParser):
         return Return(start, self.at - 1, value)
 
     def jump_statement(self) -> Jump:
+        """Parse break and continue."""
         start, word = self.at, self.here
         self.at += 1
         self.expect(";")
         return Jump(start, self.at - 1, word)
 
     def local_alias(self) -> Statement:
+        """Parse an alias inside of a function."""
         made = self.alias()
         return made if isinstance(made, Statement) else Empty(made.first, made.last)
 
     def empty_until_semicolon(self) -> Empty:
+        """Parse what means nothing here, up to its semicolon."""
         start = self.at
         self.skip_to_semicolon()
         return Empty(start, self.at - 1)

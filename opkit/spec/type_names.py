@@ -111,6 +111,7 @@ class TypeParser(TokenReader):
         return Name(start, self.at - 1, tuple(parts))
 
     def name_part(self, certain: bool) -> Part:
+        """Parse one component of a name; ``certain`` where ``<`` can only open template arguments."""
         start = self.at
         text = self.take_name()
         args = None
@@ -130,6 +131,7 @@ class TypeParser(TokenReader):
             self.at, self.depth = saved, depth
 
     def template_arguments(self) -> tuple[TypeName | Expr, ...]:
+        """Parse ``<a, b>``."""
         self.expect("<")
         self.depth += 1
         self.check_depth()

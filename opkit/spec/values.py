@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.spec.arithmetic import to_i64
 from opkit.spec.containers import MOST_AXES
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 
 __all__ = ["Desc", "Record", "Shape", "shape_of"]
 
@@ -56,20 +56,20 @@ class Shape:
         dims = self.dims
         if 0 <= index < len(dims):
             return dims[index]
-        raise Fatal(f"axis {index} is out of range for shape {self}")
+        raise FatalError(f"axis {index} is out of range for shape {self}")
 
     def set(self, index: int, size: int) -> None:
         """Change one size."""
         dims = self.dims
         if not 0 <= index < len(dims):
-            raise Fatal(f"axis {index} is out of range for shape {self}")
+            raise FatalError(f"axis {index} is out of range for shape {self}")
         self.dims = (*dims[:index], size, *dims[index + 1 :])
 
     def count(self, begin: int, end: int | None = None) -> int:
         """Return the product of sizes from one axis up to another."""
         end = len(self.dims) if end is None else end
         if not 0 <= begin <= end <= len(self.dims):
-            raise Fatal(f"axes {begin} to {end} are out of range for shape {self}")
+            raise FatalError(f"axes {begin} to {end} are out of range for shape {self}")
         return to_i64(math.prod(self.dims[begin:end]))
 
     def elements(self) -> int:
@@ -89,7 +89,7 @@ class Shape:
 def shape_of(dims: Sequence[int]) -> Shape:
     """Make a Shape of sizes."""
     if len(dims) > MOST_AXES:
-        raise Fatal(f"a Shape holds at most {MOST_AXES} axes, not {len(dims)}")
+        raise FatalError(f"a Shape holds at most {MOST_AXES} axes, not {len(dims)}")
     return Shape(tuple(dims))
 
 

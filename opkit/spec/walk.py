@@ -23,6 +23,7 @@ def streamed_head(node: syntax.Expr) -> tuple[syntax.Expr, list[syntax.Expr]]:
 
 
 def comma_parts(node: syntax.Expr) -> list[syntax.Expr]:
+    """Return the parts of ``a, b, c``."""
     parts: list[syntax.Expr] = []
     while isinstance(node, syntax.Binary) and node.op == ",":
         parts.append(node.right)
@@ -53,6 +54,7 @@ def _nested(items: tuple[Any, ...]) -> list[Any]:
 
 
 def walk(node: syntax.Node) -> list[syntax.Node]:
+    """Return a piece of syntax and everything in it."""
     found, stack = [], [node]
     while stack:
         item = stack.pop()

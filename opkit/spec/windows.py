@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opkit.spec.arithmetic import idiv, to_i32, to_i64
 from opkit.spec.containers import Cell
-from opkit.spec.faults import Fatal
+from opkit.spec.faults import FatalError
 from opkit.spec.values import Shape
 
 __all__ = [
@@ -21,13 +21,13 @@ __all__ = [
     "channel_index",
     "in_dim",
     "index_offset",
-    "windowed_output_size",
+    "windowed_ceil",
 ]
 
 
 def _check(holds: bool, message: str) -> None:
     if not holds:
-        raise Fatal(message)
+        raise FatalError(message)
 
 
 def _effective(size: int, dilation: int, stride: int) -> int:
@@ -69,29 +69,13 @@ def calc_out_and_padding(
     elif kind == "same":
         value, needed = _same(size, effective, stride)
     else:
-        raise Fatal(f"padding type {kind!r} is not 'valid' or 'same'")
+        raise FatalError(f"padding type {kind!r} is not 'valid' or 'same'")
     _store(before, needed // 2)
     _store(after, needed - needed // 2)
     _store_size(out, value)
 
 
-def windowed_output_size(*args: object) -> None:
-    """Do as the overloads of GetWindowedOutputSize: with dilation and ceil mode or without."""
-    size, window, *rest = args
-    numbers = [item for item in rest if isinstance(item, int) and not isinstance(item, bool)]
-    kind = next(item for item in rest if isinstance(item, str))
-    ceil = next((item for item in rest if isinstance(item, bool)), None)
-    cells: list[Cell | None] = [item for item in args if item is None or hasattr(item, "v")]  # type: ignore[misc]
-    cells += [None] * (3 - len(cells))
-    dilation, stride = numbers if len(numbers) == 2 else (1, numbers[0])
-    assert isinstance(size, int) and isinstance(window, int)
-    if ceil is None:
-        calc_out_and_padding(size, window, dilation, stride, kind, cells[0], cells[1], cells[2])
-    else:
-        _windowed_ceil(size, window, dilation, stride, kind, ceil, cells[0], cells[1], cells[2])
-
-
-def _windowed_ceil(
+def windowed_ceil(
     size: int,
     window: int,
     dilation: int,
@@ -102,6 +86,7 @@ def _windowed_ceil(
     before: Cell | None,
     after: Cell | None,
 ) -> None:
+    """Return the output size and padding of a window, with the padding types of pooling and ceil mode."""
     effective = _effective(window, dilation, stride)
     if kind == "customized":
         if out is not None and before is not None and after is not None:
@@ -116,7 +101,7 @@ def _windowed_ceil(
     value, needed = _same(size, effective, stride)
     small, large = needed // 2, needed - needed // 2
     if kind not in ("same_upper", "same_lower"):
-        raise Fatal(f"padding type {kind!r} is not supported")
+        raise FatalError(f"padding type {kind!r} is not supported")
     _store(before, small if kind == "same_upper" else large)
     _store(after, large if kind == "same_upper" else small)
     _store_size(out, value)
@@ -142,7 +127,7 @@ def index_offset(data_format: str) -> int:
     """Return the first spatial axis."""
     if data_format in ("channels_first", "channels_last"):
         return 2 if data_format == "channels_first" else 1
-    raise Fatal(f"data_format {data_format!r} is not 'channels_first' or 'channels_last'")
+    raise FatalError(f"data_format {data_format!r} is not 'channels_first' or 'channels_last'")
 
 
 def channel_index(data_format: str, count: int) -> int:
@@ -195,7 +180,7 @@ class Params3D:
         self.y = [0, 0, 0]
         for axis in range(3):
             out, front, rear = Cell(0), Cell(self.padding_before[axis]), Cell(self.padding_after[axis])
-            _windowed_ceil(self.x[axis], self.size[axis], 1, self.strides[axis], padding, ceil, out, front, rear)
+            windowed_ceil(self.x[axis], self.size[axis], 1, self.strides[axis], padding, ceil, out, front, rear)
             self.y[axis], self.padding_before[axis], self.padding_after[axis] = out.v, front.v, rear.v
         self.channel = x.at(1) if data_format == "channels_first" else x.at(len(x.dims) - 1)
         self.batch = x.at(0)

@@ -97,8 +97,15 @@ def test_long_lines_are_cut() -> None:
 def test_a_finding_as_data() -> None:
     """The keys of `opkit build --format json`."""
     assert to_json(finding(notes=(Note("declared here", TEXT.span(0, 3)),), help="try one")) == {
-        "code": "SPEC020", "severity": "error", "message": "no such name", "file": "dir/a.cpp", "line": 2, "col": 2,
-        "end_line": 2, "end_col": 5, "help": "try one",
+        "code": "SPEC020",
+        "severity": "error",
+        "message": "no such name",
+        "file": "dir/a.cpp",
+        "line": 2,
+        "col": 2,
+        "end_line": 2,
+        "end_col": 5,
+        "help": "try one",
         "notes": [{"message": "declared here", "file": "dir/a.cpp", "line": 1, "col": 1, "end_line": 1, "end_col": 4}],
     }
     assert to_json(Diagnostic("PROJ001", Severity.NOTE, "x"))["line"] is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,19 @@ from tests.spec import test_codes, test_grads, test_ops, test_semantics
 
 SEEDS = [
     *(test_codes.unmarked(text)[0] for text in test_codes.CASES.values()),
-    test_ops.CONCAT, test_ops.ATTRS, test_ops.SHARDED, test_grads.OLD, test_grads.NEW, test_semantics.HELPERS,
+    test_ops.CONCAT,
+    test_ops.ATTRS,
+    test_ops.SHARDED,
+    test_grads.OLD,
+    test_grads.NEW,
+    test_semantics.HELPERS,
 ]
+
+
+def refused_or_done(call: Callable[[], object]) -> None:
+    """Call it; an error of opkit's own is an answer, and can be shown."""
+    with contextlib.suppress(OpkitError):
+        call()
 
 
 def used(result: CompileResult) -> None:
@@ -30,15 +43,10 @@ def used(result: CompileResult) -> None:
     for op in result.ops.values():
         inputs = {spec.name: [TensorDesc((4, 6), "float32")] * min(max(spec.count, 1), 4) for spec in op.inputs}
         outputs = {spec.name: max(spec.count, 1) for spec in op.outputs if spec.is_variadic}
-        for call in (
-            lambda op=op, i=inputs, o=outputs: op.infer(i, {}, o),
-            lambda op=op, i=inputs, o=outputs: op.sbp_signatures(i, {}, 2, o),
-            lambda op=op: result.grads[op.name].build(inputs) if op.name in result.grads else None,
-        ):
-            try:
-                call()
-            except OpkitError as error:
-                assert str(error)
+        refused_or_done(lambda: op.infer(inputs, {}, outputs))  # noqa: B023
+        refused_or_done(lambda: op.sbp_signatures(inputs, {}, 2, outputs))  # noqa: B023
+        if op.name in result.grads:
+            refused_or_done(lambda: result.grads[op.name].build(inputs))  # noqa: B023
         op.python_source()
 
 
@@ -49,11 +57,59 @@ def test_any_text_compiles_to_findings(text: str) -> None:
     used(compile_spec(SourceText(text, "any.cpp")))
 
 
-@given(st.lists(st.sampled_from([
-    "REGISTER_USER_OP", "(", ")", '"a"', ".", "Input", "Attr", "<", ">", "int32_t", ";", "{", "}", "[]", "ctx", "->", "*",
-    "&", "=", "return", "if", "for", "FOR_RANGE", ",", "1", "+", "::", "Maybe", "void", "auto", "const", "#define A A A\n",
-    "\n#if 1\n", "\n#endif\n", "template", "struct", "std::vector", "Shape", "<<", "CHECK", "namespace", "\"", "/*", "*/",
-]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "REGISTER_USER_OP",
+                "(",
+                ")",
+                '"a"',
+                ".",
+                "Input",
+                "Attr",
+                "<",
+                ">",
+                "int32_t",
+                ";",
+                "{",
+                "}",
+                "[]",
+                "ctx",
+                "->",
+                "*",
+                "&",
+                "=",
+                "return",
+                "if",
+                "for",
+                "FOR_RANGE",
+                ",",
+                "1",
+                "+",
+                "::",
+                "Maybe",
+                "void",
+                "auto",
+                "const",
+                "#define A A A\n",
+                "\n#if 1\n",
+                "\n#endif\n",
+                "template",
+                "struct",
+                "std::vector",
+                "Shape",
+                "<<",
+                "CHECK",
+                "namespace",
+                '"',
+                "/*",
+                "*/",
+            ]
+        ),
+        max_size=60,
+    )
+)
 @settings(max_examples=200, deadline=None)
 def test_any_tokens_compile_to_findings(tokens: list[str]) -> None:
     """No sequence of the language's own words raises."""
@@ -108,7 +164,9 @@ BOMBS: dict[str, str] = {
     "sums": "int x = " + "1+" * LONG + "1;",
     "signs": "int x = " + "-" * LONG + "1;",
     "chains": 'REGISTER_USER_OP("a")' + '.Input("x")' * 20_000 + ";",
-    "else if": 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {' + "if (1) {} else " * 9_000 + "{} });",
+    "else if": 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {'
+    + "if (1) {} else " * 9_000
+    + "{} });",
     "doubling macros": "".join(f"#define A{i} A{i + 1} A{i + 1}\n" for i in range(40)) + "A0\n",
     "open macro calls": "#define F(x) F(x) F(x)\n" + "F(" * 60_000,
     "nested macro calls": "#define F(x) x x\n" + "F(" * 2_000 + "1" + ")" * 2_000,
@@ -118,9 +176,12 @@ BOMBS: dict[str, str] = {
     "open comments": "/* " * LONG,
     "open strings": '"' * (LONG + 1),
     "open raw strings": 'R"(' * 60_000,
-    "templates without end": "template<int N>\nint F() { return F<N + 1>(); }\n" + 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> { F<0>(); return Maybe<void>::Ok(); });',
-    "aliases in a circle": "using A = std::vector<B>;\nusing B = A;\nint F(A a) { return 1; }\n" + 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> { A a; return Maybe<void>::Ok(); });',
-    "constants in a circle": "const int a = b;\nconst int b = a;\n" + 'REGISTER_USER_OP("a").Input("x", b).SetTensorDescInferFn(F);',
+    "templates without end": "template<int N>\nint F() { return F<N + 1>(); }\n"
+    + 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> { F<0>(); return Maybe<void>::Ok(); });',
+    "aliases in a circle": "using A = std::vector<B>;\nusing B = A;\nint F(A a) { return 1; }\n"
+    + 'REGISTER_USER_OP("a").SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> { A a; return Maybe<void>::Ok(); });',
+    "constants in a circle": "const int a = b;\nconst int b = a;\n"
+    + 'REGISTER_USER_OP("a").Input("x", b).SetTensorDescInferFn(F);',
     "registrations": 'REGISTER_USER_OP("a").Input("x");\n' * 3_000,
 }
 
@@ -150,7 +211,8 @@ def test_an_include_of_itself_ends(tmp_path: Path) -> None:
     "text",
     [
         # found by fuzzing: a parameter type that does not exist, used twice
-        "int64_t F(Nope n, int64_t m) { return m; }\n" + test_ops.CONCAT.replace("out.Set(axis, size);", "F(1, 2); F(1, 2);"),
+        "int64_t F(Nope n, int64_t m) { return m; }\n"
+        + test_ops.CONCAT.replace("out.Set(axis, size);", "F(1, 2); F(1, 2);"),
         # found by fuzzing: captures by value of variables whose address is taken
         test_semantics.op(
             "  int64_t n = 1;\n  int64_t* p = &n;\n  auto f = [=]() { return n + *p; };\n"

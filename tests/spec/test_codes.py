@@ -103,7 +103,10 @@ def test_a_code_points_at_the_exact_place(code: str) -> None:
     assert span is not None
     wanted = source.span(start, end)
     assert (span.line, span.col, span.end_line, span.end_col) == (
-        wanted.line, wanted.col, wanted.end_line, wanted.end_col,
+        wanted.line,
+        wanted.col,
+        wanted.end_line,
+        wanted.end_col,
     ), f"{span}: {span.text!r}"
     assert hits[0].severity is CODES[code][0]
 

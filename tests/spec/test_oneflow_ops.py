@@ -20,7 +20,16 @@ pytestmark = pytest.mark.skipif(
     "OPKIT_ONEFLOW_OPS" not in os.environ, reason="OPKIT_ONEFLOW_OPS names no folder with OneFlow's ops"
 )
 
-DTYPES = {"f": "float32", "d": "float64", "h": "float16", "i": "int32", "l": "int64", "b": "int8", "u": "uint8", "t": "tensor_buffer"}
+DTYPES = {
+    "f": "float32",
+    "d": "float64",
+    "h": "float16",
+    "i": "int32",
+    "l": "int64",
+    "b": "int8",
+    "u": "uint8",
+    "t": "tensor_buffer",
+}
 REFUSED = None
 
 
@@ -35,10 +44,24 @@ def tensors(text: str) -> dict[str, list[TensorDesc]]:
     return found
 
 
-CONV = {"filters": 8, "padding_before": [1, 1], "data_format": "channels_first", "kernel_size": [3, 3], "strides": [2, 2],
-        "dilation_rate": [1, 1], "groups": 2}
-POOL = {"padding": "customized", "padding_before": [0, 0], "padding_after": [0, 0], "data_format": "channels_first",
-        "pool_size": [2, 2], "strides": [2, 2], "ceil_mode": False}
+CONV = {
+    "filters": 8,
+    "padding_before": [1, 1],
+    "data_format": "channels_first",
+    "kernel_size": [3, 3],
+    "strides": [2, 2],
+    "dilation_rate": [1, 1],
+    "groups": 2,
+}
+POOL = {
+    "padding": "customized",
+    "padding_before": [0, 0],
+    "padding_after": [0, 0],
+    "data_format": "channels_first",
+    "pool_size": [2, 2],
+    "strides": [2, 2],
+    "ceil_mode": False,
+}
 NORM = "x f4,3,8,8; moving_mean f3; moving_variance f3; gamma f3; beta f3"
 SLICE = {"start": [1, 0], "stop": [3, 6], "step": [1, 2]}
 
@@ -80,13 +103,26 @@ ROWS: list[tuple[str, str, str, dict[str, object], dict[str, int], str | None]] 
     ("bias_add_op", "bias_add", "a f2,3,4; b f4", {"axis": 1}, {}, REFUSED),
     # reduce
     ("reduce_ops", "reduce_sum", "input_tensor f2,3,4", {"axis": [1], "keepdims": False}, {}, "output_tensor f2,4"),
-    ("reduce_ops", "reduce_max", "input_tensor f2,3,4", {"axis": [-1, 0], "keepdims": True}, {}, "output_tensor f1,3,1"),
+    (
+        "reduce_ops",
+        "reduce_max",
+        "input_tensor f2,3,4",
+        {"axis": [-1, 0], "keepdims": True},
+        {},
+        "output_tensor f1,3,1",
+    ),
     ("reduce_ops", "reduce_sum", "input_tensor f2,3", {"axis": [0, 1], "keepdims": False}, {}, "output_tensor f1"),
     ("reduce_ops", "reduce_sum", "input_tensor f2,3", {"axis": [2], "keepdims": False}, {}, REFUSED),
     ("reduce_ops", "reduce_min", "input_tensor f2,3", {"axis": [], "keepdims": False}, {}, REFUSED),
     ("reduce_like_ops", "reduce_sum_like", "x f2,3; like f1,3", {"axis": [0]}, {}, "y f1,3"),
-    ("two_stage_reduce_ops", "reduce_max_global_stage", "in f2,3; device_count i2,3", {"axis": [0], "keepdims": True}, {},
-     "out f1,3; mask b2,3"),
+    (
+        "two_stage_reduce_ops",
+        "reduce_max_global_stage",
+        "in f2,3; device_count i2,3",
+        {"axis": [0], "keepdims": True},
+        {},
+        "out f1,3; mask b2,3",
+    ),
     ("argmax_op", "argmax", "in f2,3,4", {}, {}, "out i2,3"),
     ("square_sum_op", "square_sum", "x f7,7", {}, {}, "y f1"),
     # matmul
@@ -100,23 +136,67 @@ ROWS: list[tuple[str, str, str, dict[str, object], dict[str, int], str | None]] 
     ("conv_op", "conv2d", "in f2,4,9,9; weight f8,2,3,3; bias f8", CONV, {}, "out f2,8,5,5"),
     ("conv_op", "conv2d", "in f2,4,9,9; weight f8,4,3,3", CONV, {}, REFUSED),
     ("conv_op", "conv2d", "in f2,4,9,9; weight f8,2,3,3", {**CONV, "data_format": "NCHW"}, {}, REFUSED),
-    ("conv_op", "conv_data_grad", "dy f2,8,5,5; filter f8,2,3,3; x_like f2,4,9,9", {**CONV, "num_spatial_dims": 2}, {}, REFUSED),
-    ("deconv_op", "deconv2d", "in f2,4,5,5; weight f4,8,3,3",
-     {**{k: v for k, v in CONV.items() if k != "groups"}, "output_padding": [0, 0]}, {}, "out f2,8,9,9"),
+    (
+        "conv_op",
+        "conv_data_grad",
+        "dy f2,8,5,5; filter f8,2,3,3; x_like f2,4,9,9",
+        {**CONV, "num_spatial_dims": 2},
+        {},
+        REFUSED,
+    ),
+    (
+        "deconv_op",
+        "deconv2d",
+        "in f2,4,5,5; weight f4,8,3,3",
+        {**{k: v for k, v in CONV.items() if k != "groups"}, "output_padding": [0, 0]},
+        {},
+        "out f2,8,9,9",
+    ),
     ("pool_op", "max_pool_2d", "x f2,3,9,9", POOL, {}, "y f2,3,4,4"),
     ("pool_op", "max_pool_2d", "x f2,3,9,9", {**POOL, "ceil_mode": True}, {}, "y f2,3,5,5"),
-    ("pool_op", "avg_pool_2d", "x f2,9,9,3", {**POOL, "data_format": "channels_last", "padding": "same_upper"}, {}, "y f2,5,5,3"),
+    (
+        "pool_op",
+        "avg_pool_2d",
+        "x f2,9,9,3",
+        {**POOL, "data_format": "channels_last", "padding": "same_upper"},
+        {},
+        "y f2,5,5,3",
+    ),
     ("pool_op", "avg_pool_2d", "x f2,3,9,9", {**POOL, "pool_size": [2]}, {}, REFUSED),
-    ("upsample_op", "upsample", "x f2,3,4,5", {"height_scale": 2.0, "width_scale": 1.5, "data_format": "channels_first",
-     "interpolation": "nearest", "align_corners": False}, {}, "y f2,3,8,7"),
+    (
+        "upsample_op",
+        "upsample",
+        "x f2,3,4,5",
+        {
+            "height_scale": 2.0,
+            "width_scale": 1.5,
+            "data_format": "channels_first",
+            "interpolation": "nearest",
+            "align_corners": False,
+        },
+        {},
+        "y f2,3,8,7",
+    ),
     ("pad_op", "pad", "x f2,3", {"padding_before": [1, 0], "padding_after": [0, 2]}, {}, "y f3,5"),
     # normalization
-    ("normalization_op", "normalization", NORM, {"axis": 1, "training": True}, {"mean": 1, "inv_variance": 1},
-     "y f4,3,8,8; mean f3; inv_variance f3"),
+    (
+        "normalization_op",
+        "normalization",
+        NORM,
+        {"axis": 1, "training": True},
+        {"mean": 1, "inv_variance": 1},
+        "y f4,3,8,8; mean f3; inv_variance f3",
+    ),
     ("normalization_op", "normalization", NORM, {"axis": 2}, {}, REFUSED),
     ("normalization_op", "normalization", NORM.replace("x f", "x h"), {"axis": 1}, {}, "y h4,3,8,8"),
-    ("layer_norm_op", "layer_norm", "x f4,6; beta f6; gamma f6", {"center": True, "scale": True, "begin_norm_axis": 1,
-     "begin_params_axis": 1}, {"normalized": 1}, "y f4,6; mean f4; inv_variance f4; normalized f4,6"),
+    (
+        "layer_norm_op",
+        "layer_norm",
+        "x f4,6; beta f6; gamma f6",
+        {"center": True, "scale": True, "begin_norm_axis": 1, "begin_params_axis": 1},
+        {"normalized": 1},
+        "y f4,6; mean f4; inv_variance f4; normalized f4,6",
+    ),
     ("l2_normalize_op", "l2_normalize", "x f4,6", {"axis": 1, "epsilon": 1e-6}, {}, "y f4,6; square_x_sum f4,1"),
     ("dropout_op", "dropout", "in f4; mask b4", {"scale": 2.0}, {}, "out f4"),
     ("dropout_op", "dropout", "in f4; mask f4", {"scale": 2.0}, {}, REFUSED),
@@ -136,14 +216,41 @@ ROWS: list[tuple[str, str, str, dict[str, object], dict[str, int], str | None]] 
     ("dim_gather_op", "dim_gather", "input f3,4; index i3,2", {"dim": 1}, {}, "output f3,2"),
     ("nd_index_slice_ops", "gather_nd", "params f5,6,7; indices i2,2", {}, {}, "out f2,7"),
     ("nd_index_slice_ops", "scatter_nd", "indices i2,1; updates f2,7", {"shape": (5, 7)}, {}, "out f5,7"),
-    ("unsorted_segment_sum_op", "unsorted_segment_sum", "data f6,3; segment_ids i6", {"axis": 0, "num_segments": 4}, {}, "out f4,3"),
+    (
+        "unsorted_segment_sum_op",
+        "unsorted_segment_sum",
+        "data f6,3; segment_ids i6",
+        {"axis": 0, "num_segments": 4},
+        {},
+        "out f4,3",
+    ),
     ("one_hot_op", "one_hot", "indices i2,3", {"depth": 5, "dtype": "float32"}, {}, "out f2,3,5"),
     ("one_hot_op", "one_hot", "indices i2,3", {"depth": 0, "dtype": "float32"}, {}, REFUSED),
     # losses
-    ("sparse_softmax_cross_entropy_op", "sparse_softmax_cross_entropy", "prediction f4,10; label i4", {"depth": 10}, {},
-     "prob f4,10; out f4"),
-    ("sparse_softmax_cross_entropy_op", "sparse_softmax_cross_entropy", "prediction f4,10; label f4", {"depth": 10}, {}, REFUSED),
-    ("softmax_cross_entropy_op", "softmax_cross_entropy", "prediction f4,10; label f4,10", {}, {}, "prob f4,10; out f4"),
+    (
+        "sparse_softmax_cross_entropy_op",
+        "sparse_softmax_cross_entropy",
+        "prediction f4,10; label i4",
+        {"depth": 10},
+        {},
+        "prob f4,10; out f4",
+    ),
+    (
+        "sparse_softmax_cross_entropy_op",
+        "sparse_softmax_cross_entropy",
+        "prediction f4,10; label f4",
+        {"depth": 10},
+        {},
+        REFUSED,
+    ),
+    (
+        "softmax_cross_entropy_op",
+        "softmax_cross_entropy",
+        "prediction f4,10; label f4,10",
+        {},
+        {},
+        "prob f4,10; out f4",
+    ),
     ("smooth_l1_loss_op", "smooth_l1_loss", "prediction f4; label f4", {"beta": 1.0}, {}, "loss f4"),
     ("smooth_l1_loss_op", "smooth_l1_loss", "prediction f4; label f4", {"beta": -1.0}, {}, REFUSED),
     ("sigmoid_cross_entropy_op", "sigmoid_cross_entropy", "prediction f4,2; label i4,2", {}, {}, "loss f4,2"),
@@ -176,7 +283,9 @@ def ops_of(file: str) -> dict[str, CompiledOp]:
     return dict(result.ops)
 
 
-@pytest.mark.parametrize(("file", "op", "inputs", "attrs", "counts", "outputs"), ROWS, ids=[f"{row[1]}-{n}" for n, row in enumerate(ROWS)])
+@pytest.mark.parametrize(
+    ("file", "op", "inputs", "attrs", "counts", "outputs"), ROWS, ids=[f"{row[1]}-{n}" for n, row in enumerate(ROWS)]
+)
 def test_an_op_of_oneflow(
     file: str, op: str, inputs: str, attrs: dict[str, object], counts: dict[str, int], outputs: str | None
 ) -> None:

@@ -51,7 +51,8 @@ def test_variadic_and_optional_arguments() -> None:
     assert concat.infer(two) == {"out": f32(6, 3)}
     assert concat.infer(two, outputs={"count": 1}) == {"out": f32(6, 3), "count": [TensorDesc((2,), "int64")]}
     assert concat.inputs == (
-        ArgSpec("in", False, 2, True, concat.inputs[0].span), ArgSpec("bias", True, 1, False, concat.inputs[1].span),
+        ArgSpec("in", False, 2, True, concat.inputs[0].span),
+        ArgSpec("bias", True, 1, False, concat.inputs[1].span),
     )
 
 
@@ -102,11 +103,22 @@ def test_all_attribute_types_with_their_defaults() -> None:
     """All 14 types; a float default is the decimal that the spec writes; without a default it is T()."""
     attrs = compiled(ATTRS).ops["a"].attrs
     assert {name: (spec.type, spec.default) for name, spec in attrs.items()} == {
-        "i32": ("int32", -3), "i64": ("int64", 1 << 40), "flag": ("bool", True), "f": ("float", 0.1),
-        "d": ("double", 1e-12), "s": ("string", "ab"), "shape": ("shape", (2, 3)), "dtype": ("data_type", "int32"),
-        "li32": ("list_int32", [1, 2]), "li64": ("list_int64", [4, 5]), "lf": ("list_float", [0.5, 0.1]),
-        "ldt": ("list_data_type", ["float32", "int8"]), "lshape": ("list_shape", [(1,), (2, 2)]),
-        "ls": ("list_string", ["p", "q"]), "zero": ("int32", 0), "typed": ("float", 0.5),
+        "i32": ("int32", -3),
+        "i64": ("int64", 1 << 40),
+        "flag": ("bool", True),
+        "f": ("float", 0.1),
+        "d": ("double", 1e-12),
+        "s": ("string", "ab"),
+        "shape": ("shape", (2, 3)),
+        "dtype": ("data_type", "int32"),
+        "li32": ("list_int32", [1, 2]),
+        "li64": ("list_int64", [4, 5]),
+        "lf": ("list_float", [0.5, 0.1]),
+        "ldt": ("list_data_type", ["float32", "int8"]),
+        "lshape": ("list_shape", [(1,), (2, 2)]),
+        "ls": ("list_string", ["p", "q"]),
+        "zero": ("int32", 0),
+        "typed": ("float", 0.5),
     }
     assert attrs["f"].span is not None
     assert attrs["f"].span.text == '"f"'
@@ -115,9 +127,19 @@ def test_all_attribute_types_with_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "kept"),
     [
-        ("i32", np.int64(5), 5), ("i64", 5, 5), ("flag", np.bool_(False), False), ("f", 2, 2.0), ("f", np.float32(0.5), 0.5),
-        ("d", 0.1, 0.1), ("shape", [4, np.int32(5)], (4, 5)), ("dtype", np.float32, "float32"), ("dtype", "tensor_buffer", "tensor_buffer"),
-        ("li64", (1, 2), [1, 2]), ("li64", np.array([3, 4]), [3, 4]), ("ls", ["a"], ["a"]), ("lshape", [(1,), [2]], [(1,), (2,)]),
+        ("i32", np.int64(5), 5),
+        ("i64", 5, 5),
+        ("flag", np.bool_(False), False),
+        ("f", 2, 2.0),
+        ("f", np.float32(0.5), 0.5),
+        ("d", 0.1, 0.1),
+        ("shape", [4, np.int32(5)], (4, 5)),
+        ("dtype", np.float32, "float32"),
+        ("dtype", "tensor_buffer", "tensor_buffer"),
+        ("li64", (1, 2), [1, 2]),
+        ("li64", np.array([3, 4]), [3, 4]),
+        ("ls", ["a"], ["a"]),
+        ("lshape", [(1,), [2]], [(1,), (2,)]),
     ],
 )
 def test_attributes_take_python_and_numpy_values(name: str, given: object, kept: object) -> None:
@@ -130,9 +152,26 @@ def test_attributes_take_python_and_numpy_values(name: str, given: object, kept:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("i32", True), ("i32", 1.0), ("i32", 1 << 31), ("i64", 1 << 63), ("flag", 1), ("f", "1"), ("f", True), ("s", 1),
-        ("s", b"a"), ("shape", 3), ("shape", "ab"), ("shape", [1.5]), ("dtype", "float33"), ("li32", 1), ("li32", "12"),
-        ("li32", [True]), ("ls", "ab"), ("ls", [1]), ("lshape", [3]), ("i32", None),
+        ("i32", True),
+        ("i32", 1.0),
+        ("i32", 1 << 31),
+        ("i64", 1 << 63),
+        ("flag", 1),
+        ("f", "1"),
+        ("f", True),
+        ("s", 1),
+        ("s", b"a"),
+        ("shape", 3),
+        ("shape", "ab"),
+        ("shape", [1.5]),
+        ("dtype", "float33"),
+        ("li32", 1),
+        ("li32", "12"),
+        ("li32", [True]),
+        ("ls", "ab"),
+        ("ls", [1]),
+        ("lshape", [3]),
+        ("i32", None),
     ],
 )
 def test_attributes_refuse_other_types(name: str, given: object) -> None:
@@ -145,8 +184,10 @@ def test_attributes_refuse_other_types(name: str, given: object) -> None:
 
 def test_a_float_attribute_is_float32_in_infer_code() -> None:
     """0.1 as float32, times ten million, is not a round number."""
-    text = op('  *ctx->Shape4ArgNameAndIndex("y", 0) = Shape({static_cast<int64_t>(ctx->Attr<float>("f") * 1e10)});',
-              extra='.Attr<float>("f", 0.1)')
+    text = op(
+        '  *ctx->Shape4ArgNameAndIndex("y", 0) = Shape({static_cast<int64_t>(ctx->Attr<float>("f") * 1e10)});',
+        extra='.Attr<float>("f", 0.1)',
+    )
     assert compiled(text).ops["t"].infer({"x": f32(1)}) == {"y": f32(1000000014)}
 
 
@@ -165,7 +206,9 @@ def test_an_op_without_inputs_has_an_invalid_dtype_until_it_is_set() -> None:
 
 def test_inputs_are_not_changed() -> None:
     """A function that writes to an input's description writes to a copy."""
-    text = op('  ctx->Shape4ArgNameAndIndex("x", 0)->Set(0, 9);\n  *ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("x", 0);')
+    text = op(
+        '  ctx->Shape4ArgNameAndIndex("x", 0)->Set(0, 9);\n  *ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("x", 0);'
+    )
     given = f32(1, 2)
     assert compiled(text).ops["t"].infer({"x": given}) == {"y": f32(9, 2)}
     assert given == f32(1, 2)
@@ -213,10 +256,12 @@ def test_sharding_signatures_are_what_the_function_builds() -> None:
     """In its order, with the number of devices it is asked for, and nothing that it does not build."""
     ops = compiled(SHARDED).ops
     assert ops["a"].sbp_signatures({"x": f32(4, 3)}, parallel_num=2) == [
-        {"x": ["S(0)"], "y": ["S(0)"]}, {"x": ["P"], "y": ["P"]},
+        {"x": ["S(0)"], "y": ["S(0)"]},
+        {"x": ["P"], "y": ["P"]},
     ]
     assert ops["a"].sbp_signatures({"x": f32(6), "w": f32(6)}, parallel_num=3) == [
-        {"x": ["S(0)"], "w": ["S(0)"], "y": ["S(0)"]}, {"x": ["P"], "y": ["P"], "w": ["B"]},
+        {"x": ["S(0)"], "w": ["S(0)"], "y": ["S(0)"]},
+        {"x": ["P"], "y": ["P"], "w": ["B"]},
     ]
     assert ops["b"].sbp_signatures({"x": f32(4)}) == []
     assert ops["c"].sbp_signatures({"x": f32(4, 4)}) == [{"x": [f"S({i})"], "y": [f"S({i})"]} for i in range(2)]

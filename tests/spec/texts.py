@@ -46,8 +46,13 @@ REGISTER_USER_OP("{name}")
 """
 
 
-def shape_of(expression: str, before: str = "", statements: str = "", attrs: dict[str, object] | None = None,
-             shape: tuple[int, ...] = (2, 3)) -> tuple[int, ...]:
+def shape_of(
+    expression: str,
+    before: str = "",
+    statements: str = "",
+    attrs: dict[str, object] | None = None,
+    shape: tuple[int, ...] = (2, 3),
+) -> tuple[int, ...]:
     """Run C++: return the sizes of ``Shape({expression})`` as the output's shape."""
     body = f"""  const int64_t a = ctx->Attr<int64_t>("a");
   const int64_t b = ctx->Attr<int64_t>("b");
