@@ -15,7 +15,9 @@ from enum import IntEnum
 
 __all__ = ["Flight", "Phase", "Reading", "Stop"]
 
-_PAGE = struct.Struct("<qqdd")
+#: Phase, calls begun, and since when. Packing clears the bytes before it writes them, so that a reader in another
+#: process may see zeros: these are read for certain only after the writer's death.
+_PAGE = struct.Struct("<qqd")
 
 
 class Phase(IntEnum):
@@ -72,15 +74,17 @@ class Flight:
     """
 
     def __init__(self, stop_at: int = 0) -> None:
-        self._memory = mmap.mmap(-1, _PAGE.size)
+        self._memory = mmap.mmap(-1, _PAGE.size + 8)
+        # One aligned store of eight bytes, which no reader sees half done: a living worker is judged by it.
+        self._deadline = memoryview(self._memory)[_PAGE.size :].cast("d")
+        self._deadline[0] = math.inf
         self._stop_at = stop_at
         self._calls = 0
-        self._deadline = math.inf
         self.enter(Phase.STARTING)
 
     def enter(self, phase: Phase) -> None:
         """Say that a phase begins."""
-        _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic(), self._deadline)
+        _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic())
 
     def call(self, phase: Phase) -> None:
         """Say that a call of a user's function begins.
@@ -89,20 +93,21 @@ class Flight:
             Stop: it is the call to stop at.
         """
         self._calls += 1
-        _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic(), self._deadline)
+        _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic())
         if self._calls == self._stop_at:
             raise Stop
 
     def arm(self, seconds: float) -> None:
         """Ask to be ended that many seconds from now; infinity for never."""
-        self._deadline = time.monotonic() + seconds
+        self._deadline[0] = time.monotonic() + seconds
         self.enter(self.read().phase)
 
     def read(self) -> Reading:
         """Return what the recorder holds."""
-        phase, calls, since, deadline = _PAGE.unpack_from(self._memory, 0)
-        return Reading(_PHASES[phase], calls, since, deadline)
+        phase, calls, since = _PAGE.unpack_from(self._memory, 0)
+        return Reading(_PHASES[phase], calls, since, self._deadline[0])
 
     def close(self) -> None:
         """Give the memory back."""
+        self._deadline.release()
         self._memory.close()

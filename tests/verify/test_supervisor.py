@@ -178,3 +178,22 @@ def test_the_recorder_stops_in_place_of_the_call_asked_for() -> None:
         flight.call(Phase.FORWARD)
     assert flight.read().calls == 2
     flight.close()
+
+
+@pytest.mark.skipif(not can_fork(), reason="needs fork")
+def test_a_deadline_is_never_read_half_written() -> None:
+    """The supervisor reads a worker's deadline whole while the worker announces one call after the other."""
+    flight = Flight()
+    flight.arm(1000)
+    pid = os.fork()
+    if pid == 0:
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            flight.call(Phase.FORWARD)
+            flight.enter(Phase.CHECKING)
+        os._exit(0)
+    early = 0
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        early += sum(flight.read().deadline < time.monotonic() for _ in range(200))
+    flight.close()
+    assert early == 0
