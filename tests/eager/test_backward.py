@@ -43,7 +43,7 @@ def test_a_first_gradient_does_not_share_memory_with_others() -> None:
 
 
 def test_two_leaves_do_not_share_one_gradient() -> None:
-    """x + y hands both the same cotangent; changing one gradient in place leaves the other alone."""
+    """X + y hands both the same cotangent; changing one gradient in place leaves the other alone."""
     x, y = leaf(), leaf()
     (x + y).sum().backward()
     x.clear_grad()
@@ -64,7 +64,7 @@ def test_a_value_used_twice_gets_the_sum() -> None:
 
 
 def test_roots_may_lie_inside_each_others_graphs() -> None:
-    """backward of a value and of one it was computed from, in either order."""
+    """Backward of a value and of one it was computed from, in either order."""
     for flip in (False, True):
         x = leaf()
         inner = x * 2
@@ -188,7 +188,7 @@ def test_a_hook_that_returns_no_tensor_is_refused() -> None:
     x = leaf()
     y = x * 2
     y.register_hook(lambda g: 3)
-    with pytest.raises(ValueError, match="must return a Tensor or None.*returned int"):
+    with pytest.raises(ValueError, match=r"must return a Tensor or None.*returned int"):
         y.sum().backward()
 
 
@@ -246,7 +246,7 @@ def test_a_changed_input_is_found() -> None:
 
 
 def test_a_changed_output_is_found_also_through_a_view() -> None:
-    """exp's gradient reads its output, which a view of it changed."""
+    """Exp's gradient reads its output, which a view of it changed."""
     y = paddle.exp(leaf())
     y.detach().fill_(0.0)
     with pytest.raises(VersionError, match="'exp'"):
@@ -296,7 +296,7 @@ def test_nan_in_a_gradient_is_reported_on_request() -> None:
     paddle.set_flags({"FLAGS_check_nan_inf": 1})
     try:
         x = leaf((0.0,))
-        with pytest.raises(NonFiniteError, match="(?s)'sqrt'.*the incoming gradient was finite"):
+        with pytest.raises(NonFiniteError, match=r"(?s)'sqrt'.*the incoming gradient was finite"):
             paddle.sqrt(x).sum().backward()
         with pytest.raises(NonFiniteError):
             paddle.grad(paddle.log(x).sum(), [x])

@@ -35,6 +35,8 @@ _ALLOWED = {
     ("numpy.core.numeric", "_frombuffer"),
     ("numpy._core.numeric", "_frombuffer"),
     ("_codecs", "encode"),
+    ("builtins", "tuple"),  # Paddle writes a Tensor within a container as tuple((name, array))
+    ("builtins", "complex"),
 }
 
 
