@@ -119,7 +119,7 @@ def _adamw(
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019): ``param *= 1 - lr * coeff`` goes first."""
     if coeff:
         np.multiply(param, param.dtype.type(1) - _scalar(rate, param) * param.dtype.type(coeff), out=param)
-    return _adam(
+    _adam(
         param,
         grad,
         rate,
@@ -133,6 +133,7 @@ def _adamw(
         l1=0.0,
         l2=0.0,
     )
+    return ()
 
 
 @quiet
