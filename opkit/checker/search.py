@@ -328,7 +328,7 @@ class Search:
             if attr.name in self.options.attrs or attr.name == "device_sub_tag":
                 continue
             for number, value in enumerate(alternatives(attr, self.checkable.constants)):
-                cases = self._cases_with({**base, attr.name: value}, shapes, 4, 100 + number)
+                cases = self._cases_with({**base, attr.name: value}, shapes, 5, 100 + number)
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
@@ -450,11 +450,15 @@ class Search:
         return [case for case in cases if _ranks(case) not in foreign]
 
     def _works(self, case: Case) -> bool:
-        """Say whether forward has the promised shapes and backward runs and gives gradients of its inputs' shapes."""
+        """Say whether forward has the promised shapes.
+
+        Of 0-d arrays, and where infer never looks at some input, backward must run and fit its inputs as well.
+        """
         outcome = self.trial.attempt(case)
         if not outcome.keeps_promise():
             return False
-        return not self.checkable.has_gradient or self._misfits(case) == set()
+        is_vague = not any(_ranks(case)) or any(self._is_unread(case, index) for index in range(len(self.args)))
+        return not is_vague or not self.checkable.has_gradient or self._misfits(case) == set()
 
     def _misfits(self, case: Case) -> set[str] | None:
         """Return the inputs whose gradient has another shape than they have; None where backward raises."""
@@ -538,8 +542,8 @@ def _ranks(case: Case) -> tuple[int, ...]:
 
 
 def _diverse(cases: Sequence[Case]) -> Iterator[Case]:
-    """Yield small non-empty cases, one per combination of ranks first."""
-    small = [case for case in cases if 0 < max(_sizes(case), default=0) <= 130]
+    """Yield small non-empty cases: one per combination of ranks, then those whose inputs differ most in size."""
+    small = [case for case in cases if 0 < max(_sizes(case), default=0) <= 260]
     seen: set[tuple[int, ...]] = set()
     later = []
     for case in small:
@@ -548,4 +552,5 @@ def _diverse(cases: Sequence[Case]) -> Iterator[Case]:
         else:
             seen.add(_ranks(case))
             yield case
+    later.sort(key=lambda case: min(_sizes(case)) - max(_sizes(case)))
     yield from islice(later, 12)
