@@ -185,6 +185,10 @@ def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
             held._version[0] += 1
     else:
         held._data = held._data + data
+    if leaf._is_cleared:
+        leaf._is_cleared = False
+        if leaf._grad is not None:
+            leaf._grad._sg = cotangent._sg
 
 
 def _leaf_rule(leaf: Tensor, douts: Sequence[Any], release: bool) -> tuple[()]:

@@ -74,6 +74,7 @@ def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
         held._data.fill(0)
     else:
         held._data = np.zeros_like(held._data)
+    self._is_cleared = True
 
 
 def gradient(self: Tensor) -> np.ndarray | None:
@@ -133,7 +134,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_version", "_hooks", "_grad", "_retains")
+            if name not in ("_version", "_hooks", "_grad", "_retains", "_is_cleared")
         }
     )
     if self._name is not None:

@@ -43,6 +43,7 @@ class Tensor:
     _name: str | None = None
     _version: list[int] | None = None
     _hooks: dict[int, Callable[[Tensor], Tensor | None]] | None = None
+    _is_cleared: bool = False  # grad was filled with zeros; what is added next decides on its stop_gradient
     is_parameter: bool = False
     persistable: bool = False
 
