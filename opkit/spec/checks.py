@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from opkit.diagnostics import Note, Severity
 from opkit.errors import nearest
+from opkit.spec.entries import GradEntry, OpEntry
 from opkit.spec.findings import Findings
 from opkit.spec.program import Program
-from opkit.spec.registrations import GradEntry, OpEntry
 from opkit.spec.schema import ArgSpec
 from opkit.spec.units import Unit
 from opkit.spec.uses import Use

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from opkit.diagnostics import Diagnostic, SourceText
 from opkit.spec.checks import check_program
+from opkit.spec.entries import GradEntry, OpEntry
 from opkit.spec.findings import Findings
 from opkit.spec.grads import CompiledGrad
 from opkit.spec.link import Linker
@@ -20,7 +21,7 @@ from opkit.spec.parser import parse
 from opkit.spec.preprocessor import preprocess
 from opkit.spec.program import Program
 from opkit.spec.reading import check_text, read_source
-from opkit.spec.registrations import GradEntry, OpEntry, read_registrations
+from opkit.spec.registrations import read_registrations
 from opkit.spec.siblings import Siblings
 
 __all__ = ["CompileResult", "compile_spec"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from opkit.spec.entries import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
 from opkit.spec.findings import CODES
 from opkit.spec.library import (
     CONSTANTS,
@@ -20,7 +21,6 @@ from opkit.spec.library import (
 )
 from opkit.spec.lower_standard import special_names
 from opkit.spec.macros import SEQUENCE_MACROS
-from opkit.spec.registrations import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
 from opkit.spec.types import ATTR_TYPES, CLASS_ALIASES, Type, spelled
 
 __all__ = ["tables", "with_tables"]

@@ -5,14 +5,28 @@ What their functions do is lowered by ``program``; lints about names stand in ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import nearest
 from opkit.spec import syntax
 from opkit.spec.conversions import convert
+from opkit.spec.entries import (
+    ARGUMENTS,
+    ATTR_ENUM,
+    FLAGS,
+    GRAD_MACROS,
+    GRAD_SETTERS,
+    IGNORED_SETTERS,
+    KERNEL_MACROS,
+    OP_MACROS,
+    QUIET_MACROS,
+    SETTERS,
+    ZEROS,
+    GradEntry,
+    OpEntry,
+)
 from opkit.spec.findings import Findings
-from opkit.spec.library import DATA_TYPES
 from opkit.spec.link import Linker
 from opkit.spec.lower_calls import ATTR_KINDS
 from opkit.spec.lower_statements import StatementLowering
@@ -20,94 +34,9 @@ from opkit.spec.names import FUNCTION_TYPES
 from opkit.spec.program import Program
 from opkit.spec.schema import ArgSpec, AttrSpec, plain_value
 from opkit.spec.types import ATTR_TYPES, INT32, STRING, UNKNOWN, Type, spelled
-from opkit.spec.units import Unit
 from opkit.spec.value import LowerError, Value
 
-__all__ = ["ArgNode", "GradEntry", "OpEntry", "read_registrations"]
-
-_OP_MACROS = {
-    "REGISTER_USER_OP": (False, False),
-    "REGISTER_CPU_ONLY_USER_OP": (True, False),
-    "REGISTER_NO_GRAD_USER_OP": (False, True),
-    "REGISTER_NO_GRAD_CPU_ONLY_USER_OP": (True, True),
-}
-_GRAD_MACROS = frozenset({"REGISTER_USER_OP_GRAD"})
-_KERNEL_MACROS = frozenset({"REGISTER_USER_KERNEL", "REGISTER_USER_KERNEL_UNIFIED_NCCL_COMM_INIT"})
-
-#: Setters of all versions: slots that they fill, and the function type that they take.
-SETTERS: dict[str, tuple[tuple[str, ...], str]] = {
-    "SetTensorDescInferFn": (("tensor_desc", "physical"), "TensorDescInferFn"),
-    "SetLogicalTensorDescInferFn": (("tensor_desc",), "TensorDescInferFn"),
-    "SetPhysicalTensorDescInferFn": (("physical",), "TensorDescInferFn"),
-    "SetDataTypeInferFn": (("data_type",), "DataTypeInferFn"),
-    "SetInferDataTypeFn": (("data_type",), "DataTypeInferFn"),
-    "SetGetSbpFn": (("sbp",), "GetSbpFn"),
-    "SetSbpSignatureInferFn": (("sbp_infer",), "SbpSignatureInferFn"),
-    "SetInferSbpSignatureFn": (("sbp_infer",), "SbpSignatureInferFn"),
-    "SetCheckAttrFn": (("check_attr",), "CheckAttrFn"),
-    "SetInputArgModifyFn": (("input_modify",), "InputArgModifyFn"),
-    "SetOutputArgModifyFn": (("output_modify",), "OutputArgModifyFn"),
-    "SetOutputBlobTimeShapeInferFn": (("time_shape",), "OutputBlobTimeShapeInferFn"),
-    "SetInferOutputBlobTimeShapeFn": (("time_shape",), "OutputBlobTimeShapeInferFn"),
-    "SetParallelDistributionInferFn": (("distribution",), "ParallelDistributionInferFn"),
-    "SetNdSbpInferFn": (("distribution",), "NdSbpInferFn"),
-    "SetBatchAxisInferFn": (("batch_axis",), "BatchAxisInferFn"),
-}
-#: Setters that say where an op runs, which means nothing here.
-IGNORED_SETTERS = frozenset({"SetDeviceInferFn", "SetDumpNdSbpSignatureForOpConfFn", "SupportNonContiguous"})
-_ARGUMENTS: dict[str, tuple[str, bool, bool]] = {
-    "Input": ("in", False, False),
-    "OptionalInput": ("in", True, False),
-    "InputWithMinimum": ("in", False, True),
-    "OptionalInputWithMinimum": ("in", True, True),
-    "Output": ("out", False, False),
-    "OptionalOutput": ("out", True, False),
-    "OutputWithMinimum": ("out", False, True),
-    "OptionalOutputWithMinimum": ("out", True, True),
-}
-_FLAGS = frozenset({"SupportCpuOnly", "SetOutputBufferNum", "NoGrad", "Finish"})
-GRAD_SETTERS = {
-    "SetGenBackwardOpConfFn": ("GenBackwardOpConfFn", False),
-    "SetBackwardOpConfGenFn": ("BackwardOpConfGenFn", True),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ArgNode:
-    """A declared name with the syntax that declares it."""
-
-    name: str
-    node: syntax.Node
-
-
-@dataclass(slots=True)
-class OpEntry:
-    """An op registration as read: specs, slots with their units, and the syntax behind them."""
-
-    name: str
-    node: syntax.Node
-    name_node: syntax.Node
-    is_cpu_only: bool = False
-    has_no_grad: bool = False
-    inputs: list[ArgSpec] = field(default_factory=list)
-    outputs: list[ArgSpec] = field(default_factory=list)
-    attrs: dict[str, AttrSpec] = field(default_factory=dict)
-    units: dict[str, Unit] = field(default_factory=dict)
-    setters: dict[str, syntax.Node] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
-    has_errors: bool = False
-
-
-@dataclass(slots=True)
-class GradEntry:
-    """A gradient registration as read."""
-
-    name: str
-    node: syntax.Node
-    name_node: syntax.Node
-    unit: Unit | None = None
-    is_new_style: bool = False
-    has_errors: bool = False
+__all__ = ["read_registrations"]
 
 
 @dataclass(slots=True)
@@ -146,19 +75,19 @@ class _Reader:
             )
             return
         macro = current.function.parts[-1].text
-        if macro in _OP_MACROS:
+        if macro in OP_MACROS:
             self.op(macro, current, links, item)
-        elif macro in _GRAD_MACROS:
+        elif macro in GRAD_MACROS:
             self.grad(current, links, item)
-        elif macro in _KERNEL_MACROS:
+        elif macro in KERNEL_MACROS:
             self.add(
                 "SPEC050",
                 "this C++ kernel is not used: opkit runs the function of NAME_py_kernel.py",
                 current.function,
                 help="keep it for OneFlow, or remove it",
             )
-        elif macro not in _QUIET_MACROS:
-            known = set(_OP_MACROS) | _GRAD_MACROS | {name for name in self.program.functions if name.isupper()}
+        elif macro not in QUIET_MACROS:
+            known = set(OP_MACROS) | GRAD_MACROS | {name for name in self.program.functions if name.isupper()}
             near = nearest(macro, known)
             self.add(
                 "SPEC020",
@@ -209,7 +138,7 @@ class _Reader:
         found = self.constant_name(call, macro)
         if found is None:
             return
-        cpu, no_grad = _OP_MACROS[macro]
+        cpu, no_grad = OP_MACROS[macro]
         entry = OpEntry(found[0], item, found[1], cpu, no_grad)
         before = len(self.findings.items)
         for link in links:
@@ -238,7 +167,7 @@ class _Reader:
 
     def op_link(self, entry: OpEntry, link: _Link) -> None:
         name = link.name
-        if name in _ARGUMENTS:
+        if name in ARGUMENTS:
             self.argument(entry, link)
         elif name == "Attr":
             self.attr(entry, link)
@@ -246,12 +175,12 @@ class _Reader:
             self.setter(entry, link)
         elif name in IGNORED_SETTERS:
             entry.ignored.append(name)
-        elif name in _FLAGS:
+        elif name in FLAGS:
             if name == "SupportCpuOnly":
                 entry.is_cpu_only = True
             entry.has_no_grad |= name == "NoGrad"
         else:
-            known = [*_ARGUMENTS, "Attr", *SETTERS, *_FLAGS]
+            known = [*ARGUMENTS, "Attr", *SETTERS, *FLAGS]
             near = nearest(name, known)
             self.add(
                 "SPEC030",
@@ -262,7 +191,7 @@ class _Reader:
             )
 
     def argument(self, entry: OpEntry, link: _Link) -> None:
-        side, optional, variadic = _ARGUMENTS[link.name]
+        side, optional, variadic = ARGUMENTS[link.name]
         args = link.node.args
         if not 1 <= len(args) <= 2 or (variadic and len(args) != 2):
             wanted = "a name and a number" if variadic else "a name"
@@ -334,7 +263,7 @@ class _Reader:
         enumerated = rest[0] if rest else None
         if isinstance(enumerated, syntax.Name) and enumerated.parts[-1].text.startswith("kAt"):
             del rest[0]
-            kind = _ATTR_ENUM.get(enumerated.parts[-1].text)
+            kind = ATTR_ENUM.get(enumerated.parts[-1].text)
             if kind is None:
                 self.add("SPEC034", f"no AttrType is named {enumerated.text!r}", enumerated, subject=entry.name)
             return kind
@@ -366,7 +295,7 @@ class _Reader:
         """Return the default as a plain value, in a tuple; None where it has a mistake."""
         wanted = ATTR_TYPES[kind]
         if not rest:
-            return (_ZEROS[kind],)
+            return (ZEROS[kind],)
         if len(rest) > 1:
             self.add(
                 "SPEC022",
@@ -479,35 +408,6 @@ def _python_name(name: str) -> str:
     return made if made and not made[0].isdigit() else f"op_{made}"
 
 
-_ZEROS: dict[str, Any] = {
-    "int32": 0,
-    "int64": 0,
-    "bool": False,
-    "float": 0.0,
-    "double": 0.0,
-    "string": "",
-    "shape": (),
-    "data_type": "invalid",
-    "list_int32": [],
-    "list_int64": [],
-    "list_float": [],
-    "list_data_type": [],
-    "list_shape": [],
-    "list_string": [],
-}
-_ATTR_ENUM = {"kAt" + "".join(part.title() for part in name.split("_")): name for name in ATTR_TYPES}
-_QUIET_MACROS = frozenset(
-    {
-        "NOTE",
-        "TODO",
-        "OF_DISALLOW_COPY_AND_MOVE",
-        "COMMAND",
-        "static_assert",
-        "REGISTER_USER_OP_SAME_OUTPUT_BLOB_REGST_NUM",
-    }
-)
-
-
 def read_registrations(
     program: Program, linker: Linker, expressions: list[syntax.ExprStatement], findings: Findings
 ) -> tuple[list[OpEntry], list[GradEntry]]:
@@ -517,6 +417,3 @@ def read_registrations(
         reader.read(item)
     program.finish()
     return reader.ops, reader.grads
-
-
-__all__ += ["DATA_TYPES"]
