@@ -264,6 +264,12 @@ class Emitter:
         arguments = arguments + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         results = op.results
         call = self.name_of(kernel, op.type)
+        if len(results) == 1 and results[0] in layout.takes:
+            given = f"v{layout.number[layout.takes[results[0]]]}"
+            name = f"v{layout.number[results[0]]}"
+            self._line(f"{name} = {call}({', '.join([*arguments, f'out={given}'])})")
+            self._protect(op, name, results[0])
+            return
         if len(results) == 1 and results[0] in layout.buffer:
             n = layout.number[results[0]]
             self._line(f"v{n} = b[{layout.buffer[results[0]]}]")
@@ -379,7 +385,7 @@ class Emitter:
         opdef: Any = op.opdef
         if opdef.is_user:
             return None
-        if len(op.results) == 1 and op.results[0] in self.layout.buffer:
+        if len(op.results) == 1 and (op.results[0] in self.layout.buffer or op.results[0] in self.layout.takes):
             return opdef.kernel_out
         return opdef.kernel
 

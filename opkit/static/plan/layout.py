@@ -15,6 +15,7 @@ import numpy as np
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.blocks import Run, find_runs
 from opkit.static.plan.prune import shape_only
+from opkit.static.plan.quiet import unquiet
 from opkit.static.plan.sizes import Known
 
 __all__ = ["Layout", "lay_out"]
@@ -35,6 +36,7 @@ class Layout:
         blocks: bytes of each block.
         read_by_user: Values that a user's function takes.
         runs: elementwise ops that are computed piece by piece.
+        takes: results that are computed in place of an operand.
         snapshots: Values that share memory with a variable that changes while they are still read: they are copied.
     """
 
@@ -45,6 +47,7 @@ class Layout:
     blocks: list[int] = field(default_factory=list)
     read_by_user: set[Value] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
+    takes: dict[Value, Value] = field(default_factory=dict)
     snapshots: set[Value] = field(default_factory=set)
 
 
@@ -113,6 +116,11 @@ class _Groups:
 
     def __init__(self) -> None:
         self._parent: dict[Value, Value] = {}
+        self._joined: set[Value] = set()
+
+    def is_single(self, value: Value) -> bool:
+        """Say whether nothing else shares memory with a Value."""
+        return value not in self._joined
 
     def find(self, value: Value) -> Value:
         parent = self._parent
@@ -125,6 +133,7 @@ class _Groups:
         return root
 
     def join(self, first: Value, second: Value) -> None:
+        self._joined.update((first, second))
         left, right = self.find(first), self.find(second)
         if left is not right:
             self._parent[right] = left
@@ -182,18 +191,27 @@ def _assign_buffers(
 ) -> None:
     """Give buffers to results of built-in ops, taking up those whose last reader has passed."""
     barred = {groups.find(value) for value in (*fetched, *layout.read_by_user)}
-    pieces = {value for run in layout.runs for value in run.inside}
     for op in ops:
         if op.opdef.is_user:  # type: ignore[attr-defined]
             barred.update(groups.find(value) for value in op.outputs)
+    pieces = {value for run in layout.runs for value in run.inside}
+    _find_takes(layout, ops, groups, until, known, barred)
+    kept = _fresh(layout, groups, barred)
     free: dict[int, list[int]] = {}
     ending: dict[int, list[int]] = {}
     views: dict[tuple[int, TensorDesc], int] = {}
     for position, op in enumerate(ops):
         value = _buffered(op, known)
-        if value is not None and value not in pieces and groups.find(value) not in barred:
+        if value is not None and value not in pieces and value not in kept and groups.find(value) not in barred:
             desc = known[value]
-            block = _take_block(layout, free, _bytes_of(desc))
+            given = layout.takes.get(value)
+            if given is None or given not in layout.buffer:
+                if given is not None:  # it takes memory that is made anew in every run
+                    continue
+                block = _take_block(layout, free, _bytes_of(desc))
+            else:
+                block = layout.buffers[layout.buffer[given]][0]
+                ending[position].remove(block)
             view = (block, desc)
             index = views.setdefault(view, len(views))
             if index == len(layout.buffers):
@@ -202,6 +220,52 @@ def _assign_buffers(
             ending.setdefault(max(until.get(groups.find(value), position), position), []).append(block)
         for block in ending.pop(position, ()):
             free.setdefault(layout.blocks[block], []).append(block)
+
+
+def _find_takes(
+    layout: Layout,
+    ops: Sequence[Operation],
+    groups: _Groups,
+    until: Mapping[Value, int],
+    known: Known,
+    barred: set[Value],
+) -> None:
+    """Find the results of numpy's own elementwise functions that can take the memory of an operand that dies there."""
+    in_runs = {position for run in layout.runs for position in range(run.start, run.end)}
+    made: set[Value] = set()
+    for position, op in enumerate(ops):
+        opdef: Any = op.opdef
+        if (
+            position not in in_runs
+            and not opdef.is_user
+            and opdef.is_elementwise
+            and isinstance(unquiet(opdef.kernel_out), np.ufunc)
+            and len(op.outputs) == 1
+            and not op.outputs[0].variable.persistable
+        ):
+            output = op.outputs[0]
+            for value in op.inputs:
+                if (
+                    value in made
+                    and known[value] == known[output]
+                    and known[value].ndim > 0
+                    and until.get(groups.find(value)) == position
+                    and groups.is_single(value)
+                    and value not in barred
+                ):
+                    layout.takes[output] = value
+                    break
+        if position not in in_runs and not opdef.is_user and not opdef.is_view and len(op.results) == 1:
+            made.update(op.results)
+
+
+def _fresh(layout: Layout, groups: _Groups, barred: set[Value]) -> set[Value]:
+    """Return the Values whose memory somebody else gets to see in the end, so that it must be new in every run."""
+    kept: set[Value] = set()
+    for output in reversed(list(layout.takes)):
+        if output in kept or groups.find(output) in barred:
+            kept.add(layout.takes[output])
+    return kept
 
 
 def _take_block(layout: Layout, free: dict[int, list[int]], size: int) -> int:
