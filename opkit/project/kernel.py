@@ -73,6 +73,7 @@ def guarded(
     outputs: Sequence[Slot],
     attrs: Mapping[str, Any],
     promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
+    declared: Sequence[str] = (),
 ) -> Callable[..., Any]:
     """Return the kernel as the runtime calls it: flat arrays in, one array or a tuple of them out.
 
@@ -84,6 +85,8 @@ def guarded(
         outputs: the layout of the flat outputs.
         attrs: what the kernel gets as attributes.
         promise: the output descriptions for one tuple of (shape, dtype) per input, None for one left out.
+        declared: the names of all outputs, where optional ones are not asked for: a kernel may return None or an
+            array for those, or leave them out.
 
     Returns:
         ``run(*arrays, **attrs)``; its keyword arguments are ignored, since the op was bound to them already.
@@ -113,7 +116,7 @@ def guarded(
             shape, dtype = expected[0]
             if result.shape == shape and result.dtype == dtype:
                 return result
-        results = _results(result, kernel, outputs)
+        results = _results(_asked_for(result, outputs, declared), kernel, outputs)
         _compare(results, expected, kernel, outputs)
         return results[0] if is_single else tuple(results)
 
@@ -134,6 +137,14 @@ def _grouped(values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, ...]:
         else (values[slot.start] if slot.count else None)
         for slot in slots
     )
+
+
+def _asked_for(result: Any, outputs: Sequence[Slot], declared: Sequence[str]) -> Any:
+    """Take what was returned for optional outputs that are not asked for out of a kernel's result."""
+    if len(declared) <= len(outputs) or not isinstance(result, (list, tuple)) or len(result) != len(declared):
+        return result
+    names = {slot.name for slot in outputs}
+    return [item for name, item in zip(declared, result) if name in names]
 
 
 def _results(result: Any, kernel: UserKernel, outputs: Sequence[Slot]) -> list[np.ndarray]:

@@ -258,7 +258,8 @@ def _kernel(
 ) -> Callable[..., Any]:
     if op.kernel is not None:
         shown = {name: value for name, value in attrs.items() if name != _TAG}
-        return guarded(op.kernel, inputs, outputs, shown, promise)
+        declared = [arg.name for arg in op.compiled.outputs] if op.compiled is not None else []
+        return guarded(op.kernel, inputs, outputs, shown, promise, declared)
 
     def missing(*_: Any, **__: Any) -> Any:
         raise ProjectError(op.trouble or f"op {op.name!r} has no Python kernel", where=op.where)

@@ -44,8 +44,20 @@ class RawKernel:
         self.inputs = tuple(arg.name for arg in compiled.inputs)
         self.outputs = tuple(arg.name for arg in compiled.outputs)
 
-    def call(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-        """Run the kernel; the result has one array per output value.
+    def requested(self, outputs: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+        """Return the outputs that are asked for: an optional one only where ``outputs`` names it."""
+        wanted = outputs or {}
+        return tuple(arg.name for arg in self.compiled.outputs if not arg.is_optional or arg.name in wanted)
+
+    def call(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], outputs: Mapping[str, Any] | None = None
+    ) -> list[np.ndarray]:
+        """Run the kernel; the result has one array per output value that is asked for.
+
+        Args:
+            arrays: the inputs by name.
+            attrs: complete attributes.
+            outputs: names the optional outputs that are asked for.
 
         Raises:
             KernelError: the result is no array, or their number is wrong.
@@ -55,20 +67,26 @@ class RawKernel:
         if kernel is None:
             raise KernelError(f"op {self.op.name!r} has no Python kernel: {self.op.trouble}", where=self.op.where)
         shown = {name: value for name, value in attrs.items() if name != _TAG}
-        return self.results(kernel.call(tuple(arrays.get(name) for name in self.inputs), shown))
+        result = kernel.call(tuple(arrays.get(name) for name in self.inputs), shown)
+        return self.results(result, self.requested(outputs))
 
-    def results(self, result: Any) -> list[np.ndarray]:
-        """Return what a kernel returned as a list of arrays."""
+    def results(self, result: Any, names: Sequence[str]) -> list[np.ndarray]:
+        """Return what a kernel returned for these outputs as a list of arrays.
+
+        For an optional output that is not asked for it may return nothing at all, None, or an array (unused).
+        """
         if len(self.outputs) == 1 and self.compiled.outputs[0].is_variadic and isinstance(result, (list, tuple)):
             return [self._array(item, self.outputs[0]) for item in result]
         items = list(result) if isinstance(result, (list, tuple)) else [result]
-        if len(items) != len(self.outputs):
+        if len(items) == len(self.outputs):
+            items = [item for name, item in zip(self.outputs, items) if name in names]
+        if len(items) != len(names):
             raise self._broken(
                 f"returned {len(items)} value{'s' if len(items) != 1 else ''}, "
                 f"the op declares {len(self.outputs)} outputs ({', '.join(self.outputs)})"
             )
         flat: list[np.ndarray] = []
-        for name, item in zip(self.outputs, items):
+        for name, item in zip(names, items):
             flat.extend(self._array(part, name) for part in (item if isinstance(item, (list, tuple)) else [item]))
         return flat
 
@@ -85,20 +103,35 @@ class RawKernel:
         name = where.function if where is not None else self.op.name
         return KernelError(f"kernel {name!r} of op {self.op.name!r} {what}", where=where)
 
-    def infer(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> list[TensorDesc]:
+    def infer(
+        self,
+        descs: Mapping[str, Sequence[TensorDesc]],
+        attrs: Mapping[str, Any],
+        outputs: Mapping[str, Sequence[str]] | None = None,
+    ) -> list[TensorDesc]:
         """Return the descriptions of the outputs, in order.
+
+        Args:
+            descs: descriptions of the inputs by name.
+            attrs: complete attributes.
+            outputs: the values asked for by output name; one of each that is not optional where left out.
 
         Raises:
             InferError: the definition refuses the inputs.
         """
         given = {name: list(items) for name, items in descs.items() if items}
-        inferred = self.compiled.infer(given, dict(attrs))
+        counts = None if outputs is None else {name: len(blobs) for name, blobs in outputs.items()}
+        inferred = self.compiled.infer(given, dict(attrs), outputs=counts)
         return [desc for name in self.outputs for desc in inferred.get(name, [])]
 
-    def as_kernel(self) -> Kernel:
-        """Return the kernel in the checker's form."""
+    def as_kernel(self, outputs: Mapping[str, Any] | None = None) -> Kernel:
+        """Return the kernel in the checker's form, for the outputs that are asked for."""
         where = self.op.kernel.where if self.op.kernel is not None else None
-        return Kernel(self.op.name, self.inputs, self.outputs, self.call, where)
+
+        def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+            return self.call(arrays, attrs, outputs)
+
+        return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where)
 
 
 class RawGradient:
@@ -227,17 +260,22 @@ class RawGradient:
             arg.name: inputs.get(arg.name, []) if arg.is_variadic else next(iter(inputs.get(arg.name, [])), None)
             for arg in compiled.inputs
         }
-        results = raw.call(named, attrs)
+        results = raw.call(named, attrs, step.outputs)
         if tell is not None:
             shown = {name: value for name, value in attrs.items() if name != _TAG}
-            tell(KernelCall(raw.as_kernel(), named, results, shown, self._promise(raw, inputs, attrs)))
+            promise = self._promise(raw, inputs, attrs, step.outputs)
+            tell(KernelCall(raw.as_kernel(step.outputs), named, results, shown, promise))
         return results
 
     def _promise(
-        self, raw: RawKernel, inputs: Mapping[str, list[Any]], attrs: Mapping[str, Any]
+        self,
+        raw: RawKernel,
+        inputs: Mapping[str, list[Any]],
+        attrs: Mapping[str, Any],
+        outputs: Mapping[str, Sequence[str]],
     ) -> list[TensorDesc] | None:
         try:
-            return raw.infer({name: describe(items) for name, items in inputs.items()}, attrs)
+            return raw.infer({name: describe(items) for name, items in inputs.items()}, attrs, outputs)
         except OpkitError:
             return None
 
