@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Normal, XavierUniform
 from opkit.paddle.nn.layer.layers import Layer
@@ -26,7 +27,7 @@ class Linear(Layer):
         bias_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=default_dtype())
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
         self.name = name
@@ -53,7 +54,7 @@ class Embedding(Layer):
         weight_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=default_dtype())
         if num_embeddings <= 0 or embedding_dim <= 0:
             raise UsageError(f"Embedding: sizes must be positive, got {num_embeddings} and {embedding_dim}")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
@@ -96,7 +97,7 @@ class _Conv(Layer):
         bias_attr: Any = None,
         data_format: str = "",
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=default_dtype())
         if in_channels % groups:
             raise UsageError(f"{type(self).__name__}: in_channels {in_channels} is not divisible by groups {groups}")
         if padding_mode != "zeros":

@@ -192,6 +192,10 @@ class Layer:
             state["_parameters" if name in state["_parameters"] else "_sub_layers"][name] = None
         elif name in state["_buffers"] and (value is None or isinstance(value, Tensor)):
             state["_buffers"][name] = value
+        elif isinstance(value, Tensor):
+            # A plain Tensor is a buffer that the state dict leaves out.
+            self._forget(name)
+            self.register_buffer(name, value, persistable=False)
         else:
             object.__setattr__(self, name, value)
 

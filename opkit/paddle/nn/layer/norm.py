@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import ShapeError
+from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
@@ -26,7 +27,7 @@ class LayerNorm(Layer):
         bias_attr: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=default_dtype())
         self._shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
         self._epsilon = epsilon
         count = int(np.prod(self._shape))
@@ -56,7 +57,7 @@ class _BatchNorm(Layer):
         use_global_stats: bool | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=default_dtype())
         self._count, self._momentum, self._epsilon = num_features, momentum, epsilon
         self._format, self._global = data_format, use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
