@@ -120,7 +120,9 @@ def main() -> int:
         ratio = best["opkit"] / best["bare"]
         aim = 1.35 if size < 100_000 else 1.0
         missed += ratio > aim
-        text = f"n={size:8d}  opkit {best['opkit']:9.2f} us/node  bare {best['bare']:9.2f}  ratio {ratio:.2f} (aim {aim})"
+        text = (
+            f"n={size:8d}  opkit {best['opkit']:9.2f} us/node  bare {best['bare']:9.2f}  ratio {ratio:.2f} (aim {aim})"
+        )
         if "paddle" in best:
             text += f"  paddle {best['paddle']:9.2f}  ahead {best['paddle'] / best['opkit']:.1f}x"
         print(text, flush=True)

@@ -184,7 +184,7 @@ def batch_norm(
         layer=static.unique_name(name or "batch_norm"),
     )
     activation = _activation(act)
-    return made if activation is None else activation(made)  # type: ignore[no-any-return]
+    return made if activation is None else activation(made)
 
 
 def layer_norm(
@@ -208,7 +208,7 @@ def layer_norm(
         layer=static.unique_name(name or "layer_norm"),
     )
     activation = _activation(act)
-    return made if activation is None else activation(made)  # type: ignore[no-any-return]
+    return made if activation is None else activation(made)
 
 
 def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", name: str | None = None) -> Variable:
