@@ -183,7 +183,6 @@ reciprocal = _unary("reciprocal")
 reciprocal_no_nan = _unary("reciprocal_no_nan")
 relu = _unary("relu")
 rint = _unary("rint")
-round = _unary("round")
 rsqrt = _unary("rsqrt")
 sigmoid = _unary("sigmoid")
 sigmoid_v2 = _unary("sigmoid")
@@ -196,6 +195,11 @@ square = _unary("square")
 tan = _unary("tan")
 tanh = _unary("tanh")
 tanh_v2 = _unary("tanh")
+
+
+def round(x: Blob, name: str | None = None) -> Blob:
+    """Return the nearest whole number, halves to the even one."""
+    return call("round", {"x": [x]})
 
 
 def sigmoid_grad(y: Blob, dy: Blob, name: str | None = None) -> Blob:
@@ -239,8 +243,8 @@ def _reduction(builder: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 reduce_sum = _reduction(lambda x, axis, keep: ops.reduce_sum(x, axis, keep), "Return the sum over axes.")
 reduce_mean = _reduction(lambda x, axis, keep: ops.reduce_mean(x, axis, keep), "Return the mean over axes.")
-reduce_max = _reduction(lambda x, axis, keep: ops.reduce_max(x, axis, keep), "Return the largest over axes.")
-reduce_min = _reduction(lambda x, axis, keep: ops.reduce_min(x, axis, keep), "Return the smallest over axes.")
+reduce_max = _reduction(lambda x, axis, keep: ops.amax(x, axis, keep), "Return the largest over axes.")
+reduce_min = _reduction(lambda x, axis, keep: ops.amin(x, axis, keep), "Return the smallest over axes.")
 reduce_prod = _reduction(lambda x, axis, keep: ops.reduce_prod(x, axis, keep), "Return the product over axes.")
 reduce_any = _reduction(lambda x, axis, keep: ops.reduce_any(x, axis, keep), "Return 1 where any element holds.")
 reduce_all = _reduction(lambda x, axis, keep: ops.reduce_all(x, axis, keep), "Return 1 where all elements hold.")
