@@ -75,6 +75,20 @@ def compile_spec(
     findings = Findings()
     source = check_text(path, findings) if isinstance(path, SourceText) else read_source(path, findings)
     folders = tuple(os.fspath(item) for item in include_dirs)
+    try:
+        return _compiled(source, folders, known_ops, findings)
+    except RecursionError:
+        findings.add("SPEC011", "this spec is nested too deeply for what is left of the stack", source.span(0, 0))
+        return CompileResult(MappingProxyType({}), MappingProxyType({}), findings.sorted(), source)
+
+
+def _compiled(
+    source: SourceText,
+    folders: tuple[str, ...],
+    known_ops: Iterable[str] | Mapping[str, CompiledOp],
+    findings: Findings,
+) -> CompileResult:
+    """Go through the steps of the pipeline."""
     tokens = preprocess(source, folders, findings)
     tree = parse(tokens, findings)
     program = Program(tree, findings)

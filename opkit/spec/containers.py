@@ -6,6 +6,7 @@ Maps stand in ``hashing``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key
 from typing import Any, Generic, TypeVar
 
 from opkit.spec.arithmetic import MOST_ELEMENTS
@@ -259,8 +260,6 @@ def iota(first: Iterator[int], last: Iterator[int], start: int) -> None:
 
 def sort(first: Iterator[Any], last: Iterator[Any], less: Callable[[Any, Any], bool] | None = None) -> None:
     """Do as std::sort."""
-    from functools import cmp_to_key
-
     values = between(first, last)
     if less is None:
         values.sort()

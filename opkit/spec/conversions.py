@@ -5,6 +5,7 @@ Nothing is emitted here: a conversion is a new Value.
 
 from __future__ import annotations
 
+from opkit.spec.arithmetic import f32, to_signed, truncate
 from opkit.spec.syntax import Node
 from opkit.spec.types import (
     BOOL,
@@ -193,8 +194,6 @@ def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
 
 
 def _convert_const(value: Value, wanted: Type) -> Value:
-    from opkit.spec.arithmetic import f32, to_signed, truncate
-
     number = value.const
     if wanted == BOOL:
         made: object = bool(number)

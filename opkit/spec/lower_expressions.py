@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from opkit.errors import nearest
 from opkit.spec import syntax
-from opkit.spec.conversions import condition, convert, convert_number, copied, number_literal
+from opkit.spec.conversions import condition, convert, convert_number, copied, number_literal, zero_code
 from opkit.spec.library import CONSTANTS, DATA_TYPES
 from opkit.spec.lower_operators import OperatorLowering
 from opkit.spec.types import (
@@ -361,8 +361,6 @@ class ExpressionLowering(OperatorLowering):
             target = "" if kind.element.is_object or obj.endswith(".dims") else f"{obj}[idx({obj}, {index})]"
             return Value(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
         if kind.name in ("map", "ordered_map"):
-            from opkit.spec.conversions import zero_code
-
             key = convert(key, kind.args[0], node)
             code = f"{owner.at(ATOM)}.get({key.code}, lambda: {zero_code(kind.args[1])})"
             made = Value(code, kind.args[1], ATOM, True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opkit.spec import syntax
+from opkit.spec.arithmetic import idiv, irem
 from opkit.spec.conversions import convert, convert_number, fit, number_literal
 from opkit.spec.types import (
     BOOL,
@@ -178,8 +179,6 @@ class OperatorLowering(Writer):
 
     def folded(self, op: str, left: Value, right: Value, kind: Type) -> Value:
         """Return the result of arithmetic on constants."""
-        from opkit.spec.arithmetic import idiv, irem
-
         a, b = left.const, right.const
         operations: dict[str, Callable[[Any, Any], Any]] = {
             "+": lambda x, y: x + y,

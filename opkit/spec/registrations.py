@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from opkit.diagnostics import Note
 from opkit.errors import nearest
 from opkit.spec import syntax
 from opkit.spec.conversions import convert
@@ -214,8 +215,6 @@ class _Reader:
 
     def is_taken(self, entry: OpEntry, name: str, node: syntax.Node) -> bool:
         """Report a name that the op has already."""
-        from opkit.diagnostics import Note
-
         specs: list[ArgSpec | AttrSpec] = [*entry.inputs, *entry.outputs, *entry.attrs.values()]
         for spec in specs:
             if spec.name == name:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import random
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -223,3 +225,22 @@ def test_an_include_of_itself_ends(tmp_path: Path) -> None:
 def test_what_fuzzing_found(text: str) -> None:
     """Inputs that once went wrong stay as tests."""
     used(compile_spec(SourceText(text, "found.cpp")))
+
+
+def test_a_caller_deep_in_the_stack_gets_a_finding_too() -> None:
+    """Where hardly any stack is left, compiling gives a finding, as everywhere."""
+
+    text = test_ops.CONCAT
+    seen = set()
+    for left in range(20, 120, 4):
+        # the bound of Python counts from here, so that only what compiling itself needs is short
+        limit, depth = sys.getrecursionlimit(), len(inspect.stack(0))
+        sys.setrecursionlimit(depth + left)
+        try:
+            result = compile_spec(SourceText(text, "a.cpp"))
+        finally:
+            sys.setrecursionlimit(limit)
+        codes = {item.code for item in result.diagnostics}
+        assert codes <= {"SPEC011"}
+        seen.add(bool(codes))
+    assert seen == {True, False}
