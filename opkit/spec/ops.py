@@ -51,6 +51,7 @@ class CompiledOp:
     ignored: tuple[str, ...] = ()
     _defaults: dict[str, Any] = field(default_factory=dict)
     _runtime: dict[str, Any] = field(default_factory=dict)
+    _default_outputs: tuple[dict[str, int], list[Arg]] | None = None
 
     # -- attributes ---------------------------------------------------------------------------
 
@@ -172,7 +173,6 @@ class CompiledOp:
         self._usable()
         plain = self._plain_attrs(attrs)
         runtime = self._runtime_attrs(plain) if attrs else self._runtime
-        out_counts = self._output_counts(outputs)
         given: dict[str, int] = {}
         for name, descs in inputs.items():
             if isinstance(descs, TensorDesc):
@@ -180,9 +180,17 @@ class CompiledOp:
                     f"input {name!r} of op {self.name!r} is a TensorDesc, not a list of them",
                     help=f"write {{{name!r}: [TensorDesc(...)]}}",
                 )
-            given[name] = len(descs)
-        in_order = self._counts(self.inputs, {n: c for n, c in given.items() if c}, "input")
-        out_order = self._counts(self.outputs, out_counts, "output")
+            if descs:
+                given[name] = len(descs)
+        in_order = self._counts(self.inputs, given, "input")
+        if outputs:
+            out_counts = self._output_counts(outputs)
+            out_order = self._counts(self.outputs, out_counts, "output")
+        else:
+            if self._default_outputs is None:
+                counts = self._output_counts(None)
+                self._default_outputs = counts, self._counts(self.outputs, counts, "output")
+            out_counts, out_order = self._default_outputs
         conf = Conf(op_name, self.name, _Blobs(given, "in", op_name), _Blobs(out_counts, "out", op_name), runtime)
         unit = self.units.get("check_attr")
         if unit is not None:

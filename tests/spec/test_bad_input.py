@@ -229,7 +229,6 @@ def test_what_fuzzing_found(text: str) -> None:
 
 def test_a_caller_deep_in_the_stack_gets_a_finding_too() -> None:
     """Where hardly any stack is left, compiling gives a finding, as everywhere."""
-
     text = test_ops.CONCAT
     seen = set()
     for left in range(20, 120, 4):
