@@ -60,7 +60,7 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
     if default < 0:
         return [0, 1, default - 1]
     if default == 0:
-        return [1, 2, *[value for value in known if value > 0][:3]]
+        return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
     return [default + 1, *([default - 1] if default > 1 else []), 2 * default, *[v for v in known if v > 0][:3]]
 
 

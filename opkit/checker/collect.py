@@ -37,6 +37,7 @@ class Collected:
         notes: for the report.
         dtype: what most is checked in.
         claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
+        domain: which numbers all inputs hold, where search found it out and they hold the same.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -44,6 +45,7 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     dtype: str = "float64"
     claims_float64: bool = True
+    domain: str | None = None
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -159,7 +161,7 @@ def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Excepti
 def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     search = Search(checkable, options, trial)
     cases = search.run()
-    found = Collected(cases, [], list(search.notes), search.dtype)
+    found = Collected(cases, [], list(search.notes), search.dtype, domain=search.domain)
     dropped = trial.counts[Verdict.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")

@@ -5,6 +5,8 @@ The order of the checks and what a declared exception does to them; each check i
 
 from __future__ import annotations
 
+import os
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -20,6 +22,7 @@ from opkit.checker.checks.linearity import linearity
 from opkit.checker.checks.modes import parity, second_order
 from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
+from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.evaluate import is_float, leaves_of
 from opkit.checker.options import Options
@@ -29,6 +32,9 @@ from opkit.checker.session import Session
 from opkit.checker.trial import Trial, Verdict
 
 __all__ = ["check"]
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 _Check = Callable[[Session], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
@@ -80,7 +86,7 @@ def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
     session.memo["claims_float64"] = collected.claims_float64
     session.prepare()
     session.memo["float32"] = single_cases(session)
-    yield session.passed("GC180", len(session.cases))
+    yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
     failed: set[str] = set()
     stages: list[_Check] = list(_FORWARD)
@@ -91,6 +97,8 @@ def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
             if item.status is Status.FAIL:
                 failed.add(item.code)
             yield item
+    if session.checkable.has_gradient and not failed and collected.domain is not None:
+        scan(session, collected.domain)
     later = [layouts] if not session.checkable.has_gradient else list(_LATER)
     for stage in later:
         if failed & _FATAL and stage is not layouts and stage is not gradients:
@@ -100,12 +108,44 @@ def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
         yield from second_order(session, check)
 
 
+def _raises(session: Session) -> Iterator[CheckResult]:
+    """GC180: forward runs on what infer takes; where it raises on empty arrays, or mostly, a reader is told."""
+    yield session.passed("GC180", len(session.cases))
+    ranks = {tuple(array.ndim for _, array in leaves_of(case.inputs)) for case in session.cases}
+    for case, error in session.trial.errors:
+        arrays = [array for _, array in leaves_of(case.inputs)]
+        if all(array.size for array in arrays) or tuple(array.ndim for array in arrays) not in ranks:
+            continue
+        message = f"forward raises on empty arrays, which infer takes: {type(error).__name__}: {error}"
+        yield session.result("GC160", Status.UNDECIDED, message, case=case.to_json())
+        break
+    counts = session.trial.counts
+    if session.checkable.infer is not None and counts[Verdict.RAISED] > counts[Verdict.ACCEPTED]:
+        error = session.trial.errors[0][1]
+        session.notes.append(
+            f"forward raised on {counts[Verdict.RAISED]} of the inputs tried that infer takes "
+            f"({counts[Verdict.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the spec, or a cases "
+            "file, would say what the op is meant for"
+        )
+
+
 def _guarded(session: Session, stage: _Check) -> Iterator[CheckResult]:
     """Run a check after others failed already: what raises then has been reported."""
     try:
         yield from stage(session)
-    except Exception as error:  # user code that raises on a later call than the checks before saw
-        yield session.failed("GC181", f"raised while being checked: {type(error).__name__}: {error}")
+    except Exception as error:  # user code that raises on a later call than the checks before saw, or the check itself
+        message = f"raised while being checked: {type(error).__name__}: {error}"
+        if is_users(error):
+            yield session.failed("GC181", message)
+        else:
+            yield session.result("GC181", Status.UNDECIDED, f"opkit {message}; this check says nothing")
+
+
+def is_users(error: BaseException) -> bool:
+    """Say whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
+    return any(not file.startswith(_NUMPY) for file in files[own + 1 :])
 
 
 def _merged(results: list[CheckResult]) -> Iterator[CheckResult]:

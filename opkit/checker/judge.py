@@ -65,6 +65,8 @@ class Judge:
         largest_value = max(np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0), columns.evaluator.typical)
         self.natural = largest_value / smallest
         rounding = 64.0 * columns.evaluator.eps() * self.natural + 1e-30
+        # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
+        self.grid = 4.0 * columns.evaluator.eps() * largest_value
         self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Kind.KINK
@@ -86,6 +88,7 @@ class Judge:
             corner = np.where(estimate.kind >= Kind.KINK, 1e-5, 0.0)
             wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
             found: np.ndarray = 3.0 * estimate.bound + relative * size + self.absolute + corner * wide
+            found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
         return found
 
     def _undecided(self, estimate: Estimate) -> np.ndarray:

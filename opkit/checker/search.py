@@ -24,7 +24,7 @@ from opkit.ir import TensorDesc
 
 __all__ = ["Search"]
 
-_INT_DTYPES = ("int64", "int32", "bool", "uint8")
+_INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 
@@ -69,6 +69,12 @@ class Search:
         """The declared inputs."""
         return self.checkable.inputs
 
+    @property
+    def domain(self) -> str | None:
+        """The one domain of all inputs, where they have one and all hold floats."""
+        domains = {None if role.is_integer else role.domain for role in self._roles or ()}
+        return domains.pop() if len(domains) == 1 else None
+
     def run(self) -> list[Case]:
         """Return the cases found, the most natural first; none where forward never ran."""
         for dtype, tolerant in (("float64", False), ("float64", True), ("float32", False), ("float32", True)):
@@ -80,7 +86,7 @@ class Search:
                 break
         if not shapes:
             return []
-        cases = shapes + self._attribute_cases(shapes) + self._regime_cases(shapes)
+        cases = shapes + self._emptied_cases(shapes) + self._attribute_cases(shapes) + self._regime_cases(shapes)
         return self._without_foreign_ranks(cases)
 
     # --- filling
@@ -136,7 +142,7 @@ class Search:
         for number, assignment in enumerate(self._assignments(sizes)):
             if len(self.args) > 1 and alike >= 11 and self._is_alike(assignment) and 0 not in (assignment[0] or ()):
                 continue
-            if len(found) >= limit or number >= most:
+            if len(found) >= limit or number >= (most if len(self.args) < 4 else min(most, 4000)):
                 break
             kind = signature(assignment)
             if kind in seen and number > 30:
@@ -241,6 +247,9 @@ class Search:
             if not any(role.is_integer for role in self._roles):
                 yield self._roles
                 return
+            if not self._accepts_dtypes(assignment, attrs, self._roles):
+                self.trial.counts[Verdict.REFUSED] += 1
+                return
             yield from self._with_limits(self._roles, assignment, attrs)
             return
         real = (Role(),) * count
@@ -319,6 +328,28 @@ class Search:
                 return False
         return True
 
+    def _emptied_cases(self, shapes: Sequence[Case]) -> list[Case]:
+        """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
+        full = [case for case in shapes if all(_sizes(case))]
+        found: list[Case] = []
+        if not full or self.options.shapes or sum(1 for _ in _arrays(full[0])) < 2:
+            return found
+        known = {tuple(array.shape for array in _arrays(case)) for case in shapes}
+        for carrier in full[:3]:
+            sizes = sorted({size for array in _arrays(carrier) for size in array.shape})
+            changes = [{name: _cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
+            changes += _partly_cut(carrier)
+            for inputs in changes:
+                case = replace(carrier, inputs=inputs)
+                kind = tuple(array.shape for array in _arrays(case))
+                if kind in known:
+                    continue
+                known.add(kind)
+                outcome = self.trial.attempt(case)
+                if outcome.is_accepted and outcome.keeps_promise():
+                    found.append(case)
+        return found
+
     # --- attributes
     def _attribute_cases(self, shapes: Sequence[Case]) -> list[Case]:
         found: list[Case] = []
@@ -329,6 +360,8 @@ class Search:
                 continue
             for number, value in enumerate(alternatives(attr, self.checkable.constants)):
                 cases = self._cases_with({**base, attr.name: value}, shapes, 5, 100 + number)
+                if type(value) is int and value < 0 <= attr.default:  # most counts and sizes mean no negative ones
+                    cases = [case for case in cases if self._works(case)]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
@@ -499,6 +532,26 @@ def _nudged(value: Any) -> Any:
         return value
     changed = value.copy()
     changed.flat[0] = 1.25 * changed.flat[0] + (0.1 if changed.flat[0] == 0 else 0.0)
+    return changed
+
+
+def _cut(value: Any, size: int) -> Any:
+    """Return an array, or a list of arrays, with every axis of a size made empty."""
+    if isinstance(value, list):
+        return [_cut(item, size) for item in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    return value[tuple(slice(0) if one == size else slice(None) for one in value.shape)].copy()
+
+
+def _partly_cut(case: Case) -> list[dict[str, Any]]:
+    """Return the case's inputs with the first part of a list empty along each axis in turn."""
+    changed: list[dict[str, Any]] = []
+    for name, value in case.inputs.items():
+        if isinstance(value, list) and len(value) > 1:
+            for axis in range(value[0].ndim):
+                part = value[0][(slice(None),) * axis + (slice(0),)].copy()
+                changed.append({**case.inputs, name: [part, *value[1:]]})
     return changed
 
 

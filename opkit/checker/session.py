@@ -23,7 +23,7 @@ from opkit.checker.trial import Trial
 __all__ = ["Session", "cast_case", "is_empty", "is_scalar"]
 
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for.
-EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "wide"})
+EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
 
 
 def is_empty(case: Case) -> bool:

@@ -48,6 +48,8 @@ def compare_ties(
         matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
         actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
         tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
+        grid = 4.0 * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+        tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
         is_sure = (found.kind[0] == Kind.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
         is_sure &= np.abs(actual) <= 1e6 * np.maximum(
             evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])

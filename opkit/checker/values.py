@@ -42,6 +42,7 @@ REGIMES: dict[str, Make] = {
     "moderate": lambda rng, n: rng.uniform(-6, 6, n),
     "large": lambda rng, n: _signs(rng, n) * rng.uniform(4, 15, n),
     "saturated": lambda rng, n: _signs(rng, n) * rng.uniform(25, 60, n),
+    "steep": lambda rng, n: _signs(rng, n) * rng.uniform(90, 300, n),
     "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 2000, n),
     "1e5": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e5, 2e5, n),
     "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),

@@ -147,6 +147,11 @@ def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> 
                 message = f"the gradient of {leaf} is {gradient.dtype.name}; the input is {array.dtype.name}"
                 expected_, actual_ = array.dtype.name, gradient.dtype.name
                 found.add("GC143", message, ev, input=str(leaf), expected=expected_, actual=actual_)
+            if not sum(ev.sizes) and np.asarray(gradient).size and np.any(np.asarray(gradient) != 0):
+                message = (
+                    f"the gradient of {leaf} is not 0, although there is no output element that could depend on it"
+                )
+                found.add("GC160", message, ev, input=str(leaf), expected=0.0)
 
 
 def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _Found) -> dict[Any, Any]:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.contract import edge_code
+from opkit.checker.columns import Columns
 from opkit.checker.directions import bisect, probe_leaf
 from opkit.checker.evaluate import Evaluator, Leaf
 from opkit.checker.jacobian import Comparison, Tally, compare
 from opkit.checker.judge import EntryFailure
-from opkit.checker.ladder import Kind
+from opkit.checker.ladder import STEPS, Kind, steps_for
 from opkit.checker.pattern import guess_pattern
-from opkit.checker.report import CheckResult, Evidence, Status
+from opkit.checker.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.session import Session
 
 __all__ = ["gradients"]
@@ -61,6 +62,7 @@ class _Ledger:
     vague: int = 0
     large: int = 0
     left_out: int = 0
+    broken: list[CheckResult] = field(default_factory=list)
     failing: set[int] = field(default_factory=set)
 
     def fail(self, code: str, leaf: Leaf, output: str, result: CheckResult) -> None:
@@ -87,8 +89,9 @@ def gradients(session: Session) -> Iterator[CheckResult]:
         known = sum(ledger.counts.values())
         try:
             _examine(ev, number, ledger)
-        except Exception as error:  # user code; why it raises is the contract check's finding
-            session.notes.append(f"case {number} was not compared: {type(error).__name__}: {error}")
+        except Exception as error:  # where user code raises, the contract check's finding says why
+            message = f"a case could not be compared: {type(error).__name__}: {error}"
+            ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case.to_json()))
         if sum(ledger.counts.values()) > known:
             ledger.failing.add(number)
     if ledger.left_out:
@@ -158,7 +161,8 @@ def _describe(
         text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
     with np.errstate(all="ignore"):
         errors = np.abs(claimed - numeric).T
-    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= 1_000_000 else None, None, pattern)
+    slopes = _slopes(ev, failure) if failure.code == "GC103" else None
+    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= 1_000_000 else None, slopes, pattern)
     return session.failed(
         code,
         text,
@@ -171,6 +175,18 @@ def _describe(
         evidence=evidence,
         where=session.checkable.backward_where,
     )
+
+
+def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
+    """Return the one-sided difference quotients at a kink, for a plot."""
+    columns = Columns(ev, failure.leaf)
+    elements = np.array([failure.element])
+    steps = steps_for(columns.scales[elements], STEPS, float(np.finfo(columns.array.dtype).eps))
+    plus, minus, up, down = columns.ladder(elements, steps)
+    base = columns.base[failure.entry]
+    right = (plus[0, :, failure.entry] - base) / up[0]
+    left = (base - minus[0, :, failure.entry]) / down[0]
+    return Slopes(steps[0], left, right, failure.actual, failure.element)
 
 
 def _index(place: tuple[int, ...]) -> str:
@@ -222,6 +238,8 @@ def _describe_probe(session: Session, ev: Evaluator, leaf: Leaf, probe: Any, dec
 def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
     session = ledger.session
     yield from (result for _, result in sorted(ledger.failures.items(), key=lambda item: item[0]))
+    if not ledger.failures:
+        yield from ledger.broken[:1]
     failed = {(code, name) for code, name, _ in ledger.failures}
     for (name, output), pair in ledger.pairs.items():
         if not any(code in _CODES or code in ("GC160", "GC161") for code, other in failed if other == name):

@@ -13,7 +13,8 @@ from opkit.checker.columns import scales_of
 from opkit.checker.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.ladder import STEPS, Kind, settle, steps_for
 from opkit.checker.report import CheckResult, Status
-from opkit.checker.session import EXTREME, Session, cast_case
+from opkit.checker.session import EXTREME, Session, cast_case, is_empty
+from opkit.checker.trial import Outcome, Verdict
 
 __all__ = ["low_precision", "single_precision"]
 
@@ -21,6 +22,8 @@ _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
 #: Roundings that a float32 result may have gone through.
 _ROUNDINGS = 400.0
+#: Results below that may be products of numbers that float32 cannot hold.
+_UNDERFLOW = 1e-30
 
 
 def single_precision(session: Session) -> Iterator[CheckResult]:
@@ -28,9 +31,10 @@ def single_precision(session: Session) -> Iterator[CheckResult]:
     pool = [
         ev
         for ev in session.evaluators
-        if ev.case.regime.split()[0] not in ("tiny", "offset", "far", "1e5", "huge", "wide")
+        if ev.case.regime.split()[0] not in ("tiny", "offset", "far", "1e5", "huge", "wide", "steep")
     ]
     chosen = session.diverse(10, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:3]
+    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not is_empty(ev.case)][:4]
     tried = 0
     for number, ev in enumerate(chosen):
         if not all(array.dtype == np.float64 for _, array in leaves_of(ev.inputs) if is_float(array)):
@@ -54,6 +58,9 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
     low_outcome = session.trial._attempt(low_case)
     high_case = cast_case(low_case, "float64")
     high_outcome = session.trial._attempt(high_case)
+    if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
+        is_extreme = ev.case.regime.split()[0] in EXTREME  # there a forward that overflows leaves its domain
+        return None if is_extreme else _overflow(high_outcome, low_outcome)
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = Evaluator(ev.checkable, low_case).prepare(), Evaluator(ev.checkable, high_case).prepare()
@@ -78,6 +85,19 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
     return ""
 
 
+def _overflow(high: Outcome, low: Outcome) -> str | None:
+    """Say where float32 gives NaN or infinity although float64's result is one that float32 can hold."""
+    for index, (exact, single) in enumerate(zip(high.outputs, low.outputs)):
+        if not is_float(single) or single.dtype != np.float32 or np.shape(exact) != np.shape(single):
+            continue
+        bad = ~np.isfinite(single) & (np.abs(exact) < 1e30)
+        if bad.any():
+            place = tuple(int(i) for i in np.argwhere(bad)[0])
+            text = f"output {index}{list(place) if place else ''} is {single[place]} in float32 and {exact[place]:.9g}"
+            return f"{text} in float64: a step on the way overflows"
+    return None
+
+
 def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.ndarray], natural: float) -> str:
     if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
         return ""
@@ -86,7 +106,7 @@ def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.
         size = max(float(np.abs(exact).max()), natural)
         if size > 1e30 or not np.isfinite(spread).all():
             return ""
-        allowed = 100.0 * spread + _ROUNDINGS * _EPS32 * (size + spread.max())
+        allowed = 100.0 * spread + _ROUNDINGS * _EPS32 * (size + spread.max()) + _UNDERFLOW
         off = np.abs(single - exact)
     bad = ~(off <= allowed)
     if not bad.any():
@@ -127,7 +147,11 @@ def low_precision(session: Session) -> Iterator[CheckResult]:
     evaluators = [
         ev
         for ev in session.diverse(8, 2)
-        if ev.case.regime.split()[0] not in EXTREME and ev.leaves and ev.slots and ev.case.regime != "zeros"
+        if ev.case.regime.split()[0] not in EXTREME
+        and ev.leaves
+        and ev.slots
+        and ev.case.regime != "zeros"
+        and (session.checkable.infer is None or all(ev.outputs[index].dtype == np.float64 for index in ev.slots))
     ][:6]
     suspects = []
     for number, ev in enumerate(evaluators):

@@ -1,0 +1,132 @@
+"""Scan: many points of an elementwise op at once, so that faults in narrow regions are met.
+
+It accuses nobody: where backward looks off, it adds a case with those points, which the other checks judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.evaluate import Evaluator, Leaf, frozen, leaves_of
+from opkit.checker.ladder import Estimate, Kind
+from opkit.checker.lines import derivative
+from opkit.checker.session import Session
+
+__all__ = ["scan"]
+
+#: At most so many suspicious points become a case.
+_KEPT = 24
+_DOUT = -1.25
+
+
+def scan(session: Session, domain: str) -> None:
+    """Scan a dense grid of an elementwise op and add the points where backward looks off to the session's cases.
+
+    Args:
+        session: its cases show which shapes and attributes the op takes.
+        domain: a key of ``values.DOMAINS``.
+    """
+    if session.memo.get("dtype") != "float64" or session.is_impure:
+        return
+    alike = [ev for ev in session.ordinary() if ev.leaves and _is_alike(ev)]
+    settings = alike[:1] + [ev for ev in alike if ev.attrs != alike[0].attrs][:1]
+    for number, ev in enumerate(settings):
+        for leaf in ev.leaves[:3]:
+            found = _Line(ev, leaf, _points(domain), session.rng(6000 + number)).suspects(session)
+            if found is not None:
+                session.cases.append(found.case)
+                session.evaluators.append(found)
+
+
+def _is_alike(ev: Evaluator) -> bool:
+    """Say whether all inputs are float64 arrays of the one output's shape."""
+    arrays = [array for _, array in leaves_of(ev.inputs)]
+    if len(ev.slots) != 1 or len(ev.outputs) != 1 or not arrays or not 1 <= ev.outputs[0].ndim <= 3:
+        return False
+    return all(array.shape == ev.outputs[0].shape and array.dtype == np.float64 for array in arrays)
+
+
+def _points(domain: str) -> np.ndarray:
+    logs = np.logspace(-4, 3, 1000)
+    line = np.linspace(-20.0, 20.0, 8000) + 1.7e-4
+    if domain == "unit":
+        return np.concatenate([np.linspace(0.0005, 0.9995, 6000), np.logspace(-5, -2, 500)])
+    if domain == "symmetric":
+        return np.linspace(-0.9995, 0.9995, 6001)
+    if domain == "above one":
+        return np.concatenate([1.0 + logs, np.linspace(1.001, 20, 4000)])
+    positive = np.concatenate([line[line > 0], logs])
+    if domain == "real":
+        return np.concatenate([line, logs, -logs])
+    return positive if domain == "positive" else -positive
+
+
+class _Line:
+    """One input of an op at many points, the others at values that a known case has."""
+
+    def __init__(self, ev: Evaluator, leaf: Leaf, points: np.ndarray, rng: np.random.Generator) -> None:
+        self.ev, self.leaf = ev, leaf
+        self.points = rng.permutation(points)
+        self.lead = (1,) * (ev.outputs[0].ndim - 1)
+        self.others = {
+            one: rng.choice(array.reshape(-1), points.size) for one, array in leaves_of(ev.inputs) if one != leaf
+        }
+
+    def inputs(self, values: np.ndarray, where: Any = slice(None)) -> dict[str, Any]:
+        shape = (*self.lead, values.size)
+        made = self.ev.replaced(self.leaf, frozen(values.reshape(shape)))
+        for one, others in self.others.items():
+            made = self.ev.replaced(one, frozen(others[where].reshape(shape)), made)
+        return made
+
+    def forward(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(self.ev.reference(self.inputs(values))[0], dtype=np.float64).reshape(-1)
+
+    def suspects(self, session: Session) -> Evaluator | None:
+        """Return a prepared case of the points where backward looks off, None where there are none."""
+        points = self.points
+        try:
+            if not _is_elementwise(self.forward, points):
+                return None
+            douts = [np.full((*self.lead, points.size), _DOUT)]
+            gradient = self.ev.gradients(douts, inputs=self.inputs(points))[self.leaf]
+            claimed = np.asarray(gradient, dtype=np.float64).reshape(-1) / _DOUT
+            excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
+        except Exception:  # user code; it does not take so many elements: the other cases are those it does take
+            return None
+        chosen = np.argsort(-excess, kind="stable")[:_KEPT]
+        chosen = chosen[excess[chosen] > 1.0]
+        if not chosen.size:
+            return None
+        case = replace(self.ev.case, inputs=self.inputs(points[chosen], chosen), regime="scan")
+        if not session.trial.attempt(case).is_accepted:
+            return None
+        made = Evaluator(self.ev.checkable, case).prepare()
+        made.typical = self.ev.typical
+        return made
+
+
+def _excess(claimed: np.ndarray, estimate: Estimate, natural: np.ndarray) -> np.ndarray:
+    """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
+    value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
+    with np.errstate(all="ignore"):
+        slack = 3.0 * bound + 1e-7 * (np.abs(value) + np.abs(claimed)) + 1e-12 * np.abs(natural) + 1e-30
+        excess = np.abs(claimed - value) / slack
+    excess[np.isnan(excess)] = np.inf
+    excess[(kind > Kind.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
+    return excess
+
+
+def _is_elementwise(forward: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> bool:
+    """Say whether each result depends on the element at its own place alone."""
+    base = forward(points)
+    moved = points.copy()
+    moved[::2] = points[::-1][::2]
+    again = forward(moved)
+    if base.shape != points.shape or again.shape != points.shape:
+        return False
+    return bool(np.array_equal(base[1::2], again[1::2], equal_nan=True)) and not np.array_equal(base, again)
