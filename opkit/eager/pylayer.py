@@ -181,7 +181,10 @@ def _make_single_rule(cls: type[PyLayer]) -> Callable[[Any, Any, bool], Any]:
             data = result._data
             if data.shape == ctx.walk_shape and data.dtype is ctx.walk_dtype:
                 if release:
-                    ctx.walk_edges = None
+                    if type(ctx.walk_saved) is ref:
+                        ctx.walk_edges = None
+                    else:
+                        ctx.walk_release()
                 return (result,)
         return checked_grads(ctx, result, release)
 

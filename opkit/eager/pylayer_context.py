@@ -10,7 +10,7 @@ from typing import Any
 from weakref import ref
 
 from opkit.eager.saved_hooks import Packed, pack, packing
-from opkit.eager.tensor import Tensor
+from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import UsageError
 
 __all__ = ["CLOSED", "Marks", "PyLayerContext", "SavedOutput"]
@@ -99,8 +99,6 @@ class PyLayerContext:
     def saved_tensor(self) -> Any:
         """Return what ``save_for_backward`` was given, as a tuple; None where it was not called."""
         saved = self.walk_saved
-        if type(saved) is tuple:
-            return saved
         if type(saved) is ref:
             tensor = saved()
             if tensor is None:
@@ -111,6 +109,8 @@ class PyLayerContext:
                 tensor._node = self
                 tensor._index = 0
             return (tensor,)
+        if type(saved) is tuple:
+            return saved
         if type(saved) is list:
             return tuple(map(self._restored, saved))
         return None
@@ -148,6 +148,17 @@ class PyLayerContext:
         # A list says that items have to be restored.
         self.walk_saved = [SavedOutput(item) if id(item) in mine else item for item in saved]
 
+    def walk_release(self) -> None:
+        """Drop the way back to the inputs, now that the walk has passed for the last time.
+
+        What was saved stays, since Paddle lets it be read after backward; but computed Tensors among it no longer hold
+        the graph they came from: who keeps an op's output does not keep all that led to it.
+        """
+        self.walk_edges = None
+        saved = self.walk_saved
+        if type(saved) is tuple or type(saved) is list:
+            self.walk_saved = type(saved)([_cut(item) for item in saved])
+
     def _restored(self, item: Any) -> Any:
         if type(item) is Packed:
             return item.unpack()
@@ -179,3 +190,12 @@ class PyLayerContext:
             f"PyLayer {name}: save_for_backward was called twice in one forward",
             help="pass all tensors in one call: ctx.save_for_backward(a, b)",
         )
+
+
+def _cut(item: Any) -> Any:
+    """Return a Tensor on the same data without the graph; anything else as it is."""
+    if type(item) is not Tensor or item._node is None:
+        return item
+    alias = wrap(item._data, item._sg)
+    alias._version = item._version
+    return alias

@@ -89,7 +89,7 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
             shape, dtype, is_stopped = inputs[slot.start + i]
             grads[slot.start + i] = _checked(cls, value, shape, dtype, is_stopped, position)
     if release:
-        ctx.walk_edges = None
+        ctx.walk_release()
     return grads
 
 

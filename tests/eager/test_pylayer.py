@@ -125,6 +125,24 @@ def test_saved_buffers_are_freed_while_the_walk_goes_on() -> None:
     assert alive_at_first == [False]
 
 
+def test_a_kept_result_does_not_keep_what_led_to_it() -> None:
+    """After backward, holding the last output holds its own saved tensors, not the contexts before it."""
+    contexts: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        contexts.append(weakref.ref(ctx))
+        ctx.save_for_backward(x)
+        return x * 2
+
+    layer = make(forward, lambda ctx, dy: dy * 2)
+    y = leaf()
+    for _ in range(4):
+        y = layer.apply(y)
+    y.sum().backward()
+    assert [ctx() is not None for ctx in contexts] == [False, False, False, True]
+    assert contexts[-1]().saved_tensor()[0].numpy().tolist() == [8.0, 16.0, 24.0]
+
+
 def test_a_saved_output_is_the_returned_object_while_it_lives() -> None:
     """C3: identity is kept; after the output died, an equal Tensor on the same data stands in."""
     seen: list[Any] = []

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _new = object.__new__
+_ndarray = np.ndarray
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -70,7 +71,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         TypeError: the data is of another type.
         ValueError: a nested list is ragged.
     """
-    if type(data) is np.ndarray and dtype is None and not (ever.static and local.mode.is_static):
+    if type(data) is _ndarray and dtype is None and not (ever.static and local.mode.is_static):
         kind = data.dtype
         if kind is _FLOAT32 or kind is _FLOAT64:
             tensor = _new(Tensor)
