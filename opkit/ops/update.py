@@ -19,7 +19,7 @@ from opkit.ops.opdef import OpDef
 __all__ = ["ADAM_UPDATE", "ASSIGN", "MOMENTUM_UPDATE", "RMSPROP_UPDATE", "SGD_UPDATE", "blocks_of"]
 
 #: Elements per block: its arrays and the scratch stay in a core's cache.
-_BLOCK = 16384
+_BLOCK = 65536
 
 _COMMON = "scale:double l1:float l2:float weight_decay:float"
 _DEFAULTS: dict[str, Any] = {"scale": 1.0, "l1": 0.0, "l2": 0.0, "weight_decay": 0.0}

@@ -23,6 +23,7 @@ from opkit.static.plan.layout import Layout
 from opkit.static.plan.prune import shape_only
 from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.sizes import Known
+from opkit.static.plan.specialise import specialised
 from opkit.static.plan.user_calls import ALONE, UserCall
 from opkit.static.py_func import PyFuncGradDef, label_of
 
@@ -261,9 +262,13 @@ class Emitter:
         kernel = self._kernel(op)
         if is_quiet:
             kernel = quiet_kernel(kernel)
-        arguments = arguments + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         results = op.results
-        call = self.name_of(kernel, op.type)
+        special = specialised(op, arguments, self.known) if is_quiet and self.is_exact else None
+        if special is not None:
+            call, arguments = self.name_of(special[0], special[1]), special[2]
+        else:
+            call = self.name_of(kernel, op.type)
+            arguments = arguments + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         if len(results) == 1 and results[0] in layout.takes:
             given = f"v{layout.number[layout.takes[results[0]]]}"
             name = f"v{layout.number[results[0]]}"
