@@ -20,7 +20,7 @@ from opkit.project.scaffolding import templates_folder
 
 __all__ = ["checkup"]
 
-_DEPENDENCIES = ("numpy", "typer", "rich", "jinja2", "pytest", "tree-sitter", "tree-sitter-cpp")
+_DEPENDENCIES = ("numpy", "typer", "rich", "jinja2", "pytest")
 
 
 def checkup() -> Iterator[tuple[str, bool, str]]:

