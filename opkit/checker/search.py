@@ -545,13 +545,16 @@ def _cut(value: Any, size: int) -> Any:
 
 
 def _partly_cut(case: Case) -> list[dict[str, Any]]:
-    """Return the case's inputs with the first part of a list empty along each axis in turn."""
+    """Return the case's inputs with the first part of a list, or an array of integers, empty along each axis."""
     changed: list[dict[str, Any]] = []
     for name, value in case.inputs.items():
         if isinstance(value, list) and len(value) > 1:
             for axis in range(value[0].ndim):
                 part = value[0][(slice(None),) * axis + (slice(0),)].copy()
                 changed.append({**case.inputs, name: [part, *value[1:]]})
+        if isinstance(value, np.ndarray) and value.dtype.kind != "f":
+            for axis in range(value.ndim):
+                changed.append({**case.inputs, name: value[(slice(None),) * axis + (slice(0),)].copy()})
     return changed
 
 

@@ -129,4 +129,5 @@ def _is_elementwise(forward: Callable[[np.ndarray], np.ndarray], points: np.ndar
     again = forward(moved)
     if base.shape != points.shape or again.shape != points.shape:
         return False
-    return bool(np.array_equal(base[1::2], again[1::2], equal_nan=True)) and not np.array_equal(base, again)
+    is_apart = np.array_equal(base[1::2], again[1::2], equal_nan=True)
+    return bool(is_apart and not np.array_equal(base, again))
