@@ -11,10 +11,14 @@ from typing import Any, Protocol
 
 from opkit.errors import AutogradError
 
-__all__ = ["Step", "Visit", "count_consumers", "leading_to", "reverse_walk"]
+__all__ = ["FreedGraphError", "Step", "Visit", "count_consumers", "leading_to", "reverse_walk"]
 
 #: ``visit(step, douts, release)`` -> one cotangent or None per input of the step.
 Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
+
+
+class FreedGraphError(AutogradError, SystemError):
+    """A graph was to be walked that an earlier walk has freed (Paddle raises SystemError)."""
 
 
 class Step(Protocol):
@@ -162,10 +166,7 @@ def count_consumers(roots: Iterable[Any], within: Collection[Any] | None = None)
         while True:
             edges = step.walk_edges
             if edges is None:
-                raise AutogradError(
-                    "the graph was freed by an earlier backward",
-                    help="pass retain_graph=True to the first backward() or grad() call to walk the graph again",
-                )
+                raise _freed()
             if len(edges) == 1 and within is None:
                 step = edges[0]
                 if step not in counts:
@@ -176,6 +177,13 @@ def count_consumers(roots: Iterable[Any], within: Collection[Any] | None = None)
                 _count_edges(edges, counts, stack, within)
             break
     return counts
+
+
+def _freed() -> FreedGraphError:
+    return FreedGraphError(
+        "the graph was freed by an earlier backward",
+        help="pass retain_graph=True to the first backward() call to walk the graph again",
+    )
 
 
 def _count_edges(
@@ -192,7 +200,11 @@ def _count_edges(
 
 
 def leading_to(roots: Iterable[Any], targets: Collection[Any]) -> set[Any]:
-    """Return the steps between the roots and the targets: those through which a target is reached, both included."""
+    """Return the steps between the roots and the targets: those through which a target is reached, both included.
+
+    Raises:
+        AutogradError: a step was released by an earlier walk.
+    """
     wanted: set[Any] = set()
     entered: set[Any] = set()
     stack: list[tuple[Any, bool]] = [(root, False) for root in roots]
@@ -205,8 +217,8 @@ def leading_to(roots: Iterable[Any], targets: Collection[Any]) -> set[Any]:
         if step in entered:
             continue
         entered.add(step)
+        if step.walk_edges is None:
+            raise _freed()
         stack.append((step, True))
-        stack.extend(
-            (target, False) for target in step.walk_edges or () if target is not None and target not in entered
-        )
+        stack.extend([(target, False) for target in step.walk_edges if target is not None and target not in entered])
     return wanted

@@ -53,7 +53,7 @@ def grad(
     inputs: Sequence[Tensor],
     grad_outputs: Sequence[Tensor | None] | None = None,
     *,
-    retain_graph: bool = False,
+    retain_graph: bool = True,
     create_graph: bool = False,
     allow_unused: bool = False,
     blocked: Sequence[Tensor] = (),
@@ -64,7 +64,7 @@ def grad(
         outputs: Tensors of any shape.
         inputs: Tensors, leaves or not.
         grad_outputs: one cotangent per output; None stands for ones.
-        retain_graph: keep the graph for another walk.
+        retain_graph: keep the graph for another walk (Paddle's ``grad`` always does).
         create_graph: record the walk, so that the result can be differentiated again.
         allow_unused: an input that the outputs do not depend on gives None instead of an error.
         blocked: Tensors through which no gradient passes.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager.tensor import Tensor, version_cell
+from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError, DtypeError, ShapeError
 from opkit.ops.indexing import setitem
 from opkit.ops.mode import local
@@ -56,6 +56,8 @@ def become(tensor: Tensor, result: Tensor, what: str) -> Tensor:
             f"{what}: the result has shape {list(result._data.shape)} and cannot be written into a tensor of shape "
             f"{list(tensor._data.shape)}"
         )
+    if result._node is not None:
+        _keep_before(tensor, result._node)
     overwrite(tensor, result._data)
     if local.mode.is_grad_enabled:
         tensor._node = result._node
@@ -65,6 +67,21 @@ def become(tensor: Tensor, result: Tensor, what: str) -> Tensor:
             # From here on the Tensor's memory is the new node's output; nodes keep arrays, and this one is its own.
             result._node.watch_output(result._index, version_cell(tensor))
     return tensor
+
+
+def _keep_before(tensor: Tensor, node: Any) -> None:
+    """Let an op that changes its own input keep that input as it was."""
+    if any(kept is tensor for kept in node._in):
+        is_overwritten = tensor._version is not None and tensor._data.flags.writeable
+        before = wrap(tensor._data.copy() if is_overwritten else tensor._data, tensor._sg)
+        before._node = tensor._node
+        before._index = tensor._index
+        node._in = [before if kept is tensor else kept for kept in node._in]
+        node._versions = (
+            None
+            if node._versions is None
+            else [0 if kept is before else version for kept, version in zip(node._in, node._versions)]
+        )
 
 
 def overwrite(tensor: Tensor, array: np.ndarray) -> None:

@@ -125,10 +125,6 @@ def _text(self: Tensor) -> str:
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    if not self.is_leaf:
-        raise UsageError(
-            f"deepcopy of tensor {self.name!r}: only leaves can be copied", help="detach() or clone() it instead"
-        )
     twin = wrap(self._data.copy(), self._sg)
     twin.__dict__.update(
         {

@@ -69,7 +69,7 @@ def grad(
         outputs: one Tensor or a list.
         inputs: one Tensor or a list, leaves or not.
         grad_outputs: one gradient per output, None for ones.
-        retain_graph: keep the graph; left out, as ``create_graph``.
+        retain_graph: accepted; the graph is kept in any case, as in Paddle 2.6.
         create_graph: let the result be differentiated again.
         only_inputs: must be True.
         allow_unused: an input that the outputs do not depend on gives None instead of an error.
@@ -85,7 +85,6 @@ def grad(
         roots,
         targets,
         _seeds(grad_outputs, roots, "grad: grad_outputs"),
-        retain_graph=create_graph if retain_graph is None else bool(retain_graph),
         create_graph=create_graph,
         allow_unused=allow_unused,
         blocked=() if no_grad_vars is None else _tensors(no_grad_vars, "grad: no_grad_vars"),

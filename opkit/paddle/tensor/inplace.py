@@ -9,6 +9,7 @@ import numpy as np
 
 from opkit import ops
 from opkit.eager import Tensor, become, check_inplace
+from opkit.eager.tensor import version_cell
 from opkit.errors import UsageError
 from opkit.ops.mode import local
 from opkit.paddle.tensor import logic, manipulation, math
@@ -39,6 +40,7 @@ def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
         check_inplace(x, name)
         result = function(x, *args, **kwargs)
         x._data = result._data
+        version_cell(x)[0] += 1
         if local.mode.is_grad_enabled:
             x._node, x._index, x._sg = result._node, result._index, result._sg
         return x
@@ -75,7 +77,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """Fill x with one number, in place."""
     check_inplace(x, "fill_")
     number = value.item() if hasattr(value, "item") else value
-    return become(x, ops.full_like(x, number), "fill_")
+    return become(x, ops.setitem(x, Ellipsis, number), "fill_")
 
 
 def zero_(x: Tensor) -> Tensor:
