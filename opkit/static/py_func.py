@@ -14,6 +14,7 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
+from opkit.ops.mode import local
 from opkit.ops.opdef import ArgDef, OpDef
 from opkit.static.builder import append, building, new_variable
 from opkit.static.names import unique_name
@@ -21,6 +22,7 @@ from opkit.static.names import unique_name
 __all__ = [
     "PyFuncDef",
     "PyFuncGradDef",
+    "StaticModeError",
     "VariableTypeError",
     "arguments_of",
     "grad_arguments_of",
@@ -32,6 +34,10 @@ __all__ = [
 
 class VariableTypeError(UsageError, TypeError):
     """Something else stands where a Variable belongs."""
+
+
+class StaticModeError(UsageError, AssertionError):
+    """A function of static mode was called in dynamic mode (AssertionError in Paddle)."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -98,11 +104,14 @@ def py_func(
         ``out``, with Variables in place of arrays.
 
     Raises:
+        StaticModeError: dynamic mode is on.
         VariableTypeError: ``x``, ``out`` or a function is of a wrong type.
         UsageError: neither inputs nor outputs, or a skipped Variable is none of them.
 
     Source: Paddle 2.6, paddle.static.py_func.
     """
+    if not local.mode.is_static:
+        raise StaticModeError("py_func builds graphs, and no graph is being built", help="call paddle.enable_static()")
     _check_callables(func, backward_func)
     inputs = _variables(x, "x")
     block = building.main.blocks[0]

@@ -17,6 +17,7 @@ from opkit.paddle.static.io import (
     save_inference_model,
     set_program_state,
 )
+from opkit.paddle.static.metrics import accuracy
 from opkit.paddle.static.names import install_names
 from opkit.paddle.static.program import (
     InputSpec,
@@ -58,6 +59,7 @@ __all__ = [
     "Program",
     "Scope",
     "Variable",
+    "accuracy",
     "append_backward",
     "cpu_places",
     "create_global_var",

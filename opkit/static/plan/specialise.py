@@ -33,7 +33,7 @@ def specialised(op: Operation, arguments: list[str], known: Known) -> Call | Non
 
 def _matmul(op: Operation, arguments: list[str], known: Known) -> Call | None:
     first, second = op.inputs[:2]
-    if op.attrs.get("alpha") != 1.0 or len(op.inputs) > 2 and op.inputs[2] is not None:
+    if op.attrs.get("alpha") != 1.0 or (len(op.inputs) > 2 and op.inputs[2] is not None):
         return None
     for value in (first, second):
         if value is None or known[value].ndim != 2 or known[value].dtype not in ("float32", "float64"):
