@@ -23,7 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers"]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -68,6 +68,7 @@ DIFFERENCES = {
         "E x.numpy(1,2)": "numpy() takes one argument",
     },
     "optimizers": {},
+    "inplace": {},
 }
 
 _NUMBER = re.compile(r"(?<![\w'])-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf|nan)(?![\w])")
