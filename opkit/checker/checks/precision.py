@@ -73,12 +73,15 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
         exact, single = _results(high, weights, None), _results(low, weights, None)
     except Exception:  # reported by the contract check, or a nudge left the domain
         return None
+    low.typical = high.typical = ev.typical
     natural = high.natural()
     for name, value in exact.items():
         others = [item[name] for item in wobbled if name in item]
         if name not in single or len(others) != len(wobbled):
             continue
-        message = _explain(name, value, single[name], others, natural if name.startswith("the") else 0.0)
+        # An output may be the small difference of numbers of the usual size; a gradient's size is results over arguments.
+        floor = natural if name.startswith("the") else 0.04 * ev.typical
+        message = _explain(name, value, single[name], others, floor)
         if message:
             return message
     return ""

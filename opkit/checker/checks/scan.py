@@ -115,7 +115,7 @@ def _excess(claimed: np.ndarray, estimate: Estimate, natural: np.ndarray) -> np.
     value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
     with np.errstate(all="ignore"):
         slack = 3.0 * bound + 1e-7 * (np.abs(value) + np.abs(claimed)) + 1e-12 * np.abs(natural) + 1e-30
-        excess = np.abs(claimed - value) / slack
+        excess: np.ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
     excess[(kind > Kind.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
     return excess
@@ -129,5 +129,5 @@ def _is_elementwise(forward: Callable[[np.ndarray], np.ndarray], points: np.ndar
     again = forward(moved)
     if base.shape != points.shape or again.shape != points.shape:
         return False
-    is_apart = np.array_equal(base[1::2], again[1::2], equal_nan=True)
-    return bool(is_apart and not np.array_equal(base, again))
+    is_apart = bool(np.array_equal(base[1::2], again[1::2], equal_nan=True))
+    return is_apart and not bool(np.array_equal(base, again))
