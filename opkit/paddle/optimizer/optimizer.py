@@ -13,7 +13,7 @@ from opkit.errors import UsageError
 from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
 from opkit.paddle.framework.static_mode import static_hooks
-from opkit.paddle.optimizer.lr import LRScheduler
+from opkit.paddle.optimizer.scheduler import LRScheduler
 from opkit.paddle.regularizer import L1Decay, L2Decay
 
 __all__ = ["Optimizer", "StateSpec"]
