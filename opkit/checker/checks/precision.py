@@ -79,7 +79,7 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
         others = [item[name] for item in wobbled if name in item]
         if name not in single or len(others) != len(wobbled):
             continue
-        # An output may be the small difference of numbers of the usual size; a gradient's size is results over arguments.
+        # An output may be the small difference of numbers of the usual size.
         floor = natural if name.startswith("the") else 0.04 * ev.typical
         message = _explain(name, value, single[name], others, floor)
         if message:
