@@ -400,3 +400,24 @@ def test_functions_without_inputs() -> None:
     py_func(lambda: np.array([5], np.float32), None, a)
     py_func(lambda: np.array([6], np.float32), [], b)
     assert [float(item[0]) for item in run({}, [a, b])] == [5.0, 6.0]
+
+
+def test_a_parameter_as_an_argument() -> None:
+    """A function may take a parameter: it sees it read-only, its gradient arrives, and the parameter is trained."""
+    seen: list[bool] = []
+    x = fed(stops=True)
+    w = paddle.create_parameter([3], "float32", default_initializer=paddle.nn.initializer.Constant(2.0))
+
+    def forward(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        seen.append(w.flags.writeable)
+        return x * w
+
+    out = py_func(forward, [x, w], made("o"), lambda x, w, o, d: (None, (d * x).sum(0)))
+    loss = paddle.sum(out)
+    paddle.optimizer.SGD(0.1).minimize(loss)
+    executor = static.Executor()
+    executor.run(paddle.static.default_startup_program())
+    found = [float(executor.run(feed={"x": X}, fetch_list=[loss])[0]) for _ in range(3)]
+    slope = X.sum(0)
+    np.testing.assert_allclose(found, [float(slope @ (2 - 0.1 * i * slope)) for i in range(3)], rtol=1e-5)
+    assert not any(seen)

@@ -181,7 +181,10 @@ class Emitter:
     def _take_snapshots(self) -> None:
         for value in self.layout.number:
             if value in self.layout.snapshots and is_state(value):
-                self._line(f"s[{self.layout.number[value]}] = h[{self._holder(value)}].array.copy()")
+                slot = f"s[{self.layout.number[value]}]"
+                self._line(f"{slot} = h[{self._holder(value)}].array.copy()")
+                if value in self.layout.read_by_user:
+                    self._line(f"{slot}.setflags(False)")
 
     def _store(self, start: int, end: int) -> None:
         number, last = self.layout.number, self.layout.last
@@ -210,9 +213,9 @@ class Emitter:
         n = self.layout.number[value]
         if is_state(value) and value not in self.layout.snapshots:
             self._line(f"v{n} = h[{self._holder(value)}].array  # {value.variable.name}")
-            if value in self.layout.read_by_user:
-                self._line(f"v{n} = v{n}.view()")
-                self._line(f"v{n}.setflags(False)")
+            if value in self.layout.read_by_user:  # what a user's function sees of it cannot be written to
+                self._line(f"u{n} = v{n}.view()")
+                self._line(f"u{n}.setflags(False)")
             return
         self._line(f"v{n} = s[{n}]  # {value.variable.name}")
         if self.layout.last[value] < end and self._is_large(value) and value.producer is not None:
@@ -232,6 +235,13 @@ class Emitter:
             return self._like(self.known[value])
         return self.argument(value)
 
+    def _seen(self, op: Operation, index: int, argument: str) -> str:
+        """Return the name of what a user's function gets: a view of a variable, which it must not change."""
+        value = op.inputs[index]
+        if value is not None and is_state(value) and value not in self.layout.snapshots and argument[0] == "v":
+            return "u" + argument[1:]
+        return argument
+
     def _like(self, desc: TensorDesc) -> str:
         name = f"like_{desc.dtype}_{'x'.join(map(str, desc.shape)) or '0d'}"
         if name not in self.namespace:
@@ -248,7 +258,7 @@ class Emitter:
         idle = shape_only(op)
         arguments = [self._argument(op, i, idle) for i in range(len(op.inputs))]
         if opdef.is_user:
-            self._user_op(op, position, arguments)
+            self._user_op(op, position, [self._seen(op, i, argument) for i, argument in enumerate(arguments)])
         else:
             self._builtin_op(op, arguments, is_quiet)
         self._loaded.update(op.results)
@@ -430,7 +440,7 @@ class Emitter:
 #: Ops that give their first input where its shape is the wanted one already.
 _SAME_IF_SAME_SHAPE = frozenset({"reduce_sum_like", "broadcast_like", "broadcast_to", "reshape"})
 #: What the text uses as names of locals.
-_LOCAL = re.compile(r"v\d+|[shbr]")
+_LOCAL = re.compile(r"[uvwt]\d+(_\d+)?|[shbrij]|end|part")
 
 
 def _only(result: Any) -> Any:

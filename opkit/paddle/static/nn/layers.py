@@ -92,7 +92,7 @@ def fc(
         bias=_spec(bias_attr),
         activation=_activation(activation),
         initializers=(_weight(), _bias()),
-        name=static.unique_name(name) if name else "",
+        name=name or "",
     )
 
 
@@ -142,7 +142,7 @@ def conv2d(
     functional: Any = importlib.import_module("opkit.paddle.nn.functional")
     channels_last = data_format == "NHWC"
     bias = _spec(bias_attr)
-    layer = static.unique_name(name or "conv2d")
+    layer = name or static.unique_name("conv2d")
     weight = layers.filter_of(
         layer, _needed(param_attr, "conv2d"), input, num_filters, filter_size, groups or 1, channels_last=channels_last
     )
@@ -181,7 +181,7 @@ def batch_norm(
         scale=_needed(param_attr, "batch_norm"),
         shift=_needed(bias_attr, "batch_norm"),
         names=(moving_mean_name or "", moving_variance_name or ""),
-        layer=static.unique_name(name or "batch_norm"),
+        layer=name or static.unique_name("batch_norm"),
     )
     activation = _activation(act)
     return made if activation is None else activation(made)
@@ -205,7 +205,7 @@ def layer_norm(
         epsilon=epsilon,
         scale=_needed(param_attr, "layer_norm") if scale else None,
         shift=_needed(bias_attr, "layer_norm") if shift else None,
-        layer=static.unique_name(name or "layer_norm"),
+        layer=name or static.unique_name("layer_norm"),
     )
     activation = _activation(act)
     return made if activation is None else activation(made)
@@ -218,7 +218,7 @@ def prelu(x: Any, mode: str, param_attr: Any = None, data_format: str = "NCHW", 
     functional: Any = importlib.import_module("opkit.paddle.nn.functional")
     axis = -1 if data_format == "NHWC" else 1
     count = 1 if mode == "all" else x.shape[axis]
-    layer = static.unique_name(name or "prelu")
+    layer = name or static.unique_name("prelu")
     slope = layers.parameter_of(layer, "w", _needed(param_attr, "prelu"), (count,), x.desc.dtype, constant(0.25))
     with static.name_outputs(layer):
         return functional.prelu(x, slope, data_format=data_format)  # type: ignore[no-any-return]
