@@ -1,0 +1,36 @@
+"""What plans rest on: a built-in op that is not marked as a view returns memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit import static
+from opkit.ops import OpDef
+from opkit.ops.mode import local
+from tests.ops.cases import CASES, OpCase, arrays_of
+from tests.ops.runs import outputs, tensors
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_results_share_no_memory_with_arguments(case: OpCase) -> None:
+    """No result of an op, or of the ops it is built from, shares memory with an argument unless it is marked a view."""
+    static.disable_static()
+    wrong: list[str] = []
+
+    def look(op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], seconds: float) -> None:
+        for result in results:
+            for item in inputs:
+                if not op.is_view and isinstance(item, np.ndarray) and np.may_share_memory(result, item):
+                    wrong.append(op.name)
+
+    values = tensors(arrays_of(case))
+    local.mode.observer = look
+    try:
+        outputs(case, values)
+    finally:
+        local.mode.observer = None
+    assert wrong == []
