@@ -55,19 +55,20 @@ def _is_axis(name: str) -> bool:
 
 def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
     if _is_axis(name):
-        return [0, 1, -1, 2, -2]
+        return [0, 1, -1, 2, -2, 3, -3]
     known = [value for value in constants if isinstance(value, int) and abs(value) <= 16]
     if default < 0:
         return [0, 1, default - 1]
     if default == 0:
         return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
-    return [default + 1, *([default - 1] if default > 1 else []), 2 * default, *[v for v in known if v > 0][:3]]
+    below = [default - 1] if default > 1 else []
+    return [default + 1, *below, 2 * default, default + 2, *[value for value in known if value > 0][:3]]
 
 
 def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0]
-    return [default * 0.5, default * 2.0, default * 1.3]
+    return [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
 
 
 def _integer_lists(name: str, default: list[int]) -> list[list[int]]:

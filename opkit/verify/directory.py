@@ -25,6 +25,7 @@ from opkit.verify.blame import blame_error, shown_path
 from opkit.verify.declared import declared_in
 from opkit.verify.flight import Flight
 from opkit.verify.gradient import RawGradient, RawKernel
+from opkit.verify.hints import hints_of
 from opkit.verify.loaded import Loaded
 from opkit.verify.modes import runners_of
 from opkit.verify.options import RunOptions
@@ -119,6 +120,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         infer=_infer(kernel),
         directory=shown_path(loaded.directory.path),
         runners=runners_of(op),
+        constants=hints_of(loaded),
         forward_where=_shown(op.kernel.where),
     )
     if op.grad is not None:
