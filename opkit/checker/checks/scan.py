@@ -51,12 +51,12 @@ def _is_alike(ev: Evaluator) -> bool:
 
 
 def _points(domain: str) -> np.ndarray:
-    logs = np.logspace(-4, 3, 1000)
-    line = np.linspace(-20.0, 20.0, 8000) + 1.7e-4
+    logs = np.logspace(-4, 3, 600)
+    line = np.linspace(-20.0, 20.0, 5000) + 1.7e-4
     if domain == "unit":
-        return np.concatenate([np.linspace(0.0005, 0.9995, 6000), np.logspace(-5, -2, 500)])
+        return np.concatenate([np.linspace(0.0005, 0.9995, 4000), np.logspace(-5, -2, 500)])
     if domain == "symmetric":
-        return np.linspace(-0.9995, 0.9995, 6001)
+        return np.linspace(-0.9995, 0.9995, 4001)
     if domain == "above one":
         return np.concatenate([1.0 + logs, np.linspace(1.001, 20, 4000)])
     positive = np.concatenate([line[line > 0], logs])
