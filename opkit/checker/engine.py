@@ -134,7 +134,8 @@ def _raises(session: Session) -> Iterator[CheckResult]:
 
 def _has_an_answer(case: Case, error: Exception) -> bool:
     """Say whether empty arrays have a result: a sum of nothing has one, a maximum of nothing has none."""
-    return all(array.size == 0 for _, array in leaves_of(case.inputs)) and "no identity" not in str(error)
+    shapes = {array.shape for _, array in leaves_of(case.inputs)}
+    return len(shapes) == 1 and 0 in next(iter(shapes)) and "no identity" not in str(error)
 
 
 def _guarded(session: Session, stage: _Check) -> Iterator[CheckResult]:

@@ -22,6 +22,8 @@ _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
 #: Roundings that a float32 result may have gone through.
 _ROUNDINGS = 400.0
+#: What begins the message of a result that is doubtful, but no fault.
+_DOUBT = "at the edge of what float32 can do, "
 #: Results below that may be products of numbers that float32 cannot hold.
 _UNDERFLOW = 1e-30
 
@@ -36,6 +38,7 @@ def single_precision(session: Session) -> Iterator[CheckResult]:
     chosen = session.diverse(10, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:3]
     chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not is_empty(ev.case)][:4]
     tried = 0
+    doubt: CheckResult | None = None
     for number, ev in enumerate(chosen):
         if not all(array.dtype == np.float64 for _, array in leaves_of(ev.inputs) if is_float(array)):
             continue
@@ -43,10 +46,14 @@ def single_precision(session: Session) -> Iterator[CheckResult]:
         if message is None:
             continue
         tried += 1
-        if message:
+        if message.startswith(_DOUBT):
+            doubt = doubt or session.result("GC150", Status.UNDECIDED, message, case=ev.case.to_json())
+        elif message:
             yield session.failed("GC150", message, ev)
             return
-    if tried:
+    if doubt is not None:
+        yield doubt
+    elif tried:
         yield session.passed("GC150", tried)
     else:
         yield session.skipped("GC150", "the op does not take both float32 and float64")
@@ -58,8 +65,11 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
     low_outcome = session.trial._attempt(low_case)
     high_case = cast_case(low_case, "float64")
     high_outcome = session.trial._attempt(high_case)
+    is_extreme = ev.case.regime.split()[0] in EXTREME
     if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
-        return _overflow(high_outcome, low_outcome)
+        message = _overflow(high_outcome, low_outcome)
+        # Where forward overflows it leaves its domain; that it need not is worth saying, and no accusation.
+        return _DOUBT + message if message and is_extreme else message
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = Evaluator(ev.checkable, low_case).prepare(), Evaluator(ev.checkable, high_case).prepare()
@@ -79,11 +89,14 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
         others = [item[name] for item in wobbled if name in item]
         if name not in single or len(others) != len(wobbled):
             continue
+        is_gradient = name.startswith("the")
+        if is_gradient and ev.case.regime == "offset":
+            continue  # gradients there are small differences of numbers that the offset rounds
         # An output may be the small difference of numbers of the usual size.
-        floor = natural if name.startswith("the") else 0.04 * ev.typical
+        floor = natural if is_gradient else 0.04 * ev.typical
         message = _explain(name, value, single[name], others, floor)
         if message:
-            return message
+            return _DOUBT + message if ev.case.regime == "offset" else message
     return ""
 
 
