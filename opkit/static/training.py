@@ -22,6 +22,7 @@ from opkit.ops import ArgDef, AttrDef, OpDef, apply
 from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.ops.value import desc_of
 from opkit.static.schedules import Schedule
+from opkit.static.site import user_site
 
 __all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Recipe", "Trained", "append_training", "step_name"]
 
@@ -132,11 +133,13 @@ def _check_loss(loss: np.ndarray, step: np.ndarray, *, job: str, told: list[str]
     if not told and not np.isfinite(loss).all():
         kind = "NaN" if np.isnan(loss).any() else "infinite"
         told.append(job)
-        warnings.warn(
+        file, line, _ = user_site() or ("<unknown>", 0, "")
+        warnings.warn_explicit(
             f"job {job!r}: the loss is {kind} at step {int(step.reshape(-1)[0])}; "
             "flow.config.enable_debug_mode(True) before the job is called names the op that made it",
             LossWarning,
-            stacklevel=2,
+            file,
+            line,
         )
     return ()
 

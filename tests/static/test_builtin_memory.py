@@ -22,10 +22,8 @@ def test_results_share_no_memory_with_arguments(case: OpCase) -> None:
     wrong: list[str] = []
 
     def look(op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], seconds: float) -> None:
-        for result in results:
-            for item in inputs:
-                if not op.is_view and isinstance(item, np.ndarray) and np.may_share_memory(result, item):
-                    wrong.append(op.name)
+        arrays = [item for item in inputs if isinstance(item, np.ndarray) and not op.is_view]
+        wrong.extend(op.name for result in results for item in arrays if np.may_share_memory(result, item))
 
     values = tensors(arrays_of(case))
     local.mode.observer = look

@@ -52,8 +52,8 @@ def test_the_text_of_a_plan() -> None:
     text = re.sub(r"  # \S+nets.py:\d+", "  # nets.py", text_of({"x": X}, ["x@GRAD"]))
     assert text == """\
 # plan: 2 ops, 2 constants, 0 buffers in 0 bytes, fed x, for these sizes
-def run_0(s, h, b):
-    v0 = s[0]  # x
+def run(s, h, b):
+    v0 = s[n0]  # x
     v1 = tanh(v0)  # nets.py
     if type(v1) is not ndarray or v1.shape != shape_2x3 or v1.dtype is not float32 or v1.base is not None or \
 getrefcount(v1) != 2: v1 = settle_0(v1, (v0, ))
@@ -61,7 +61,7 @@ getrefcount(v1) != 2: v1 = settle_0(v1, (v0, ))
     v2 = tanh_grad(v1, c_y_GRAD)  # nets.py
     if type(v2) is not ndarray or v2.shape != shape_2x3 or v2.dtype is not float32 or v2.base is not None or \
 getrefcount(v2) != 2: v2 = settle_1(v2, (like_float32_2x3, v1, c_y_GRAD, ))
-    s[2] = v2
+    s[n2] = v2
 """.replace("getrefcount(v1) != 2", f"getrefcount(v1) != {_alone()}").replace(
         "getrefcount(v2) != 2", f"getrefcount(v2) != {_alone()}"
     )
@@ -299,3 +299,50 @@ def test_descriptions_agree_with_what_runs() -> None:
     executor = static.Executor()
     compiled = executor.run(feed=feed, fetch_list=[total])
     np.testing.assert_allclose(compiled[0], interpreted(executor, feed, [total])[0], rtol=1e-6)
+
+
+def test_parts_of_one_form_share_their_code() -> None:
+    """The middle parts of a long chain have one text, and so one code object; the values are still told apart."""
+    _, loss = chain(1300)
+    static.append_backward(loss)
+    executor = static.Executor()
+    executor.run(feed={"x": X}, fetch_list=["x@GRAD", "o_700"])
+    (plan,) = executor.cache._plans.values()
+    assert len(plan._chunks) == 7
+    assert len({part.__code__ for part in plan._chunks}) < 7
+
+
+def test_failures_in_a_later_part_name_their_op() -> None:
+    """An op that fails in a part whose code others share is named with its own function."""
+    calls = [0]
+
+    def fails_late(v: np.ndarray) -> np.ndarray:
+        calls[0] += 1
+        if calls[0] == 1000:
+            raise ArithmeticError("the thousandth")
+        return v * 1
+
+    x = fed()
+    h = x
+    for i in range(1300):
+        h = static.py_func(fails_late, h, made(f"o_{i}"))
+    with pytest.raises(ArithmeticError, match="the thousandth") as caught:
+        run(fetch=[h])
+    assert any("py_func[fails_late]" in note for note in caught.value.__notes__)
+
+
+def test_a_late_mismatch_finishes_the_run() -> None:
+    """A result of another shape far into a program of several parts is followed from there."""
+    x = fed()
+    h = x
+    for i in range(900):
+        h = static.py_func(lambda v: v + 1, h, made(f"o_{i}"))
+    h = static.py_func(lambda v: np.concatenate([v, v]), h, made("twice"))
+    for i in range(900):
+        h = static.py_func(lambda v: v + 1, h, made(f"p_{i}", (4, 3)))
+    executor = static.Executor()
+    with pytest.warns(UserWarning, match="'twice'"):
+        (first,) = executor.run(feed={"x": X}, fetch_list=[h])
+    (second,) = executor.run(feed={"x": X}, fetch_list=[h])
+    for found in (first, second):
+        np.testing.assert_allclose(found, np.concatenate([X, X]) + 1800, rtol=1e-6)

@@ -108,7 +108,7 @@ def emit_run(emitter: Emitter, run: Run, line: Callable[[str, int | None], None]
     for op in ops:
         value = op.outputs[0]
         if value not in run.inside:
-            line(f"    v{emitter.layout.number[value]} = {_target(emitter, value)}", None)
+            line(f"    {emitter.local(value)} = {_target(emitter, value)}", None)
     calls = [(pieces.call(op, run.start + i), run.start + i) for i, op in enumerate(ops)]
     for text in pieces.flattened:
         line(f"    {text}", None)
@@ -173,10 +173,8 @@ class _Pieces:
             return emitter.name_of(np.asarray(single), f"one_of_{value.variable.name}")
         name = self._flat.get(value)
         if name is None:
-            number = emitter.layout.number.get(value)
-            name = self._flat[value] = f"w{self.run.start}_{len(self._flat)}"
-            source = emitter.argument(value) if number is None or value in emitter.constants else f"v{number}"
-            self.flattened.append(f"{name} = flat({source})")
+            name = self._flat[value] = f"w{emitter.offset(self.run.start)}_{len(self._flat)}"
+            self.flattened.append(f"{name} = flat({emitter.argument(value)})")
         return f"{name}[i:j]"
 
     def _take(self, value: Value) -> str:

@@ -1,7 +1,8 @@
 """Emit: the text of a plan, as functions of some hundred ops each that work on a list of slots.
 
 The text is deterministic. ``s`` are the slots, ``h`` the places of variables in the scope, ``b`` the buffers; ``vN``
-is the Value of number N. Compiling and running it is ``opkit.static.plan.plan``'s.
+is the N-th Value of the chunk, which lives in slot ``nN`` between chunks. Compiling and running it is
+``opkit.static.plan.plan``'s.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ class Chunk:
     """One function of a plan.
 
     Attributes:
-        lines: its text.
+        lines: its text; it depends on the chunk's form alone, so that chunks of one form share their code.
         ops: line number -> position of the op.
+        namespace: what the text's names mean.
+        slots: slot of each local, by the local's number.
     """
 
     lines: list[str] = field(default_factory=list)
     ops: dict[int, int] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=dict)
+    slots: list[int] = field(default_factory=list)
 
 
 class Emitter:
@@ -84,18 +89,10 @@ class Emitter:
         self.is_exact = is_exact
         self.chunks: list[Chunk] = []
         self.calls: dict[int, UserCall] = {}
-        self.namespace: dict[str, Any] = {
-            "asarray": np.asarray,
-            "ndarray": np.ndarray,
-            "getrefcount": getrefcount,
-            "empty": np.empty,
-            "errstate": np.errstate,
-            "flat": flat,
-            "spread": spread,
-            "only": _only,
-        }
+        self.namespace: dict[str, Any] = {}
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []
+        self._locals: dict[Value, int] = {}
         self._loaded: set[Value] = set()
         self._indent = "    "
 
@@ -113,11 +110,13 @@ class Emitter:
 
     # ---- one chunk ---------------------------------------------------------------------------------------------------
     def _chunk(self, start: int, end: int, runs: Mapping[int, Run]) -> None:
-        chunk = Chunk()
+        chunk = self._current = Chunk(namespace=dict(_NAMESPACE))
         self.chunks.append(chunk)
+        self.namespace, self._names, self._locals = chunk.namespace, {}, {}
         self._lines = chunk.lines
         self._loaded = set()
-        self._lines.append(f"def run_{len(self.chunks) - 1}(s, h, b):")
+        self._start = start
+        self._lines.append("def run(s, h, b):")
         if start == 0:
             self._take_snapshots()
         position = start
@@ -169,7 +168,7 @@ class Emitter:
             value = op.outputs[0]
             if value not in run.inside:
                 self._loaded.add(value)
-                self._protect(op, f"v{self.layout.number[value]}", value)
+                self._protect(op, self.local(value), value)
         for op in ops:
             self._free(op, run.end - 1)
 
@@ -181,17 +180,17 @@ class Emitter:
     def _take_snapshots(self) -> None:
         for value in self.layout.number:
             if value in self.layout.snapshots and is_state(value):
-                slot = f"s[{self.layout.number[value]}]"
+                slot = f"s[{self._slot(value)}]"
                 self._line(f"{slot} = h[{self._holder(value)}].array.copy()")
                 if value in self.layout.read_by_user:
                     self._line(f"{slot}.setflags(False)")
 
     def _store(self, start: int, end: int) -> None:
-        number, last = self.layout.number, self.layout.last
+        last = self.layout.last
         for op in self.ops[start:end]:
             for value in op.results:
                 if last.get(value, -1) >= end:
-                    self._line(f"s[{number[value]}] = v{number[value]}")
+                    self._line(f"s[{self._slot(value)}] = {self.local(value)}")
 
     def _line(self, text: str) -> None:
         self._lines.append(self._indent + text)
@@ -210,16 +209,20 @@ class Emitter:
         if value in self._loaded or value in self.constants:
             return
         self._loaded.add(value)
-        n = self.layout.number[value]
+        name = self.local(value)
         if is_state(value) and value not in self.layout.snapshots:
-            self._line(f"v{n} = h[{self._holder(value)}].array  # {value.variable.name}")
+            self._line(f"{name} = h[{self._holder(value)}].array  # {value.variable.name}")
             if value in self.layout.read_by_user:  # what a user's function sees of it cannot be written to
-                self._line(f"u{n} = v{n}.view()")
-                self._line(f"u{n}.setflags(False)")
+                self._line(f"u{name[1:]} = {name}.view()")
+                self._line(f"u{name[1:]}.setflags(False)")
             return
-        self._line(f"v{n} = s[{n}]  # {value.variable.name}")
-        if self.layout.last[value] < end and self._is_large(value) and value.producer is not None:
-            self._line(f"s[{n}] = None")
+        slot = f"s[{self._slot(value)}]"
+        if value.producer is None:
+            self._line(f"{name} = {slot}  # {value.variable.name}")
+            return
+        self._line(f"{name} = {slot}")
+        if self.layout.last[value] < end and self._is_large(value):
+            self._line(f"{slot} = None")
 
     def argument(self, value: Value | None) -> str:
         """Return the name of what holds a Value."""
@@ -227,7 +230,7 @@ class Emitter:
             return "None"
         if value in self.constants:
             return self.name_of(self.constants[value], f"c_{value.variable.name}")
-        return f"v{self.layout.number[value]}"
+        return self.local(value)
 
     def _argument(self, op: Operation, index: int, idle: Any) -> str:
         value = op.inputs[index]
@@ -280,17 +283,17 @@ class Emitter:
             call = self.name_of(kernel, op.type)
             arguments = arguments + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         if len(results) == 1 and results[0] in layout.takes:
-            given = f"v{layout.number[layout.takes[results[0]]]}"
-            name = f"v{layout.number[results[0]]}"
+            given = self.local(layout.takes[results[0]])
+            name = self.local(results[0])
             self._line(f"{name} = {call}({', '.join([*arguments, f'out={given}'])})")
             self._protect(op, name, results[0])
             return
         if len(results) == 1 and results[0] in layout.buffer:
-            n = layout.number[results[0]]
-            self._line(f"v{n} = b[{layout.buffer[results[0]]}]")
-            self._line(f"{call}({', '.join([*arguments, f'out=v{n}'])})")
+            name = self.local(results[0])
+            self._line(f"{name} = b[{layout.buffer[results[0]]}]")
+            self._line(f"{call}({', '.join([*arguments, f'out={name}'])})")
             return
-        names = [f"v{layout.number[value]}" for value in results]
+        names = [self.local(value) for value in results]
         target = ""
         if names:
             declared = op.opdef.outputs  # type: ignore[attr-defined]
@@ -332,12 +335,12 @@ class Emitter:
         first = len(opdef.needed) if isinstance(opdef, PyFuncGradDef) else 0
         passed = arguments[first:] + [f"{name}={self.literal(value, name)}" for name, value in op.attrs.items()]
         text = f"{self.name_of(function, label_of(function))}({', '.join(passed)})"
-        site = f"  # {op.where}" if op.where is not None else ""
+        site = f"  # {op.site[0]}:{op.site[1]}" if op.site is not None else ""
         everything = "(" + "".join(f"{argument}, " for argument in arguments) + ")"
-        settle = f"settle_{position}"
+        settle = f"settle_{position - self._start}"
         is_single = len(results) == 1
         self.namespace[settle] = user_call.settle if is_single else user_call.unpack
-        names = [f"v{self.layout.number[value]}" for value in results]
+        names = [self.local(value) for value in results]
         if is_single:
             self._line(f"{names[0]} = {text}{site}")
             test = self._test(names[0], op, expected, arguments)
@@ -375,9 +378,9 @@ class Emitter:
 
     def _put(self, op: Operation, value: Value) -> None:
         opdef: Any = op.opdef
-        n = self.layout.number[value]
         is_shared = opdef.is_user or opdef.is_view or value in self.layout.read_by_user
-        self._line(f"h[{self._holder(value)}].put(v{n}{'.copy()' if is_shared else ''})  # {value.variable.name}")
+        name = self.local(value) + (".copy()" if is_shared else "")
+        self._line(f"h[{self._holder(value)}].put({name})  # {value.variable.name}")
 
     def _free(self, op: Operation, position: int) -> None:
         layout = self.layout
@@ -388,7 +391,7 @@ class Emitter:
             done.add(value)
             if layout.last.get(value, position) <= position and value not in layout.buffer and self._is_large(value):
                 if not is_state(value) or value in layout.snapshots:
-                    self._line(f"v{layout.number[value]} = None")
+                    self._line(f"{self.local(value)} = None")
                 self._loaded.discard(value)
 
     def _is_large(self, value: Value) -> bool:
@@ -396,6 +399,23 @@ class Emitter:
         return not desc.is_static or math.prod(desc.shape) * to_numpy(desc.dtype).itemsize >= _LARGE
 
     # ---- names -------------------------------------------------------------------------------------------------------
+    def offset(self, position: int) -> int:
+        """Return a position counted from the start of the chunk."""
+        return position - self._start
+
+    def local(self, value: Value) -> str:
+        """Return the name of the local that holds a Value in this chunk."""
+        found = self._locals.get(value)
+        if found is None:
+            found = self._locals[value] = len(self._locals)
+            self._current.slots.append(self.layout.number[value])
+        return f"v{found}"
+
+    def _slot(self, value: Value) -> str:
+        name = "n" + self.local(value)[1:]
+        self.namespace[name] = self.layout.number[value]
+        return name
+
     def _kernel(self, op: Operation) -> Any:
         opdef: Any = op.opdef
         if opdef.is_user:
@@ -440,9 +460,23 @@ class Emitter:
 #: Ops that give their first input where its shape is the wanted one already.
 _SAME_IF_SAME_SHAPE = frozenset({"reduce_sum_like", "broadcast_like", "broadcast_to", "reshape"})
 #: What the text uses as names of locals.
-_LOCAL = re.compile(r"[uvwt]\d+(_\d+)?|[shbrij]|end|part")
+_LOCAL = re.compile(r"[nuvwt]\d+(_\d+)?|[shbrij]|end|part")
 
 
 def _only(result: Any) -> Any:
     """Return the one result of a kernel that leaves optional ones out."""
     return result[0] if type(result) is tuple else result
+
+
+#: What every chunk's text may use; ``run`` is the chunk itself.
+_NAMESPACE: dict[str, Any] = {
+    "asarray": np.asarray,
+    "ndarray": np.ndarray,
+    "getrefcount": getrefcount,
+    "empty": np.empty,
+    "errstate": np.errstate,
+    "flat": flat,
+    "spread": spread,
+    "only": _only,
+    "run": None,
+}

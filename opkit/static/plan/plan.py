@@ -9,7 +9,7 @@ import itertools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from sys import getrefcount
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from opkit.ops.mode import local
 from opkit.ops.opdef import OpDef
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
-from opkit.static.plan.emit import Emitter, is_state
+from opkit.static.plan.emit import Chunk, Emitter, is_state
 from opkit.static.plan.failures import ForbiddenCallError, explain_failure, no_source
 from opkit.static.plan.finite import finite
 from opkit.static.plan.folding import fold
@@ -121,22 +121,27 @@ class Plan:
         emitter = Emitter(self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact)
         emitter.emit()
         self.user_calls = emitter.calls
-        self._lines: dict[str, dict[int, int]] = {}
+        self._parts = emitter.chunks
         self._chunks: list[Callable[..., None]] = []
+        self._files: list[str] = []
+        codes: dict[str, CodeType] = {}
         serial = next(_serials)
-        texts = []
-        for index, chunk in enumerate(emitter.chunks):
-            name = f"<opkit plan {serial} part {index}>"
-            text = "\n".join(chunk.lines) + "\n"
-            exec(compile(text, name, "exec"), emitter.namespace)
-            self._chunks.append(emitter.namespace[f"run_{index}"])
-            self._lines[name] = chunk.ops
-            if len(emitter.chunks) < 8:
+        for index, part in enumerate(emitter.chunks):
+            text = "\n".join(part.lines) + "\n"
+            code = codes.get(text)
+            if code is None:
+                name = f"<opkit plan {serial} part {index}>"
+                code = codes[text] = compile(text, name, "exec")
                 linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-            texts.append(text)
+                self._files.append(name)
+            part.namespace["__part__"] = index
+            exec(code, part.namespace)
+            self._chunks.append(part.namespace["run"])
         show = current_settings().on_plan
         if show is not None:
-            show("".join([self._title(), *texts]))
+            show("".join([self._title(), *("\n".join(part.lines) + "\n" for part in emitter.chunks)]))
+        for part in emitter.chunks:
+            part.lines.clear()
 
     def _title(self) -> str:
         fed = ", ".join(value.variable.name for value in self.feeds)
@@ -159,7 +164,7 @@ class Plan:
     def forget(self) -> None:
         """Drop the plan's buffers and its text."""
         self._arenas.clear()
-        for name in self._lines:
+        for name in self._files:
             linecache.cache.pop(name, None)
 
     def _new_arena(self) -> list[np.ndarray]:
@@ -251,35 +256,38 @@ class Plan:
 
     def _recover(self, mismatch: MismatchError, slots: list[Any]) -> None:
         """Put what the interrupted text held into the slots."""
-        frame = self._frame(mismatch.__traceback__)
-        if frame is not None:
-            for name, item in frame[0].items():
+        found = self._frame(mismatch.__traceback__)
+        if found is not None:
+            part, held, _ = found
+            for name, item in held.items():
                 if name[0] == "v" and name[1:].isdigit() and item is not None:
-                    slots[int(name[1:])] = item
+                    slots[part.slots[int(name[1:])]] = item
         for value, array in zip(self.ops[mismatch.position].results, mismatch.results):
             if value in self.layout.read_by_user:
                 array.setflags(write=False)
             slots[self.layout.number[value]] = array
 
-    def _frame(self, trace: TracebackType | None) -> tuple[dict[str, Any], int] | None:
-        """Return the locals of the chunk that was running, and the position of the op."""
-        found: tuple[dict[str, Any], int] | None = None
+    def _frame(self, trace: TracebackType | None) -> tuple[Chunk, dict[str, Any], int] | None:
+        """Return the part that was running, its locals, and the position of the op."""
+        found: tuple[Chunk, dict[str, Any], int] | None = None
         while trace is not None:
-            lines = self._lines.get(trace.tb_frame.f_code.co_filename)
-            if lines is not None:
-                position = lines.get(trace.tb_lineno, -1)
+            names = trace.tb_frame.f_globals
+            index = names.get("__part__", -1)
+            if 0 <= index < len(self._parts) and self._parts[index].namespace is names:
+                part = self._parts[index]
+                position = part.ops.get(trace.tb_lineno, -1)
                 if found is None:
-                    found = trace.tb_frame.f_locals, position
+                    found = part, trace.tb_frame.f_locals, position
                 elif position >= 0:  # a piece of a run of ops
-                    found = found[0], position
+                    found = found[0], found[1], position
             trace = trace.tb_next
         return found
 
     def _explain(self, error: Exception) -> None:
         found = self._frame(error.__traceback__)
-        if found is None or found[1] < 0:
+        if found is None or found[2] < 0:
             return
-        explain_failure(error, self.ops[found[1]])
+        explain_failure(error, self.ops[found[2]])
 
 
 def compile_plan(
