@@ -40,6 +40,13 @@ class Edge(TyperGroup):
             # The reader has gone (`opkit ... | head`): there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FINDINGS) from None
+        except OSError as error:
+            # A full disk, a folder that cannot be written: what stands between opkit and its files is told, not traced.
+            if error.filename is None:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
+            warn(f"error: {place}{error.strerror or error}")
+            raise typer.Exit(FINDINGS) from None
 
 
 def choice(option: str, value: str, known: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ def run_job(
         UsageError: there is no such script.
     """
     if not Path(path).is_file():
-        raise UsageError(f"cannot run {path!r}: no such file")
+        raise UsageError(f"cannot run {path!r}: {'a folder, no such file' if Path(path).is_dir() else 'no such file'}")
     keep_freed_memory()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which is none of the script's business
     with contextlib.ExitStack() as stack:

@@ -64,7 +64,7 @@ def _table(loaded: Iterable[LoadedOps]) -> Table:
 def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
     """Return a table of ops; long cells are folded, never cut."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    widest = [max(len(heading), *(len(row[index]) for row in rows)) + 2 for index, heading in enumerate(headings)]
+    widest = [max(len(row[index]) for row in (headings, *rows)) + 2 for index in range(len(headings))]
     # Attributes give way first, where that leaves them room: names are easier to read in one piece.
     names = sum(size for size, heading in zip(widest, headings) if heading != "attributes")
     fits = names + _LEAST <= console().width

@@ -188,8 +188,14 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
 
 def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write all files into a temporary folder first; then move each to its place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".opkit-new-", dir=folder))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".opkit-new-", dir=folder))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write into {str(folder)!r}: {error.strerror}",
+            help="choose a folder that can be written with --dir",
+        ) from error
     try:
         for path, text in texts.items():
             (staging / path).parent.mkdir(exist_ok=True)

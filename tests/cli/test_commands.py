@@ -86,18 +86,20 @@ def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
         (["ops", "no_such_op"], 5, "no_such_op"),
         (["explain", "PROJ999"], 2, "PROJ"),
         (["run", "nowhere.py"], 2, "nowhere.py"),
-        (["run", "."], 2, "no such file"),
+        (["run", "."], 2, "a folder, no such file"),
+        (["new", "t", "--dir", "file"], 2, "cannot write into 'file'"),
     ],
 )
 def test_bad_usage(argv: list[str], status: int, words: str, tmp_path: Path) -> None:
     """Bad usage has its exit status, no data on standard output, one clear message and no traceback."""
+    (tmp_path / "file").touch()
     ran = opkit(tmp_path, *argv)
     assert ran.returncode == status
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
     if status == 2:
         assert ran.stdout == ""
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == []
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == ["file"]
 
 
 def test_json_is_all_there_is(tmp_path: Path) -> None:
@@ -246,3 +248,21 @@ def test_closed_pipe(tmp_path: Path) -> None:
     ran = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "Traceback" not in ran.stderr
     assert len(ran.stdout.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Data that cannot be written is one message and a failure, no traceback."""
+    command = [sys.executable, "-m", "opkit", "ops"]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "error: output: No space left on device\n")
+
+
+def test_a_named_folder_without_definitions(tmp_path: Path) -> None:
+    """An op directory whose definitions are missing has a finding, and no table."""
+    (write_op(tmp_path, "my_op") / "my_op_cpp_def.cpp").unlink()
+    built = opkit(tmp_path, "build", "my_op")
+    assert built.returncode == 3
+    assert "PROJ001" in built.stderr
+    assert "Traceback" not in built.stderr
