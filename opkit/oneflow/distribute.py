@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opkit.oneflow.missing import guard
+
 __all__ = ["Distribute", "auto", "broadcast", "split"]
 
 
@@ -27,3 +29,6 @@ def broadcast() -> Distribute:
 def auto() -> Distribute:
     """Let the framework choose."""
     return Distribute("")
+
+
+__getattr__ = guard(__name__, __all__)

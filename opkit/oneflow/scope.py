@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
+from opkit.oneflow.missing import guard
 from opkit.settings import current_settings
 
 __all__ = [
@@ -91,3 +92,6 @@ def consistent_view_enabled() -> bool:
 def mirrored_view_enabled() -> bool:
     """Say whether the mirrored view is on (never)."""
     return False
+
+
+__getattr__ = guard(__name__, __all__)

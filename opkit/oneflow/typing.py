@@ -8,6 +8,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
+from opkit.oneflow.missing import guard
 from opkit.oneflow.scalar_types import float32
 
 __all__ = ["Bundle", "Callback", "ListNumpy", "ListOfNumpyDef", "Numpy", "NumpyDef"]
@@ -77,3 +78,6 @@ def _checked(shape: Sequence[int], dtype: Any) -> dict[str, Any]:
             raise UsageError(f"a Placeholder's sizes are positive ints, got {size!r} in {shape!r}")
     canonical_dtype(dtype)
     return {"shape": shape, "dtype": dtype}
+
+
+__getattr__ = guard(__name__, __all__)

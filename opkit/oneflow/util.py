@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 
+from opkit.oneflow.missing import guard
+
 __all__ = ["unique_str"]
 
 _counter = itertools.count()
@@ -15,3 +17,6 @@ def unique_str(prefix: str = "") -> str:
     """Return a name that no earlier call returned."""
     with _lock:
         return f"{prefix}{next(_counter)}"
+
+
+__getattr__ = guard(__name__, __all__)
