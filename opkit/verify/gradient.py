@@ -83,7 +83,8 @@ class RawKernel:
         if len(items) != len(names):
             raise self._broken(
                 f"returned {len(items)} value{'s' if len(items) != 1 else ''}, "
-                f"the op declares {len(self.outputs)} outputs ({', '.join(self.outputs)})"
+                f"the op declares {len(self.outputs)} output{'s' if len(self.outputs) != 1 else ''} "
+                f"({', '.join(self.outputs)})"
             )
         flat: list[np.ndarray] = []
         for name, item in zip(names, items):
