@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.checks.contract import edge_code
+from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.columns import Columns
 from opkit.checker.directions import bisect, probe_leaf
 from opkit.checker.evaluate import Evaluator, Leaf
@@ -90,6 +90,9 @@ def gradients(session: Session) -> Iterator[CheckResult]:
         try:
             _examine(ev, number, ledger)
         except Exception as error:  # where user code raises, the contract check's finding says why
+            if is_write(error):
+                ledger.broken.insert(0, session.failed("GC123", f"a kernel wrote to a read-only argument: {error}", ev))
+                continue
             message = f"a case could not be compared: {type(error).__name__}: {error}"
             ledger.broken.append(session.result("GC101", Status.UNDECIDED, message, case=ev.case.to_json()))
         if sum(ledger.counts.values()) > known:
