@@ -123,7 +123,11 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
         known: an iterable of the names that exist.
         limit: how many to return at the most.
     """
-    names = list(known)
-    folded = {item.lower(): item for item in names}
-    found = difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6)
-    return [folded[item] for item in found]
+    folded: dict[str, list[str]] = {}
+    for item in dict.fromkeys(known):
+        folded.setdefault(item.lower(), []).append(item)
+    found: list[str] = []
+    for key in difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6):
+        # Names that differ in their case alone, such as Program and program: the one that is spelled alike comes first.
+        found += sorted(folded[key], key=lambda item: -difflib.SequenceMatcher(None, name, item).ratio())
+    return found[:limit]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NoReturn
 
 from opkit.errors import AutogradError, Location, UnsupportedError
@@ -15,6 +16,8 @@ __all__ = [
     "refuse",
     "refuse_static",
 ]
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class PyLayerError(AutogradError, ValueError):
@@ -37,7 +40,7 @@ def function_location(cls: Any, name: str) -> Location | None:
     """Return where a PyLayer's forward or backward is defined."""
     function = getattr(cls, name, None)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is None:
+    if code is None or code.co_filename.startswith(_OWN):  # PyLayer's own, where the class defines none
         return None
     return Location(code.co_filename, code.co_firstlineno, function=f"{cls.__qualname__}.{name}")
 

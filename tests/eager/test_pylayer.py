@@ -426,6 +426,7 @@ def test_a_missing_backward_is_both_errors() -> None:
         make(lambda ctx, x: x * 2).apply(leaf()).sum().backward()
     assert isinstance(caught.value, NotImplementedError)
     assert isinstance(caught.value, OSError)
+    assert caught.value.__notes__ == ["in backward of PyLayer Made"]
 
 
 def test_in_static_mode_the_way_is_py_func() -> None:
