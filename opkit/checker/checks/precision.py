@@ -68,8 +68,10 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator) -
     is_extreme = ev.case.regime.split()[0] in EXTREME
     if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
-        # Where forward overflows it leaves its domain; that it need not is worth saying, and no accusation.
-        return _DOUBT + message if message and is_extreme else message
+        # Where forward overflows it leaves its domain; that it need not is worth saying, and no accusation. NaN, as of
+        # one infinity over another, is no overflow of the result.
+        has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
+        return _DOUBT + message if message and is_extreme and not has_nan else message
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
         return None
     low, high = Evaluator(ev.checkable, low_case).prepare(), Evaluator(ev.checkable, high_case).prepare()
