@@ -194,7 +194,7 @@ class Linker:
             if isinstance(node, (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.ExceptHandler)):
                 node.lineno = node.end_lineno = lines[node.lineno - 1]
                 node.col_offset = node.end_col_offset = 0
-        if home.path not in linecache.cache and not os.path.exists(home.path):
+        if not os.path.exists(home.path):
             shown = home.text.splitlines(keepends=True)
             linecache.cache[home.path] = (len(home.text), None, shown, home.path)
         exec(compile(tree, home.path, "exec"), self.globals)
@@ -222,7 +222,9 @@ class Linker:
         except Exception as error:
             message = _said(error)
             where = self.where(error, unit)
-            line = linecache.getline(where.file, where.line).strip() if where is not None else ""
+            token = self.places.get((where.file, where.line)) if where is not None else None
+            # The compiled text, not the file: that may have been edited since.
+            line = token.source.line(where.line).strip() if token is not None and where is not None else ""
             raise InferError(f"{what}: {message}" + (f": {line}" if line else ""), where=where) from error
 
     def where(self, error: BaseException, unit: Unit) -> Location | None:

@@ -499,3 +499,14 @@ def test_a_traceback_shows_the_spec() -> None:
         found.append((frame.tb_frame.f_code.co_filename, frame.tb_lineno))
         frame = frame.tb_next
     assert found[-1] == ("shown_cpp_def.cpp", text[: text.index("CHECK_EQ")].count("\n") + 1)
+
+
+def test_the_line_that_is_quoted_is_the_one_that_was_compiled() -> None:
+    """Another text under the same name does not change what an error quotes."""
+    ops = []
+    for size in (1, 2):
+        statements = f'CHECK(ctx->TensorDesc4ArgNameAndIndex("z", {size})->is_dynamic());'
+        ops.append(compiled(op(statements), "same.cpp").ops["t"])
+    for size, one in zip((1, 2), ops):
+        with pytest.raises(InferError, match=rf"a null pointer is used: .*\"z\", {size}\)"):
+            one.infer({"x": f32(2)}, {})
