@@ -39,7 +39,7 @@ def show_build(result: Build, form: str, *, show_python: bool) -> None:
     if show_python:
         for loaded in result.loaded:
             put(_python_of(loaded))
-    elif result.loaded:
+    elif any(loaded.ops for loaded in result.loaded):
         console().print(_table(result.loaded))
     show_diagnostics(result.diagnostics)
     if result.loaded:
