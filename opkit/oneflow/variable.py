@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +14,20 @@ from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
-from opkit.oneflow.session import session
+from opkit.oneflow.session import Session, session
 from opkit.ops.initializer import Initializer
 from opkit.static.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
 
-__all__ = ["CheckPoint", "SavedBlob", "checkpoint", "get_all_variables", "get_variable", "load_variables", "train"]
+__all__ = [
+    "CheckPoint",
+    "CheckpointWarning",
+    "SavedBlob",
+    "checkpoint",
+    "get_all_variables",
+    "get_variable",
+    "load_variables",
+    "train",
+]
 
 
 def get_variable(
@@ -68,6 +78,10 @@ def get_variable(
         if regularizer is not None:
             stored.l1, stored.l2 = regularizer.l1, regularizer.l2
     return job.variable(stored)
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint was loaded that lacks variables of the session's jobs."""
 
 
 class SavedBlob:
@@ -129,6 +143,23 @@ def load_variables(value_dict: Mapping[str, Any], ignore_mismatch: bool = True) 
             )
     for name, array in ready.items():
         owner.arrays[name].array[...] = array
+    if any(isinstance(value, StoredVariable) for value in value_dict.values()):
+        _tell_missing(owner, value_dict)
+
+
+def _tell_missing(owner: Session, value_dict: Mapping[str, Any]) -> None:
+    """Warn of job variables that a checkpoint does not hold: they keep their first values."""
+    missing = [name for name, held in owner.arrays.items() if held.is_trainable and name not in value_dict]
+    if not missing:
+        return
+    spare = [name for name in value_dict if name not in owner.arrays]
+    near = nearest(missing[0], spare, limit=1)
+    hint = f"; {missing[0]!r} may be what it calls {near[0]!r}" if near else ""
+    warnings.warn(
+        f"the checkpoint holds no {', '.join(map(repr, missing))}; such variables keep the values they had{hint}",
+        CheckpointWarning,
+        stacklevel=3,
+    )
 
 
 class checkpoint:

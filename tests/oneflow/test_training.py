@@ -365,3 +365,13 @@ def test_debug_mode_names_the_op_that_made_the_first_nan(is_eager: bool) -> None
         flow.config.enable_debug_mode(False)
     with np.errstate(invalid="ignore"):
         assert np.isnan(job(np.array([1, -1, 2], F))).tolist() == [False, True, False]
+
+
+def test_a_checkpoint_that_lacks_a_variable_is_told(tmp_path: Path) -> None:
+    """The variable keeps its value, and the name that it may have in the checkpoint is offered."""
+    train_job(OPTIMIZERS["sgd"][0], name="dense1-weight")
+    flow.checkpoint.save(tmp_path / "a")
+    flow.clear_default_session()
+    train_job(OPTIMIZERS["sgd"][0], name="dense-weight")
+    with pytest.warns(UserWarning, match=r"holds no 'dense-weight'.*may be what it calls 'dense1-weight'"):
+        flow.load_variables(flow.checkpoint.get(tmp_path / "a"))
