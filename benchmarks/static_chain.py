@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 LENGTH = 50
-TURNS = 5
+TURNS = 3
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -81,9 +81,11 @@ def measure(side: str, size: int) -> float:
     run = (bare if side == "bare" else graph)(x)
     expected, got = bare(x)(), run()
     np.testing.assert_allclose(got[1], expected[1], rtol=2e-4, atol=1e-7)
-    inner = max(1, 20000 // size)
+    start = time.perf_counter()
+    run()
+    inner = max(1, int(0.03 / (time.perf_counter() - start)))
     best = float("inf")
-    for _ in range(30 if size < 100_000 else 5):
+    for _ in range(20 if inner > 1 else 5):
         start = time.perf_counter()
         for _ in range(inner):
             run()
