@@ -178,7 +178,7 @@ def test_show_plan(tmp_path: Path) -> None:
     )
     assert ran.stdout == "[0. 0.]\n"
     assert "# plan:" in ran.stderr
-    assert "def run_0(" in ran.stderr
+    assert "def run(" in ran.stderr
 
 
 def test_interrupt(tmp_path: Path) -> None:
