@@ -360,7 +360,8 @@ class Search:
             if attr.name in self.options.attrs or attr.name == "device_sub_tag":
                 continue
             for number, value in enumerate(alternatives(attr, self.checkable.constants)):
-                cases = self._cases_with({**base, attr.name: value}, shapes, 5, 100 + number)
+                limit = 5 if number < 4 or type(value) is not float else 2
+                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number)
                 if type(value) is int and value < 0 <= attr.default:  # most counts and sizes mean no negative ones
                     cases = [case for case in cases if self._works(case)]
                 if cases:
