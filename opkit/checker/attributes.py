@@ -62,16 +62,17 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
     if default == 0:
         return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
     below = [default - 1] if default > 1 else []
-    return [default + 1, *below, 2 * default, default + 2, *[value for value in known if value > 0][:3]]
+    return [default + 1, *below, 2 * default, default + 2, 7, *[value for value in known if value > 0][:3]]
 
 
 def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7, -0.5]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
-    if abs(default) < 1e-2:  # there to keep a divisor from 0: other sizes and signs are no matter of such an attribute
+    if abs(default) < 1e-2:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
         return near
-    return [*near, 1.7, -default, 0.0, 0.3, -1.7]
+    sign = 1.0 if default > 0 else -1.0  # a scale, a slope or a bound keeps its meaning within its sign
+    return [*near, sign * 1.7, sign * 0.3]
 
 
 def _integer_lists(name: str, default: list[int]) -> list[list[int]]:

@@ -60,7 +60,9 @@ def test_large_inputs_hide_nothing(name: str, spoil: Callable[[np.ndarray], np.n
 def test_bisection_names_the_wrong_element() -> None:
     """The report of a large input names the first wrong element."""
     x = np.random.default_rng(1).normal(size=50_000)
-    report = check_functions(lambda x: np.tanh(x), lambda x, dy: np.where(np.arange(x.size) == 4321, 0, dy) / np.cosh(x) ** 2, [x])
+    report = check_functions(
+        lambda x: np.tanh(x), lambda x, dy: np.where(np.arange(x.size) == 4321, 0, dy) / np.cosh(x) ** 2, [x]
+    )
     (failure,) = [item for item in report.findings if item.code == "GC102"]
     assert "x[4321]" in failure.message
 
