@@ -67,7 +67,7 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
 
 def _floats(default: float) -> list[float]:
     if default == 0.0:
-        return [0.5, 1.0, 0.3, 1.7, -0.5]
+        return [0.5, 1.0, 0.3, 1.7]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
     if abs(default) < 1e-2:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
         return near
