@@ -22,7 +22,7 @@ from opkit.checker.report import CheckResult, Evidence, Status
 from opkit.checker.search import Search
 from opkit.checker.session import cast_case
 from opkit.checker.trial import Trial, Verdict
-from opkit.errors import nearest
+from opkit.errors import KernelError, nearest
 
 __all__ = ["Collected", "collect"]
 
@@ -119,7 +119,15 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     for case in cases:
         outcome = trial.attempt(case)
         if outcome.verdict is Verdict.NONFINITE:
-            found.notes.append(f"{case.label or 'a recorded case'} was left out: forward gives NaN or infinity")
+            what = case.label or "a recorded case"
+            if case.origin == "user" and _is_finite(case):
+                message = f"forward gives NaN or infinity on {what}, which is part of the domain"
+                evidence = Evidence(case=case)
+                found.findings.append(
+                    _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
+                )
+            else:
+                found.notes.append(f"{what} was left out: forward gives NaN or infinity")
             continue
         if not outcome.is_accepted:
             found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
@@ -130,6 +138,11 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     if not found.cases and not found.findings:
         found.findings.append(_result("GC182", Status.ERROR, "no case gives finite results", checkable))
     return found
+
+
+def _is_finite(case: Case) -> bool:
+    """Say whether all the case's values are finite themselves."""
+    return all(bool(np.isfinite(array).all()) for _, array in leaves_of(case.inputs) if is_float(array))
 
 
 def _preferred(trial: Trial, case: Case) -> Case:
@@ -166,6 +179,12 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
     if cases:
+        broken = next(((case, error) for case, error in trial.errors if isinstance(error, KernelError)), None)
+        if broken is not None:
+            case, breach = broken
+            evidence = Evidence(case=case)
+            result = _result("GC144", Status.FAIL, breach.message, checkable, case=case.to_json(), evidence=evidence)
+            found.findings.append(result)
         return found
     errors = [(case, error) for case, error in trial.errors if error is not None]
     if errors:

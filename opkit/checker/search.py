@@ -130,7 +130,7 @@ class Search:
     # --- shapes
     def _shape_cases(self) -> list[Case]:
         attrs = {**self.checkable.default_attrs, **self.options.attrs}
-        limit = round((26 if len(self.args) == 1 else 22) * max(self.options.effort, 0.2))
+        limit = round((30 if len(self.args) == 1 else 24) * max(self.options.effort, 0.2))
         return self._accepted(attrs, limit, 0)
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000) -> list[Case]:
@@ -369,7 +369,7 @@ class Search:
                     found.extend(cases)
         if len(choices) > 1:
             rng = self._rng(77)
-            for number in range(6):
+            for number in range(10):
                 mixed = dict(base)
                 for name, values in choices.items():
                     if rng.random() < 0.6:

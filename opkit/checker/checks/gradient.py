@@ -293,5 +293,7 @@ def _probe_result(session: Session, ledger: _Ledger) -> CheckResult:
     if detectable is not None:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"
     limit = 1e-2 if session.memo.get("dtype") == "float64" else 0.5
-    status = Status.PASS if detectable is not None and detectable < limit else Status.UNDECIDED
+    is_flat = not ledger.probes and not ledger.left_out  # nothing but zeros, which agree
+    is_sharp = detectable is not None and detectable < limit
+    status = Status.PASS if is_sharp or is_flat else Status.UNDECIDED
     return session.result("GC102", status, text, detectable=detectable, cases=ledger.large)

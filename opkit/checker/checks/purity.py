@@ -5,7 +5,7 @@ Runs the op in different orders and compares bits; it never asks whether a resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,23 @@ def _writable_inputs(ev: Evaluator) -> tuple[dict[str, Any], list[tuple[Leaf, np
     return views, watched
 
 
+def _touches_random(call: Callable[[], object]) -> bool:
+    """Say whether a call changes the state of numpy's global random numbers; the state is put back."""
+    kept = np.random.get_state()
+    try:
+        np.random.random(3)
+        before = _position()
+        call()
+        return _position() != before
+    finally:
+        np.random.set_state(kept)
+
+
+def _position() -> bytes:
+    _, key, position, *_ = np.random.get_state()
+    return np.asarray(key).tobytes() + str(position).encode()
+
+
 def _changed(watched: list[tuple[Leaf, np.ndarray, np.ndarray]]) -> Leaf | None:
     for leaf, base, kept in watched:
         if base.tobytes() != kept.tobytes():
@@ -99,6 +116,9 @@ def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]
     views, watched = _writable_inputs(ev)
     first = ev.forward(views)
     kept = snapshot(first)
+    if _touches_random(lambda: ev.forward(views)):
+        yield "GC120", "forward draws from, or seeds, numpy's global random numbers"
+        return
     leaf = _changed(watched)
     if leaf is not None:
         yield "GC122", f"forward wrote to its argument {leaf}"
@@ -161,6 +181,9 @@ def _backward_faults(session: Session, ev: Evaluator, rng: np.random.Generator) 
     kept_outputs = snapshot(outputs)
     raw = list(ev.gradients(douts, pullback).values())
     kept = [None if item is None else np.array(item, copy=True) for item in raw]
+    if _touches_random(lambda: ev.gradients(douts, inputs=views)):
+        yield "GC121", "backward draws from, or seeds, numpy's global random numbers"
+        return
     leaf = _changed(watched)
     if leaf is not None:
         yield "GC123", f"backward wrote to forward's input {leaf}"
