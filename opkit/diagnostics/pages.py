@@ -6,7 +6,10 @@ from importlib.resources import files
 
 from opkit.errors import UsageError, nearest
 
-__all__ = ["codes", "explain"]
+__all__ = ["FAMILIES", "codes", "explain"]
+
+#: What the codes that begin so are about.
+FAMILIES = {"SPEC": "definitions", "PROJ": "op directories", "GC": "gradcheck"}
 
 
 def codes() -> tuple[str, ...]:
@@ -22,14 +25,28 @@ def explain(code: str) -> str:
         code: for example ``SPEC010``; case does not matter.
 
     Raises:
-        UsageError: no such code; the message names the nearest.
+        UsageError: no such code; the message names the nearest, and the families.
     """
     name = code.strip().upper()
     known = codes()
     if name not in known:
-        near = nearest(name, known)
+        near = _near(name, known)
+        nearby = f"nearest: {', '.join(near)}; " if near else ""
+        families = ", ".join(f"{family} ({what})" for family, what in FAMILIES.items())
         raise UsageError(
-            f"there is no diagnostic code {code!r}",
-            help=f"did you mean {', '.join(near)}?" if near else f"known codes: {', '.join(known)}",
+            f"there is no code {code!r}",
+            help=f"{nearby}families: {families}; 'opkit explain {next(iter(FAMILIES))}' lists one",
         )
     return files("opkit.diagnostics").joinpath("pages").joinpath(f"{name}.md").read_text(encoding="utf-8")
+
+
+def _near(name: str, known: tuple[str, ...]) -> list[str]:
+    """Return at most three codes: those that begin so, else those of that number, else those that look alike."""
+    if name.startswith(tuple(FAMILIES)):
+        begun = [code for code in known if code.startswith(name)]
+        if begun:
+            return begun[:3]
+    number = name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ").lstrip("0")
+    same = [code for code in known if number and code.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ").lstrip("0") == number]
+    family = [code for code in same if name[:1] == code[:1]]
+    return (family or same)[:3] or sorted(nearest(name, known))

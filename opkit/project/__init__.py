@@ -34,6 +34,7 @@ __all__ = [
     "load",
     "op_directory_of",
     "plan_of",
+    "refreshed",
     "scaffold",
     "to_op_def",
 ]
@@ -53,6 +54,7 @@ _HOMES = {
     "load": "loading",
     "op_directory_of": "directory",
     "plan_of": "gradient",
+    "refreshed": "loading",
     "scaffold": "scaffolding",
     "to_op_def": "user_op",
 }

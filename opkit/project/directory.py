@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from opkit.errors import UsageError
+from opkit.errors import UsageError, nearest
 
-__all__ = ["OpDirectory", "discover", "op_directory_of"]
+__all__ = ["OpDirectory", "discover", "is_part", "near_files", "op_directory_of"]
 
 _SPEC = "_cpp_def.cpp"
 _PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cases.py")
@@ -78,6 +78,26 @@ def op_directory_of(path: str | os.PathLike[str]) -> OpDirectory:
     return OpDirectory(folder, folder.name or Path(os.path.abspath(folder)).name)
 
 
+def near_files(path: str | os.PathLike[str], suffix: str = "") -> list[str]:
+    """Return what stands beside a path that does not exist and has a similar name, best first.
+
+    Args:
+        path: as a user wrote it.
+        suffix: what the names must end in.
+    """
+    wanted = Path(path)
+    try:
+        names = [name for name in os.listdir(wanted.parent) if name.endswith(suffix) and not name.startswith(".")]
+    except OSError:
+        return []
+    return [str(wanted.parent / name) for name in nearest(wanted.name, names)]
+
+
+def is_part(path: str | os.PathLike[str]) -> bool:
+    """Whether a file's name is that of a part of an op directory."""
+    return Path(path).name.endswith(_PARTS)
+
+
 def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory, ...]:
     """Find the op directories at and below paths; none means the current folder.
 
@@ -100,12 +120,13 @@ def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory,
 
 def _discover(path: Path) -> Iterator[OpDirectory]:
     if path.is_file():
-        if not path.name.endswith(_PARTS):
+        if not is_part(path):
             raise UsageError(f"{str(path)!r} is not a file of an op directory (NAME{_SPEC} and its companions)")
         yield op_directory_of(path.parent)
         return
     if not path.is_dir():
-        raise UsageError(f"no such file or folder: {str(path)!r}")
+        near = near_files(path)
+        raise UsageError(f"no such file or folder: {str(path)!r}", help=f"did you mean {near[0]!r}?" if near else "")
     below = list(_walk(path, set()))
     if not below and any(item.name.endswith(_PARTS) for item in path.iterdir()):
         below = [op_directory_of(path)]

@@ -110,14 +110,14 @@ def guarded(
         except Exception as error:
             if _is_write(error):
                 raise _writes(error, kernel) from error
-            _add_note(error, kernel, key, inputs)
+            _add_note(error, kernel, key, inputs, attrs)
             raise
         if is_single and type(result) is np.ndarray:
             shape, dtype = expected[0]
             if result.shape == shape and result.dtype == dtype:
                 return result
         results = _results(_asked_for(result, outputs, declared), kernel, outputs)
-        _compare(results, expected, kernel, outputs)
+        _compare(results, expected, kernel, outputs, len(args))
         return results[0] if is_single else tuple(results)
 
     return run
@@ -196,6 +196,7 @@ def _compare(
     expected: Sequence[tuple[tuple[int, ...], np.dtype]],
     kernel: UserKernel,
     outputs: Sequence[Slot],
+    count: int,
 ) -> None:
     names = [slot.name for slot in outputs for _ in range(slot.count)]
     for name, result, (shape, dtype) in zip(names, results, expected):
@@ -203,7 +204,9 @@ def _compare(
             raise _broken(
                 kernel,
                 f"returned shape {result.shape} for output {name!r}, the spec infers {shape}",
-                "return exactly the inferred shape; nothing is broadcast or reshaped",
+                "args is a tuple: take the inputs out of it, such as (x,) = args"
+                if result.shape == (count, *shape)
+                else "return exactly the inferred shape; nothing is broadcast or reshaped",
             )
         if result.dtype != dtype:
             raise _broken(
@@ -229,13 +232,19 @@ def _writes(error: Exception, kernel: UserKernel) -> KernelError:
     )
 
 
-def _add_note(error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[Slot]) -> None:
+def _add_note(
+    error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[Slot], attrs: Mapping[str, Any]
+) -> None:
     """Say in the error, whose class stays, which kernel of which op raised it and on what."""
     names = [slot.name for slot in inputs for _ in range(slot.count)]
     got = ", ".join(
         f"{name} {item[1]}{list(item[0])}" if item is not None else f"{name} left out" for name, item in zip(names, key)
     )
     note = f"in kernel {kernel.where.function!r} of op {kernel.op!r} ({_line_of(error, kernel)}), inputs: {got}"
+    if attrs:
+        note += f", attributes: {', '.join(f'{name}={str(value)[:60]}' for name, value in attrs.items())}"
+        if not kernel.takes_attrs and isinstance(error, NameError):
+            note += f"\nhelp: a kernel gets its attributes as {kernel.where.function}(args, attrs)"
     if hasattr(error, "add_note"):
         error.add_note(note)
     elif len(error.args) == 1 and isinstance(error.args[0], str):  # Python 3.10 has no notes

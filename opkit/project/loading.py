@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,8 +25,10 @@ from opkit.project.kernel import UserKernel, positional_count
 from opkit.project.module import load_module
 from opkit.project.user_op import UserOp
 from opkit.spec import CompiledOp, CompileResult, compile_spec
+from opkit.spec.findings import Findings
+from opkit.spec.lexer import STRING, lex
 
-__all__ = ["LoadedOps", "assemble", "load"]
+__all__ = ["LoadedOps", "assemble", "load", "refreshed"]
 
 _TAG = "device_sub_tag"
 
@@ -57,14 +60,17 @@ class LoadedOps:
 
     @property
     def forward_ops(self) -> tuple[str, ...]:
-        """The op types that a check begins with: all but those whose name says that they compute a gradient.
+        """The op types that a check begins with: all but those that a gradient is made of.
 
-        One of these counts too where it has a gradient of its own.
+        These are told by their name, or by a gradient registration that builds them. One of them counts too where it
+        has a gradient of its own.
         """
+        built = _built_types(self.result.source.text)
         return tuple(
             name
             for name, op in self.ops.items()
-            if op.grad is not None or not name.removeprefix(self.directory.name).endswith(("backward", "grad"))
+            if op.grad is not None
+            or not (name in built or name.removeprefix(self.directory.name).endswith(("backward", "grad")))
         )
 
     def api(self) -> ModuleType:
@@ -137,6 +143,33 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
 
 
+@lru_cache(maxsize=32)
+def _built_types(text: str) -> frozenset[str]:
+    """Return the op types that a spec builds anywhere: ``.Op("...")`` and ``OpTypeName("...")``."""
+    tokens = lex(SourceText(text, ""), Findings())
+    return frozenset(
+        token.text[1:-1]
+        for name, bracket, token in zip(tokens, tokens[1:], tokens[2:])
+        if token.kind == STRING and bracket.text == "(" and name.text in ("Op", "OpTypeName")
+    )
+
+
+def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
+    """Return the same ops with the kernel file run anew, so that nothing remains of earlier calls.
+
+    Args:
+        loaded: ops that can be used; their definitions are kept.
+        parent: where op types that the directory does not define are looked up.
+
+    Raises:
+        BaseException: what the kernel file raises.
+    """
+    registry = Registry(parent)
+    module = load_module(loaded.directory.kernel)
+    ops = _bind_ops(loaded.directory, loaded.result, module, registry, [])
+    return replace(loaded, ops=ops, registry=registry, kernel_module=module)
+
+
 def _check_files(directory: OpDirectory) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if not directory.path.is_dir():
@@ -182,20 +215,22 @@ def _bind_ops(
         text = "\n" + render_text(troubles[name]).rstrip() if name in troubles else ""
         where = troubles[name][0].span if name in troubles else None
         kernel = None
-        kernel_trouble = ""
+        kernel_trouble = kernel_help = ""
         if compiled is not None:
             where = compiled.span
             kernel, diagnostic = _bind_kernel(directory, compiled, module)
             if diagnostic is not None:
                 found.append(diagnostic)
-                kernel_trouble = diagnostic.message
+                kernel_trouble, kernel_help = diagnostic.message, diagnostic.help
+        is_undefined = compiled is None or compiled.has_errors
         ops[name] = UserOp(
             name,
             compiled,
             kernel,
             result.grads.get(name),
             registry,
-            trouble=text if compiled is None or compiled.has_errors else kernel_trouble,
+            trouble=text if is_undefined else kernel_trouble,
+            trouble_help="" if is_undefined else kernel_help,
             grad_trouble=text if name in result.grads and result.grads[name].has_errors else "",
             where=where.location if where is not None else None,
         )

@@ -45,6 +45,7 @@ class UserOp:
         grad: its gradient, None where it has none or that has errors.
         registry: where the ops of its gradient are found.
         trouble: why it cannot be used, "" where it can.
+        trouble_help: the next step there, one line.
         grad_trouble: why its gradient cannot be used, "" where it can or none was registered.
         where: its definition.
     """
@@ -55,6 +56,7 @@ class UserOp:
     grad: CompiledGrad | None
     registry: Registry
     trouble: str = ""
+    trouble_help: str = ""
     grad_trouble: str = ""
     where: Location | None = None
     _layouts: dict[Any, _Layout] = field(default_factory=dict, init=False, repr=False)
@@ -120,7 +122,9 @@ class UserOp:
 
     def _usable(self) -> CompiledOp:
         if self.compiled is None or self.compiled.has_errors:
-            raise ProjectError(f"op {self.name!r} cannot be used: {self.trouble}", where=self.where)
+            raise ProjectError(
+                f"op {self.name!r} cannot be used: {self.trouble}", where=self.where, help=self.trouble_help
+            )
         return self.compiled
 
 
@@ -262,7 +266,7 @@ def _kernel(
         return guarded(op.kernel, inputs, outputs, shown, promise, declared)
 
     def missing(*_: Any, **__: Any) -> Any:
-        raise ProjectError(op.trouble or f"op {op.name!r} has no Python kernel", where=op.where)
+        raise ProjectError(op.trouble or f"op {op.name!r} has no Python kernel", where=op.where, help=op.trouble_help)
 
     return missing
 

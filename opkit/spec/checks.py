@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from opkit.diagnostics import Note, Severity
 from opkit.errors import nearest
+from opkit.spec.backward_checks import check_backward_ops
 from opkit.spec.entries import GradEntry, OpEntry
 from opkit.spec.findings import Findings
 from opkit.spec.program import Program
@@ -40,7 +41,7 @@ def check_program(
     check.ops(ops)
     for entry in grads:
         op = by_name.get(entry.name)
-        if op is None and entry.name not in known_ops:
+        if op is None and entry.name not in known_ops and not findings.has_gaps:
             near = nearest(entry.name, by_name)
             findings.add(
                 "SPEC048",
@@ -51,7 +52,14 @@ def check_program(
                 subject=entry.name,
             )
     pairs = [(entry, by_name[entry.name]) for entry in grads if entry.name in by_name and entry.unit is not None]
-    return check.grads(pairs)
+    bad = check.grads(pairs)
+    if known_ops and not findings.has_gaps:
+        for entry, op in pairs:
+            assert entry.unit is not None
+            errors = check_backward_ops(check.uses([entry.unit]), op, by_name, known_ops, check.add)
+            if errors:
+                bad[entry.name] = (*bad.get(entry.name, ()), *errors)
+    return bad
 
 
 @dataclass(slots=True)

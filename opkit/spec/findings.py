@@ -51,8 +51,13 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC046": (_W, "a backward output that nothing uses"),
     "SPEC047": (_W, "a check that can never hold"),
     "SPEC048": (_W, "a gradient for an op that is not registered here"),
+    "SPEC049": (_E, "a gradient uses an op type that nothing registers"),
     "SPEC050": (_N, "opkit runs the Python kernel"),
+    "SPEC051": (_E, "a backward op lacks an input"),
 }
+
+#: After one of these a registration may be missing from the tree.
+_GAPS = frozenset({"SPEC002", "SPEC003", "SPEC005", "SPEC007", "SPEC010", "SPEC011", "SPEC012"})
 
 
 class Findings:
@@ -83,6 +88,11 @@ class Findings:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return all findings by position, repetitions removed."""
         return sort_diagnostics(self.items)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether parts of the text could not be read, so that what stands in them is not known."""
+        return any(item.code in _GAPS for item in self.items)
 
     @property
     def has_errors(self) -> bool:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from opkit.spec.arithmetic import Stream, idiv
 from opkit.spec.containers import axes, filled
 from opkit.spec.contexts import Arg, Distribution, InferContext, ParallelContext, Sbp, SbpBuilder, SbpContext
+from opkit.spec.expanding import expanded, expanded_backward, expanded_forward
 from opkit.spec.faults import FatalError, RefusalError
 from opkit.spec.hashing import HashMap
+from opkit.spec.placing import logical_shape, parse_distribution, placement_of
 from opkit.spec.values import Shape, shape_of
 from opkit.spec.windows import (
     AvgPoolingParams,
@@ -404,6 +406,12 @@ FUNCTIONS: dict[str, object] = {
     "BalancedSplitter": BalancedSplitter,
     "round_up": round_up,
     "physical_shape": physical_shape,
+    "logical_shape": logical_shape,
+    "placement_of": placement_of,
+    "parse_distribution": parse_distribution,
+    "expanded": expanded,
+    "expanded_forward": expanded_forward,
+    "expanded_backward": expanded_backward,
     "is_reduced_axis": is_reduced_axis,
     "regular_axes": regular_axes,
     "reshaped": reshaped,

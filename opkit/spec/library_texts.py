@@ -164,6 +164,9 @@ sbp_parallel_size() -> i32 small = len({0}.parts)
 sbp_parallel() -> vector<SbpParallel>& = {0}.parts
 add_sbp_parallel() -> SbpParallel* = {0}.add()
 clear_sbp_parallel() -> void = {0}.clear()
+mutable_sbp_parallel() -> ParallelDistribution* = {0}
+Add() -> SbpParallel* = {0}.add()
+InitFromProto(ParallelDistribution) -> void = {0}.assign({1})
 CopyFrom(ParallelDistribution) -> void = {0}.assign({1})
 """,
     "DistributionContext": _ARGS
@@ -362,6 +365,13 @@ RegulateSliceStart(i64, i64) -> i64 = regulate_slice_start({0}, {1})
 RegulateSliceStop(i64, i64) -> i64 = regulate_slice_stop({0}, {1})
 RoundUp(size, size) -> size = round_up({0}, {1})
 GetPhysicalShape(Shape, ParallelDistribution, ParallelDesc, ParallelContext) -> maybe<Shape> = physical_shape({all})
+GetLogicalShape(Shape, ParallelDistribution, ParallelDesc) -> maybe<Shape> = logical_shape({all})
+TxtStringToPlacement(str) -> maybe<ptr<ParallelDesc>> = placement_of({0})
+TxtString2PbMessage(str, ParallelDistribution*) -> bool = parse_distribution({0}, {1})
+getOutShapeAndStride(vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = expanded({all})
+getOutShapeAndStrideForFp(vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = expanded_forward({all})
+getOutShapeAndStrideForBp(vector<i32>, vector<i32>, vector<i32>, vector<i32>, vector<i32>) -> maybe<void> = \
+expanded_backward({all})
 IsIndexDataType(dtype) -> bool = is_index_dtype({0})
 IsIntegralDataType(dtype) -> bool = is_integral_dtype({0})
 IsFloatingDataType(dtype) -> bool = is_floating_dtype({0})
@@ -379,6 +389,7 @@ CheckInterpolationValid(str, stringstream) -> bool = is_interpolation({0}, {1})
 
 
 STATIC_TEXT = """
+Global::Get() -> ptr<maybe<bool>> = False
 ImageUtil::IsColor(str) -> bool = is_color({0})
 Shape::Ones(i64) -> Shape = ones_shape({0})
 TensorDescInferFnUtil::Unchanged(InferContext*) -> maybe<void> = unchanged({0})

@@ -370,7 +370,7 @@ class CallLowering(ExpressionLowering):
             overloads = STATIC_FUNCTIONS.get("::".join(text.split("::")[-2:])) or FREE_FUNCTIONS.get(
                 name.parts[-1].text
             )
-        if overloads is not None:
+        if overloads is not None and (name.parts[-1].text != "Get" or _asks_for_clients(name)):
             args = [self.lower(arg) for arg in node.args]
             if any(arg.is_unknown for arg in args):
                 return unknown()
@@ -393,8 +393,10 @@ class CallLowering(ExpressionLowering):
     def missing_function(self, text: str, name: syntax.Name) -> Value:
         """Report a function that does not exist."""
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
-        near = nearest(text, known)
+        near = nearest(text, known - {text})
         help_line = f"did you mean {near[0]!r}?" if near else "define it in this file, or include the header that does"
+        if text in STATIC_FUNCTIONS:
+            help_line = "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone"
         raise LowerError("SPEC020", f"no function is named {text!r}", name, help_line)
 
     def value_call(self, value: Value, node: syntax.Call) -> Value:
@@ -473,3 +475,9 @@ def _prec(code: str) -> int:
 
 
 _ZERO = {"0": 0, "0.0": 0.0, "False": False}
+
+
+def _asks_for_clients(name: syntax.Name) -> bool:
+    """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one global of OneFlow that specs can read."""
+    args = (name.parts[-2].args if len(name.parts) > 1 else None) or ()
+    return any(isinstance(arg, syntax.TypeName) and arg.name.text == "MultiClient" for arg in args)

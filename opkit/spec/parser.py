@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from opkit.spec.entries import GRAD_MACROS, OP_MACROS
 from opkit.spec.findings import Findings
 from opkit.spec.lexer import END, IDENT, STRING, Token
 from opkit.spec.reader import ParseError
@@ -30,6 +31,8 @@ from opkit.spec.syntax import (
 )
 
 __all__ = ["parse"]
+
+_REGISTERING = frozenset(OP_MACROS) | GRAD_MACROS
 
 
 def parse(tokens: list[Token], findings: Findings) -> Tree:
@@ -62,7 +65,7 @@ class _Parser(StatementParser):
             try:
                 self.file_item(items)
             except ParseError as error:
-                self.report(error.code, error.message, error.at, help=error.help)
+                self.report(error.code, error.message, error.at, start, help=error.help)
                 self.depth = 0
                 self.recover(start)
 
@@ -143,14 +146,17 @@ class _Parser(StatementParser):
         if self.here == "}":
             self.at += 1
         else:
-            self.report("SPEC010", "this '{' is never closed", opened, help="add '}' at the end of the namespace")
+            self.report("SPEC010", "this '{' is never closed", opened, opened, "add '}' at the end of the namespace")
 
     def file_expression(self) -> ExprStatement:
-        """Parse an expression at file scope: a registration. Macro calls may do without a semicolon."""
+        """Parse an expression at file scope: a registration. Calls of other macros may do without a semicolon."""
         start = self.at
         value = self.expression()
         if self.here == ";":
             self.at += 1
+        elif self.texts[start] in _REGISTERING and self.tokens[self.at].first:
+            error = self.expected("';'")  # C++ refuses it; what stands here is known all the same
+            self.report(error.code, error.message, error.at, start, error.help)
         elif (
             not (self.tokens[self.at].first or self.tokens[self.at].origin or self.kinds[self.at] == END)
             or not self.texts[start].isupper()

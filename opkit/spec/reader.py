@@ -5,7 +5,7 @@ No grammar here.
 
 from __future__ import annotations
 
-from opkit.diagnostics import Note
+from opkit.spec.brackets import open_bracket
 from opkit.spec.findings import Findings
 from opkit.spec.lexer import END, IDENT, Token
 from opkit.spec.syntax import Node, Tree
@@ -70,6 +70,8 @@ class TokenReader:
     def expected(self, what: str) -> ParseError:
         """Make the error for a token that is not there, placed after the last one where that reads better."""
         token = self.tokens[self.at]
+        if what == "';'" and token.first and self.at:
+            return ParseError("SPEC010", f"expected ';' after '{self.tokens[self.at - 1].text}'", self.at - 1)
         found = "the end of the file" if token.kind == END else f"'{token.text}'"
         return ParseError("SPEC010", f"expected {what} before {found}", self.at)
 
@@ -77,11 +79,13 @@ class TokenReader:
         """Make an error about a given token."""
         return ParseError("SPEC010", message, at, help)
 
-    def report(self, code: str, message: str, at: int, help: str = "") -> None:
-        """Add a finding about one token, with the macro it came from."""
+    def report(self, code: str, message: str, at: int, start: int | None = None, help: str = "") -> None:
+        """Add a finding about one token, with the macro it came from and the bracket that is open since ``start``."""
         node = Node(at, at)
-        note: Note | None = self.tree.expansion(node)
-        self.findings.add(code, message, self.tree.span(node), note, help=help)
+        opened = None if start is None or code != "SPEC010" else open_bracket(self.tokens, start, self.at, message)
+        if opened is not None and opened.span == self.tree.span(node):
+            opened = None
+        self.findings.add(code, message, self.tree.span(node), self.tree.expansion(node), opened, help=help)
 
     def skip_to_semicolon(self) -> None:
         """Step over everything up to and with the next semicolon outside of brackets."""

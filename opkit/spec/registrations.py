@@ -5,6 +5,7 @@ What their functions do is lowered by ``program``; lints about names stand in ``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +145,7 @@ class _Reader:
         before = len(self.findings.items)
         for link in links:
             self.op_link(entry, link)
-        if "tensor_desc" not in entry.setters:
+        if "tensor_desc" not in entry.setters and not self.is_misspelt("SetTensorDescInferFn", links):
             self.add(
                 "SPEC033",
                 f"op {entry.name!r} has no shape inference function",
@@ -190,6 +191,11 @@ class _Reader:
                 help=f"did you mean {near[0]!r}?" if near else "",
                 subject=entry.name,
             )
+
+    def is_misspelt(self, method: str, links: Sequence[_Link]) -> bool:
+        """Whether one of the calls is no method, and this one is the nearest there is."""
+        known = (*ARGUMENTS, "Attr", *SETTERS, *FLAGS)
+        return any(link.name not in known and method in nearest(link.name, known) for link in links)
 
     def argument(self, entry: OpEntry, link: _Link) -> None:
         side, optional, variadic = ARGUMENTS[link.name]
@@ -248,8 +254,9 @@ class _Reader:
         if kind is None or self.is_taken(entry, name, args[0]):
             return
         default = self.attr_default(entry, kind, rest, link)
-        if default is not None:
-            entry.attrs[name] = AttrSpec(name, kind, default[0], self.program.tree.span(args[0]))
+        # With a mistake in its default the attribute is declared all the same: who uses it is not wrong too.
+        value_of = default[0] if default is not None else ZEROS[kind]
+        entry.attrs[name] = AttrSpec(name, kind, value_of, self.program.tree.span(args[0]))
 
     def attr_kind(
         self,

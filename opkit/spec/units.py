@@ -89,4 +89,4 @@ class Unit:
     def note_builder_attr(self, name: Value, node: syntax.Call) -> None:
         """Note an attribute that a backward op gets."""
         if name.is_const:
-            self.uses.append(Use("bwattr", name.const, "", node, ()))
+            self.uses.append(Use("bwattr", name.const, "", node.args[0], ()))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opkit.diagnostics import (
+    FAMILIES,
     Diagnostic,
     Note,
     Severity,
@@ -125,3 +126,9 @@ def test_an_unknown_code_names_the_nearest() -> None:
         explain("SPEC999")
     assert "SPEC" in caught.value.help
     assert list(codes()) == sorted(codes())
+
+
+def test_every_code_belongs_to_a_family() -> None:
+    """The families that a message lists are all there are, and none is empty."""
+    found = {code.rstrip("0123456789") for code in codes()}
+    assert found == set(FAMILIES)

@@ -49,7 +49,7 @@ def write(folder: Path, chosen: list[tuple[str, str, str]]) -> Path:
 def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "opkit", *argv], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "opkit", *argv], cwd=folder, capture_output=True, text=True, check=False, timeout=1200
     )
 
 

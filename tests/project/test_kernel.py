@@ -201,3 +201,34 @@ def test_promise_is_asked_once_per_signature() -> None:
     for shape in ((2,), (2,), (3,), (2,)):
         run(np.zeros(shape))
     assert len(asked) == 2
+
+
+def test_a_tuple_of_arguments_taken_for_the_argument() -> None:
+    """Computing with the tuple is computing with an array of one axis more: the help says what args is."""
+    with pytest.raises(KernelError, match=r"returned shape \(1, 3\)") as caught:
+        bound(lambda args: np.add(args, np.float32(1)))(X)
+    assert caught.value.help == "args is a tuple: take the inputs out of it, such as (x,) = args"
+
+
+def _noted(function: Callable[..., Any], **attrs: Any) -> str:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the class is the user's
+        bound(function, attrs=attrs)(X)
+    return "\n".join(getattr(caught.value, "__notes__", ())) or str(caught.value)
+
+
+def test_an_error_names_the_attributes() -> None:
+    """A misspelt key stands beside those there are."""
+
+    def forward(args: Any, attrs: Any) -> Any:
+        raise LookupError(attrs.get("btea"))
+
+    assert "attributes: beta=1.5" in _noted(forward, beta=1.5)
+
+
+def test_a_kernel_that_does_not_take_its_attributes_is_told_how() -> None:
+    """A name that is not defined, in a kernel with one parameter of an op with attributes."""
+
+    def forward(args: Any) -> Any:
+        return attrs["beta"]  # type: ignore[name-defined]  # noqa: F821
+
+    assert "a kernel gets its attributes as forward(args, attrs)" in _noted(forward, beta=1.5)

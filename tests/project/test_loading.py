@@ -171,7 +171,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     path = write_op(tmp_path)
     code = f"from opkit.project import load\nfor _ in range(20): load({str(path)!r})"
     processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
-    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    assert [process.wait(timeout=1200) for process in processes] == [0, 0]
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -205,8 +205,9 @@ def test_missing_kernel_function(tmp_path: Path) -> None:
     edit(path / "t_py_kernel.py", ("def backward", "def backwards"))
     loaded = load(path)
     assert run(loaded, "t_forward", X).shape == X.shape
-    with pytest.raises(ProjectError, match=r"no function 'backward'"):
+    with pytest.raises(ProjectError, match=r"no function 'backward'") as caught:
         gradients(loaded, "t_forward", X, dy=X)
+    assert caught.value.help == "is it 'backwards'?"
     (finding,) = [item for item in loaded.diagnostics if item.is_error]
     assert (finding.code, finding.help) == ("PROJ003", "is it 'backwards'?")
 

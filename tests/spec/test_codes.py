@@ -41,7 +41,7 @@ CASES: dict[str, str] = {
     "SPEC007": "#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n#define D E E E E E E E E\n"
     "#define E F F F F F F F F\n#define F G G G G G G G G\n#define G 1 1 1 1 1 1 1 1\n⟦A⟧\n",
     "SPEC008": '#include ⟦"no_such_file.h"⟧\n',
-    "SPEC010": op(Y.replace(";", "") + "\n⟦  return⟧ Maybe<void>::Ok();").replace("⟦  return⟧", "  ⟦return⟧"),
+    "SPEC010": op(Y.replace(");", "⟦)⟧") + "\n  return Maybe<void>::Ok();"),
     "SPEC011": "int a = " + "(" * 60 + "⟦(⟧1" + ")" * 61 + ";",
     "SPEC012": op("  ⟦goto⟧ end;"),
     "SPEC020": op('  *ctx->Shape4ArgNameAndIndex("y", 0) = ⟦shape_x⟧;'),
@@ -72,6 +72,18 @@ CASES: dict[str, str] = {
     "SPEC045": grad('  const auto n = op.GetGradTensorWithOpOutput("out", 0) + op.output("mask", 0);').replace(
         'GRAD("a")', 'GRAD(⟦"a"⟧)'
     ),
+    "SPEC049": grad(
+        '  user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_g");\n'
+        '  auto g = builder.Op(⟦"a_gard"⟧).Input("dy", op.GetGradTensorWithOpOutput("out", 0))\n'
+        '      .Output("dx").Build();\n  AddOp(g);\n'
+        '  op.BindGradTensorWithOpInput(g.output("dx", 0), "in", 0);\n  op.output("mask", 0);'
+    ),
+    "SPEC051": grad(
+        '  user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_g");\n'
+        '  auto g = builder.Op(⟦"a_grad"⟧).Output("dx").Output("extra").Build();\n  AddOp(g);\n'
+        '  op.BindGradTensorWithOpInput(g.output("dx", 0), "in", 0);\n  g.output("extra", 0) + op.output("mask", 0);\n'
+        '  op.GetGradTensorWithOpOutput("out", 0);'
+    ),
     "SPEC046": grad(
         '  user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_g");\n'
         '  auto g = builder.Op("a_grad").Input("dy", op.GetGradTensorWithOpOutput("out", 0))\n'
@@ -96,7 +108,7 @@ def test_a_code_points_at_the_exact_place(code: str) -> None:
     """The finding covers what is wrong, from its first line and column to its last."""
     text, start, end = unmarked(CASES[code])
     source = SourceText(text, "a_cpp_def.cpp")
-    result = compile_spec(source)
+    result = compile_spec(source, known_ops=("relu",))
     hits = [item for item in result.diagnostics if item.code == code]
     assert hits, [f"{item.code} {item.span}: {item.message}" for item in result.diagnostics]
     span = hits[0].span
@@ -115,7 +127,7 @@ def test_a_code_points_at_the_exact_place(code: str) -> None:
 def test_a_code_comes_alone(code: str) -> None:
     """One mistake gives one error: nothing else is an error in the text that shows it."""
     text, _, _ = unmarked(CASES[code])
-    others = {item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics if item.is_error}
+    others = {item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp"), known_ops=("relu",)).diagnostics if item.is_error}
     assert others <= {code, "SPEC010"} if code in ("SPEC003", "SPEC004") else others <= {code}
 
 
@@ -154,3 +166,59 @@ def test_an_unused_sbp_name_warns_too() -> None:
     text = f'REGISTER_USER_OP("a").Input("x").Output("y"){UNCHANGED}\n    .{SBP}\n  ctx->NewBuilder().Split(user_op::OpArg("z", 0), 0).Build();\n{OK};'
     items = compile_spec(SourceText(text, "a.cpp")).diagnostics
     assert [(item.code, item.span.text, item.span.line) for item in items if item.span] == [("SPEC040", '"z"', 3)]
+
+
+def _second_mark(text: str) -> tuple[int, str]:
+    """Return the line of the second mark of the first finding that has one, and the text there."""
+    note = next(note for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics for note in item.notes)
+    assert note.span is not None
+    return note.span.line, note.span.text
+
+
+def test_an_unclosed_parenthesis_is_marked_where_it_opens() -> None:
+    """The end of a registration is where it is noticed, the call that lacks its ) is the second mark."""
+    assert _second_mark(f'REGISTER_USER_OP("a")\n.Input("x"\n.Output("y"){UNCHANGED};') == (2, "(")
+
+
+def test_an_unclosed_brace_is_marked_where_it_opens() -> None:
+    """A function without its } is noticed at the ) after it."""
+    text = f'REGISTER_USER_OP("a").Input("x").Output("y")\n.{SHAPE}\n{Y}\n  return Maybe<void>::Ok();\n);\n'
+    assert _second_mark(text) == (2, "{")
+
+
+def test_of_several_braces_the_one_closed_by_another_indentation_is_marked() -> None:
+    """The brace of a loop without its } takes that of the function around it."""
+    text = f'REGISTER_USER_OP("a").Input("x").Output("y")\n.{SHAPE}\n  for (int i = 0; i < 3; ++i) {{\n{Y}\n{OK};\n'
+    assert _second_mark(text) == (3, "{")
+
+
+def test_a_gradient_is_not_called_stray_where_its_op_did_not_parse() -> None:
+    """A registration with a mistake is none that is missing."""
+    text = f'REGISTER_USER_OP("a").Input("x" "y"{UNCHANGED};\nREGISTER_USER_OP_GRAD("a").SetGenBackwardOpConfFn([](const user_op::UserOpWrapper& op, user_op::AddOpFn AddOp) {{}});\n'
+    assert {item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics} == {"SPEC010"}
+
+
+def test_a_misspelt_setter_is_one_mistake() -> None:
+    """The function that it would have set is not called missing."""
+    text = f'REGISTER_USER_OP("a").Input("x").Output("y").SetTensorDescInferFunc{UNCHANGED[21:]};'
+    assert [item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics] == ["SPEC030"]
+
+
+def test_an_attribute_with_a_bad_default_is_declared() -> None:
+    """Who reads it is not wrong too."""
+    text = op(f'{Y}\n  ctx->Attr<float>("alpha");').replace('("alpha")\n', '("alpha", "one")\n')
+    assert [item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics] == ["SPEC035"]
+
+
+def test_a_registration_needs_its_semicolon() -> None:
+    """C++ refuses it, and so does opkit; the registration is read all the same, so that nothing else is wrong."""
+    text = f'REGISTER_USER_OP("a").Input("x").Output("y"){UNCHANGED}\nREGISTER_USER_OP("b").Input("x").Output("y"){UNCHANGED};'
+    result = compile_spec(SourceText(text, "a_cpp_def.cpp"))
+    assert [item.message for item in result.diagnostics] == ["expected ';' after ')'"]
+    assert set(result.ops) == {"a", "b"}
+
+
+def test_without_other_ops_a_backward_op_may_be_anyones() -> None:
+    """OneFlow's specs use each other's ops: a spec that is compiled alone is not told what exists."""
+    text, _, _ = unmarked(CASES["SPEC049"])
+    assert "SPEC049" not in {item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp")).diagnostics}

@@ -102,7 +102,6 @@ def test_what_is_known_of_a_gradient_without_building_it() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('Op("f_grad")', 'Op("f_gradd")', "which nothing registers"),
         ('.Attr("alpha", op', '.Attr("beta", op', "no such attribute"),
         ('.Attr("alpha", op.attr<float>("alpha"))', '.Attr("n", 1)', "it is of type int64"),
         ('.Input("x", op.input("x", 0))', "", "input 'x' of op 'f_grad' needs 1 tensor, 0 given"),
@@ -116,12 +115,42 @@ def test_what_is_known_of_a_gradient_without_building_it() -> None:
     ],
 )
 def test_mistakes_that_show_when_a_gradient_is_built(old: str, new: str, message: str) -> None:
-    """Unknown op types, attributes and arguments of backward ops are InferErrors of the spec."""
+    """Unknown attributes and arguments of backward ops are InferErrors of the spec."""
     assert old in OLD
-    grad = compiled(OLD.replace(old, new), known_ops=["relu"]).grads["f"]
+    grad = compiled(OLD.replace(old, new)).grads["f"]
     with pytest.raises(InferError, match=message) as caught:
         grad.build(INPUTS)
     assert caught.value.where is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "message", "help"),
+    [
+        ('Op("f_grad")', 'Op("f_gradd")', "SPEC049", "'f' uses the op type 'f_gradd'", "did you mean 'f_grad'?"),
+        ('.Attr("alpha", op', '.Attr("alfa", op', "SPEC041", "no attribute 'alfa'", "did you mean 'alpha'?"),
+        ('.Input("dy", op', '.Input("dyy", op', "SPEC040", "no input 'dyy'", "did you mean 'dy'?"),
+        ('.Output("dx")\n', '.Output("out")\n', "SPEC040", "no output 'out'", "its outputs are 'dx'"),
+        ('grad_op.output("dx", 0)', 'grad_op.output("z", 0)', "SPEC040", "no output 'z'", "its outputs are 'dx'"),
+        ('.Input("x", op.input("x", 0))', "", "SPEC051", "gives op 'f_grad' no input 'x'", 'add .InputBind("x", ...)'),
+    ],
+)
+def test_mistakes_about_backward_ops_show_when_all_ops_are_known(
+    old: str, new: str, code: str, message: str, help: str
+) -> None:
+    """In an op directory all op types are known: one error on the gradient alone, and forward can be used."""
+    assert old in OLD
+    result = compile_spec(SourceText(OLD.replace(old, new), "a_cpp_def.cpp"), known_ops=["relu"])
+    (finding,) = [item for item in result.diagnostics if item.is_error]
+    assert (finding.code, finding.help) == (code, help)
+    assert message in finding.message
+    assert result.ops["f"].ok
+    assert not result.grads["f"].ok
+
+
+def test_a_backward_op_of_another_spec_is_not_judged() -> None:
+    """Its arguments are not known here."""
+    text = OLD.replace('Op("f_grad")', 'Op("relu")')
+    assert [item.code for item in compile_spec(SourceText(text, "a"), known_ops=["relu"]).diagnostics if item.is_error] == []
 
 
 def test_built_in_op_types_are_known_by_name() -> None:
