@@ -160,6 +160,7 @@ class OpDef:
         Raises:
             UsageError: an argument or attribute is unknown, missing, or has a wrong number of values.
         """
+        self._refuse_unknown("input", inputs, [arg.name for arg in self.inputs])
         flat: list[Any] = []
         for arg in self.inputs:
             given = list(inputs.get(arg.name, ()))
@@ -168,7 +169,6 @@ class OpDef:
             if len(given) > 1 and not arg.is_variadic:
                 raise UsageError(f"op {self.name!r}: input {arg.name!r} takes one value, got {len(given)}")
             flat.extend(given or [None])
-        self._refuse_unknown("input", inputs, [arg.name for arg in self.inputs])
         declared = {attr.name: attr.default for attr in self.attrs}
         self._refuse_unknown("attribute", attrs, declared)
         names: list[tuple[str, int]] = []

@@ -16,7 +16,7 @@ from opkit.ops.define import quiet
 from opkit.ops.opdef import ArgDef, AttrDef, OpDef
 from opkit.ops.update import blocks_of
 
-__all__ = ["ADAGRAD", "ADAM", "ADAMW", "MOMENTUM", "RMSPROP", "SGD"]
+__all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
 
 
 def _scalar(array: np.ndarray, like: np.ndarray) -> Any:
@@ -180,6 +180,90 @@ def _adagrad(
     return ()
 
 
+@quiet
+def _adamax(
+    param: np.ndarray,
+    grad: np.ndarray,
+    rate: np.ndarray,
+    moment: np.ndarray,
+    inf_norm: np.ndarray,
+    beta1_pow: np.ndarray,
+    *,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    l1: float,
+    l2: float,
+) -> tuple[()]:
+    """Adamax (Kingma and Ba 2015, section 7.1), with epsilon added before the maximum as Paddle has it."""
+    kind = param.dtype.type
+    step = _scalar(rate, param) / (kind(1) - _scalar(beta1_pow, param))
+    for p, g, m, u in blocks_of(param, grad, moment, inf_norm):
+        g = _decayed(p, g, l1, l2)
+        m[...] = kind(beta1) * m + (kind(1) - kind(beta1)) * g
+        np.maximum(np.abs(g), kind(beta2) * u + kind(epsilon), out=u)
+        np.subtract(p, step * (m / u), out=p)
+    beta1_pow *= beta1_pow.dtype.type(beta1)
+    return ()
+
+
+@quiet
+def _adadelta(
+    param: np.ndarray,
+    grad: np.ndarray,
+    rate: np.ndarray,
+    squared_grad: np.ndarray,
+    squared_update: np.ndarray,
+    *,
+    rho: float,
+    epsilon: float,
+    l1: float,
+    l2: float,
+) -> tuple[()]:
+    """Adadelta (Zeiler 2012), its step times the learning rate."""
+    kind = param.dtype.type
+    step, keep, small = _scalar(rate, param), kind(rho), kind(epsilon)
+    for p, g, s, d in blocks_of(param, grad, squared_grad, squared_update):
+        g = _decayed(p, g, l1, l2)
+        s[...] = keep * s + (kind(1) - keep) * g * g
+        move = -np.sqrt((d + small) / (s + small)) * g
+        d[...] = keep * d + (kind(1) - keep) * move * move
+        np.add(p, step * move, out=p)
+    return ()
+
+
+@quiet
+def _lamb(
+    param: np.ndarray,
+    grad: np.ndarray,
+    rate: np.ndarray,
+    moment1: np.ndarray,
+    moment2: np.ndarray,
+    beta1_pow: np.ndarray,
+    beta2_pow: np.ndarray,
+    *,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    decay: float,
+    always_adapt: bool,
+) -> tuple[()]:
+    """LAMB (You et al. 2020): Adam's step with decay, scaled to the norm of the parameter."""
+    kind = param.dtype.type
+    g = grad if grad.dtype == param.dtype else grad.astype(param.dtype)
+    moment1[...] = kind(beta1) * moment1 + (kind(1) - kind(beta1)) * g
+    moment2[...] = kind(beta2) * moment2 + (kind(1) - kind(beta2)) * g * g
+    first = moment1 / (kind(1) - _scalar(beta1_pow, param))
+    second = moment2 / (kind(1) - _scalar(beta2_pow, param))
+    move = first / (np.sqrt(second) + kind(epsilon)) + kind(decay) * param
+    size, length = np.linalg.norm(param), np.linalg.norm(move)
+    trust = size / length if (decay or always_adapt) and size > 0 and length > 0 else 1.0
+    np.subtract(param, _scalar(rate, param) * kind(trust) * move, out=param)
+    beta1_pow *= beta1_pow.dtype.type(beta1)
+    beta2_pow *= beta2_pow.dtype.type(beta2)
+    return ()
+
+
 def _nothing(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     return []
 
@@ -204,3 +288,6 @@ RMSPROP = _update(
     "paddle_rmsprop", _rmsprop, "momentum_acc mean_square mean_grad", "rho epsilon momentum centered l1 l2"
 )
 ADAGRAD = _update("paddle_adagrad", _adagrad, "moment", "epsilon l1 l2")
+ADAMAX = _update("paddle_adamax", _adamax, "moment inf_norm beta1_pow", "beta1 beta2 epsilon l1 l2")
+ADADELTA = _update("paddle_adadelta", _adadelta, "squared_grad squared_update", "rho epsilon l1 l2")
+LAMB = _update("paddle_lamb", _lamb, "moment1 moment2 beta1_pow beta2_pow", "beta1 beta2 epsilon decay always_adapt")

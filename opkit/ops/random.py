@@ -24,6 +24,7 @@ __all__ = [
     "generator_state",
     "multinomial",
     "normal",
+    "poisson",
     "randint",
     "random_mask_like",
     "randperm",
@@ -169,6 +170,14 @@ def _multinomial(x: np.ndarray, num_samples: int, replacement: bool) -> np.ndarr
     return np.array(drawn, np.int64).reshape(*x.shape[:-1], num_samples)
 
 
+POISSON: OpDef = define(
+    "poisson",
+    "x",
+    "out",
+    lambda x: np.asarray(_rng(0).poisson(x.astype(np.float64))).astype(x.dtype),
+    infer=lambda descs, attrs: [descs[0]],
+    random=True,
+)
 MASK_LIKE: OpDef = define(
     "random_mask_like",
     "=like",
@@ -214,3 +223,8 @@ def multinomial(weights: Value, count: int = 1, replacement: bool = False) -> Va
     """Return indices drawn from the rows of weights, ``count`` per row."""
     attrs = {"num_samples": int(count), "replacement": bool(replacement)}
     return local.mode.apply(MULTINOMIAL, (weights,), attrs)
+
+
+def poisson(rate: Value) -> Value:
+    """Return counts drawn from Poisson distributions, one per element of the rates, in their dtype."""
+    return local.mode.apply(POISSON, (rate,), {})

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import AutogradError
 from opkit.ir import TensorDesc
 from opkit.ops.arithmetic import mul
 from opkit.ops.define import NO_ATTRS, define
@@ -23,7 +24,15 @@ from opkit.ops.selection import add_rows, check_indices, check_range
 from opkit.ops.shape import reshape
 from opkit.ops.value import Value, ndim_of, normal_axis
 
-__all__ = ["gather_nd", "put_along_axis", "scatter", "scatter_nd_add", "take_along_axis"]
+__all__ = [
+    "add_along_axis",
+    "gather_nd",
+    "multiply_along_axis",
+    "put_along_axis",
+    "scatter",
+    "scatter_nd_add",
+    "take_along_axis",
+]
 
 
 # ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
@@ -181,6 +190,17 @@ def _dim_put(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> n
     return total
 
 
+def _dim_multiply(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
+    check_range("multiply_along_axis", index, x.shape[dim])
+    total = np.array(x)
+    np.multiply.at(total, _along(index, dim), value)
+    return total
+
+
+def _dim_multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    raise AutogradError("op 'multiply_along_axis' has no gradient in opkit", help="detach() its inputs, or use 'add'")
+
+
 def _infer_dim_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x, index = descs
     check_indices("dim_gather", descs, 1)
@@ -234,6 +254,18 @@ DIM_PUT: OpDef = define(
 )
 
 
+DIM_MULTIPLY: OpDef = define(
+    "multiply_along_axis",
+    "x index value",
+    "out",
+    _dim_multiply,
+    infer=like("multiply_along_axis", 0),
+    attrs="dim:int32",
+    grad=_dim_multiply_grad,
+    reads="x index value",
+)
+
+
 def take_along_axis(x: Value, indices: Value, axis: int) -> Value:
     """Return, at each place, the element of ``x`` with the axis' index replaced by the one in ``indices``."""
     return local.mode.apply(DIM_GATHER, (x, indices), {"dim": normal_axis(axis, ndim_of(x), "dim_gather")})
@@ -243,3 +275,15 @@ def put_along_axis(x: Value, indices: Value, values: Value, axis: int) -> Value:
     """Return ``x`` with values assigned where ``take_along_axis`` would read (of one place the last one counts)."""
     attrs = {"dim": normal_axis(axis, ndim_of(x), "put_along_axis")}
     return local.mode.apply(DIM_PUT, (x, indices, values), attrs)
+
+
+def add_along_axis(like: Value, indices: Value, values: Value, axis: int) -> Value:
+    """Return zeros of the shape of ``like`` with values added where ``take_along_axis`` would read."""
+    attrs = {"dim": normal_axis(axis, ndim_of(like), "add_along_axis")}
+    return local.mode.apply(DIM_ADD, (like, values, indices), attrs)
+
+
+def multiply_along_axis(x: Value, indices: Value, values: Value, axis: int) -> Value:
+    """Return ``x`` with values multiplied where ``take_along_axis`` would read; a gradient of it is an error."""
+    attrs = {"dim": normal_axis(axis, ndim_of(x), "multiply_along_axis")}
+    return local.mode.apply(DIM_MULTIPLY, (x, indices, values), attrs)

@@ -1,8 +1,61 @@
-"""``paddle.linalg``: matrix products and norms."""
+"""``paddle.linalg``: matrix products, norms, factors, systems."""
 
 from opkit.paddle.missing import guard
+from opkit.paddle.tensor.decomposition import (
+    cholesky,
+    cholesky_solve,
+    cond,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    lu,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    triangular_solve,
+)
 from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
+from opkit.paddle.tensor.products import matrix_power, multi_dot
+from opkit.paddle.tensor.stat import corrcoef, cov
 
-__all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]
+__all__ = [
+    "bmm",
+    "cholesky",
+    "cholesky_solve",
+    "cond",
+    "corrcoef",
+    "cov",
+    "det",
+    "dist",
+    "dot",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "lu",
+    "matmul",
+    "matrix_power",
+    "matrix_rank",
+    "mm",
+    "multi_dot",
+    "mv",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "triangular_solve",
+]
 
 __getattr__ = guard(__name__, globals())

@@ -95,14 +95,21 @@ class JobTracer:
 
 
 class CompiledJob:
-    """A traced job: called with one array per placeholder, it returns one array per output, the caller's own."""
+    """A traced job: called with one array per placeholder, it returns one array per output, the caller's own.
+
+    Attributes:
+        name: the job's.
+        program: its graph.
+        inputs: the placeholders' Values, in order.
+        outputs: the Values that it returns.
+    """
 
     def __init__(self, tracer: JobTracer, outputs: Sequence[Value]) -> None:
         self.name = tracer.name
         self.program = tracer.program
         self._scope = tracer.scope
-        self._inputs = [variable.value for variable in tracer.inputs]
-        self._outputs = list(outputs)
+        self.inputs = [variable.value for variable in tracer.inputs]
+        self.outputs = list(outputs)
         self._cache = PlanCache()
         self._last: Plan | None = None
         self._holders: list[Holder] = []
@@ -146,9 +153,9 @@ class CompiledJob:
         return plan.run(arrays, holders)
 
     def _check(self, arrays: Sequence[np.ndarray]) -> None:
-        if len(arrays) != len(self._inputs):
-            raise GraphError(f"job {self.name!r} takes {len(self._inputs)} arrays, got {len(arrays)}")
-        for array, value in zip(arrays, self._inputs):
+        if len(arrays) != len(self.inputs):
+            raise GraphError(f"job {self.name!r} takes {len(self.inputs)} arrays, got {len(arrays)}")
+        for array, value in zip(arrays, self.inputs):
             fits = len(array.shape) == len(value.shape) and all(
                 want in (-1, size) for size, want in zip(array.shape, value.shape)
             )
@@ -159,8 +166,8 @@ class CompiledJob:
                 )
 
     def _compile(self, arrays: Sequence[np.ndarray], is_exact: bool) -> Plan:
-        sizes = {value: TensorDesc(array.shape, array.dtype.name) for value, array in zip(self._inputs, arrays)}
-        return compile_plan(self.program, self._inputs, self._outputs, sizes, is_exact=is_exact)
+        sizes = {value: TensorDesc(array.shape, array.dtype.name) for value, array in zip(self.inputs, arrays)}
+        return compile_plan(self.program, self.inputs, self.outputs, sizes, is_exact=is_exact)
 
 
 def differentiate(

@@ -734,3 +734,81 @@ row(
     fixed([3, 1, 3, 2, 1]),
     has_gradient=False,
 )
+
+# ---- matrices: inverses, factors, systems ----------------------------------------------------------------------------
+_NUMBERS = ("float64", "float32")
+
+
+def square(*shape: int) -> Callable[[np.random.Generator], np.ndarray]:
+    """Square matrices far from singular ones, with distinct singular values."""
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        return 0.3 * rng.normal(size=shape) + np.diag(np.arange(2.0, 2.0 + shape[-1]))
+
+    return draw
+
+
+def _transposed(x: Any) -> Any:
+    return ops.swapaxes(x, -1, -2)
+
+
+def _symmetric(x: Any) -> Any:
+    return ops.add(x, _transposed(x))
+
+
+row("inverse", ops.inverse, square(3, 3), dtypes=_NUMBERS)
+row("inverse/stack", ops.inverse, square(2, 3, 3), dtypes=_NUMBERS)
+row("determinant", ops.determinant, square(2, 3, 3), dtypes=_NUMBERS)
+row("log_determinant", ops.log_determinant, square(2, 3, 3), dtypes=_NUMBERS)
+row("solve", ops.solve, square(3, 3), real(3, 2), dtypes=_NUMBERS)
+row("solve/vector", ops.solve, square(3, 3), real(3), dtypes=_NUMBERS)
+row("solve/spread", ops.solve, square(2, 1, 3, 3), real(2, 3, 1), dtypes=_NUMBERS)
+row("pseudo_inverse/tall", ops.pseudo_inverse, square(3, 3), dtypes=_NUMBERS)
+row("pseudo_inverse/wide", lambda x: ops.pseudo_inverse(ops.slice(x, [1], [0], [2])), square(2, 3, 3), dtypes=_NUMBERS)
+row(
+    "cholesky",
+    lambda x: ops.cholesky(ops.add(ops.matmul(x, x, False, True), ops.eye(3, dtype=_dtype(x).name))),
+    real(2, 3, 3),
+    dtypes=_NUMBERS,
+)
+row("eigh", lambda x: ops.eigh(_symmetric(x)), square(2, 3, 3), dtypes=_NUMBERS)
+row("eigh/values", lambda x: ops.eigh(_symmetric(x), lower=False)[0], square(3, 3), dtypes=_NUMBERS)
+row("qr", ops.qr, square(2, 3, 3), dtypes=_NUMBERS)
+row("qr/tall", lambda x: ops.qr(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS)
+row("qr/wide", lambda x: ops.qr(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
+row("svd", ops.svd, square(2, 3, 3), dtypes=_NUMBERS)
+row("svd/tall", lambda x: ops.svd(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS)
+row("svd/wide", lambda x: ops.svd(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS)
+row("matrix_rank", ops.matrix_rank, square(2, 3, 3), has_gradient=False, dtypes=_NUMBERS)
+
+# ---- contractions ----------------------------------------------------------------------------------------------------
+for _equation, _shapes in {
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "bij,bkj->bik": [(2, 3, 4), (2, 2, 4)],
+    "ii->i": [(3, 3)],
+    "ij,ij->j": [(2, 3), (2, 3)],
+    "...i,i->...": [(2, 2, 3), (3,)],
+    "i,j,k->kji": [(2,), (3,), (2,)],
+}.items():
+    row(
+        f"einsum/{_equation}",
+        lambda *xs, e=_equation: ops.einsum(e, xs),
+        *[real(*shape) for shape in _shapes],
+        unknown=(),
+    )
+row("tensordot", lambda x, y: ops.tensordot(x, y, [1, 2], [0, 1]), real(2, 3, 4), real(3, 4, 2), unknown=())
+
+# ---- running extremes and sums, counts -------------------------------------------------------------------------------
+row("cummax", lambda x: ops.cummax(x, 1), distinct(2, 4))
+row("cummin", lambda x: ops.cummin(x, 0), distinct(3, 2))
+row("cummin/flat", ops.cummin, distinct(3, 2))
+row("logcumsumexp", lambda x: ops.logcumsumexp(x, 1), real(2, 4, 2))
+row("erfinv", ops.erfinv, between(-0.8, 0.8, 2, 3))
+row("add_along_axis", lambda x, i, v: ops.add_along_axis(x, i, v, 1), real(2, 3), integers(3, 2, 4), real(2, 4))
+row("mode_places", ops.mode_places, integers(3, 2, 5), has_gradient=False)
+row("histogram", lambda x: ops.histogram(x, 4, -1, 1), between(-0.9, 0.9, 5), has_gradient=False)
+row("bincount", lambda i: ops.bincount(i, None, 6), integers(4, 7), has_gradient=False)
+row("bincount/weights", ops.bincount, integers(4, 7), real(7), has_gradient=False)
+row("gcd", lambda x, y: ops.gcd(x, y), integers(20, 2, 3), integers(9, 3), has_gradient=False)
+row("lcm", lambda x, y: ops.lcm(x, y), integers(20, 2, 3), integers(9, 3), has_gradient=False)
+row("nextafter", ops.nextafter, real(2, 3), real(3), has_gradient=False)

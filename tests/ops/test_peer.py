@@ -199,6 +199,45 @@ row(
 )
 
 
+def _square() -> np.ndarray:
+    return _rng().normal(size=(2, 3, 3)) + 3 * np.eye(3)
+
+
+def _symmetric(x: Any) -> Any:
+    return x + (x.transpose(-1, -2) if isinstance(x, torch.Tensor) else ops.swapaxes(x, -1, -2))
+
+
+row("inverse", ops.inverse, torch.linalg.inv, _square())
+row("determinant", ops.determinant, torch.linalg.det, _square())
+row("log_determinant", lambda x: ops.log_determinant(x)[1], lambda x: torch.linalg.slogdet(x)[1], _square())
+row("solve", ops.solve, torch.linalg.solve, _square(), _rng().normal(size=(2, 3, 2)))
+row("pseudo_inverse", ops.pseudo_inverse, torch.linalg.pinv, _rng().normal(size=(4, 3)))
+row("cholesky", lambda x: ops.cholesky(_symmetric(x)), lambda x: torch.linalg.cholesky(_symmetric(x)), _square() * 3)
+row("eigh", lambda x: ops.eigh(_symmetric(x))[0], lambda x: torch.linalg.eigh(_symmetric(x))[0], _square())
+row(
+    "eigh/vectors",
+    lambda x: ops.square(ops.eigh(_symmetric(x))[1]),
+    lambda x: torch.linalg.eigh(_symmetric(x))[1] ** 2,
+    _square(),
+)
+row("qr", lambda x: ops.abs(ops.qr(x)[0]), lambda x: torch.linalg.qr(x)[0].abs(), _rng().normal(size=(4, 3)))
+row("qr/r", lambda x: ops.abs(ops.qr(x)[1]), lambda x: torch.linalg.qr(x)[1].abs(), _rng().normal(size=(4, 3)))
+row("svd", lambda x: ops.svd(x)[1], lambda x: torch.linalg.svd(x, False)[1], _rng().normal(size=(4, 3)))
+row("svd/u", lambda x: ops.square(ops.svd(x)[0]), lambda x: torch.linalg.svd(x, False)[0] ** 2, _rng().normal(size=(4, 3)))
+row("erfinv", ops.erfinv, torch.erfinv, _rng().uniform(-0.99, 0.99, (3, 4)))
+row("logcumsumexp", lambda x: ops.logcumsumexp(x, 1), lambda x: torch.logcumsumexp(x, 1), x34() * 30)
+row("cummax", lambda x: ops.cummax(x, 1)[0], lambda x: torch.cummax(x, 1)[0], x34())
+row("cummin", lambda x: ops.cummin(x, 0)[0], lambda x: torch.cummin(x, 0)[0], x34())
+row(
+    "einsum",
+    lambda x, y: ops.einsum("bij,kj->bik", [x, y]),
+    lambda x, y: torch.einsum("bij,kj->bik", x, y),
+    _rng().normal(size=(2, 3, 4)),
+    x34(),
+)
+row("tensordot", lambda x, y: ops.tensordot(x, y, [0], [0]), lambda x, y: torch.tensordot(x, y, ([0], [0])), x34(), x34())
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_values_and_gradients_are_theirs(name: str) -> None:
     """In float64, each value and each gradient agrees to 1e-10 relative."""

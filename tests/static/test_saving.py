@@ -97,7 +97,7 @@ def test_an_inference_model(tmp_path: Path) -> None:
         "x = np.arange(6, dtype='float32').reshape(2, 3) / 4\n"
         "print(feeds, exe.run(program, feed={feeds[0]: x}, fetch_list=fetches)[0].tolist())\n"
     )
-    run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+    run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=1200, check=False, cwd=ROOT)
     command = [sys.executable, "-m", "opkit", "run", str(script), path]
     found = run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert found.returncode == 0, found.stderr

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import UsageError
 from opkit.ops.initializer import Initializer, constant, gain_of, normal, truncated_normal, uniform, variance_scaling
 
 __all__ = [
     "Assign",
+    "Bilinear",
     "Constant",
+    "Dirac",
     "Initializer",
     "KaimingNormal",
     "KaimingUniform",
     "Normal",
+    "Orthogonal",
     "TruncatedNormal",
     "Uniform",
     "XavierNormal",
@@ -100,6 +104,51 @@ def KaimingNormal(fan_in: float | None = None, negative_slope: float = 0.0, nonl
 def Assign(value: Any, name: str | None = None) -> Initializer:
     """The given array, list or Tensor."""
     return constant(np.array(value))
+
+
+def Orthogonal(gain: float = 1.0, name: str | None = None) -> Initializer:
+    """Orthonormal rows or columns, times a gain (Saxe et al. 2014); the axes behind the first count as one."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        if len(shape) < 2:
+            raise UsageError(f"Orthogonal needs a shape of two axes or more, got {list(shape)}")
+        rows, columns = shape[0], int(np.prod(shape[1:]))
+        q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
+        q = q * np.sign(np.diag(r))
+        return gain * (q.T if rows < columns else q).reshape(shape)
+
+    return Initializer(f"orthogonal({gain})", draw)
+
+
+def Dirac(groups: int = 1, name: str | None = None) -> Initializer:
+    """Filters that hand their channel on: a 1 at the centre of filter i's channel i, per group."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        if len(shape) not in (3, 4, 5) or shape[0] % groups:
+            raise UsageError(f"Dirac: the shape {list(shape)} is no filter's of {groups} groups")
+        value = np.zeros(shape)
+        size = shape[0] // groups
+        centre = tuple(length // 2 for length in shape[2:])
+        for group in range(groups):
+            for k in range(min(size, shape[1])):
+                value[(group * size + k, k) + centre] = 1.0  # noqa: RUF005
+        return value
+
+    return Initializer(f"dirac({groups})", draw)
+
+
+def Bilinear() -> Initializer:
+    """Filters of a transposed convolution that resize by bilinear interpolation."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        if len(shape) != 4 or shape[2] != shape[3]:
+            raise UsageError(f"Bilinear: the shape {list(shape)} is no square filter's")
+        factor = -(-shape[3] // 2)
+        centre = (2 * factor - 1 - factor % 2) / (2.0 * factor)
+        line = 1 - np.abs(np.arange(shape[3]) / factor - centre)
+        return np.broadcast_to(np.outer(line, line), shape)
+
+    return Initializer("bilinear", draw)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

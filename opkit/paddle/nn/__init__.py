@@ -2,7 +2,7 @@
 
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.missing import guard
-from opkit.paddle.nn import clip, functional, initializer, layer
+from opkit.paddle.nn import clip, functional, initializer, layer, utils
 from opkit.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from opkit.paddle.nn.layer import *  # noqa: F403
 from opkit.paddle.nn.layer import __all__ as _layers
@@ -17,6 +17,7 @@ __all__ = [
     "functional",
     "initializer",
     "layer",
+    "utils",
 ]
 
 __getattr__ = guard(__name__, globals())

@@ -2,11 +2,14 @@
 
 from opkit.paddle.framework.initializer import (
     Assign,
+    Bilinear,
     Constant,
+    Dirac,
     Initializer,
     KaimingNormal,
     KaimingUniform,
     Normal,
+    Orthogonal,
     TruncatedNormal,
     Uniform,
     XavierNormal,
@@ -20,11 +23,14 @@ from opkit.paddle.missing import guard
 
 __all__ = [
     "Assign",
+    "Bilinear",
     "Constant",
+    "Dirac",
     "Initializer",
     "KaimingNormal",
     "KaimingUniform",
     "Normal",
+    "Orthogonal",
     "TruncatedNormal",
     "Uniform",
     "XavierNormal",

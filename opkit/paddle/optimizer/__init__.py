@@ -3,8 +3,21 @@
 from opkit.paddle.missing import guard
 from opkit.paddle.optimizer import lr
 from opkit.paddle.optimizer.kinds import SGD, Adagrad, Adam, AdamW, Momentum, RMSProp
+from opkit.paddle.optimizer.more_kinds import Adadelta, Adamax, Lamb
 from opkit.paddle.optimizer.optimizer import Optimizer
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Momentum", "Optimizer", "RMSProp", "lr"]
+__all__ = [
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Lamb",
+    "Momentum",
+    "Optimizer",
+    "RMSProp",
+    "lr",
+]
 
 __getattr__ = guard(__name__, globals())

@@ -14,6 +14,7 @@ from opkit.paddle.framework.parameter import ParamAttr, make_parameter
 from opkit.paddle.framework.place import CPUPlace
 from opkit.paddle.nn.initializer import default_for
 from opkit.paddle.tensor.methods import install
+from opkit.paddle.tensor.unsupported import install_unsupported
 from opkit.static.storage import program_state, set_program_state
 
 __all__ = ["install_graph"]
@@ -117,3 +118,4 @@ def install_graph() -> None:
     variable.grad_name = property(lambda self: self.name + "@GRAD")
     variable.place = property(_place)
     variable.type = "LOD_TENSOR"
+    install_unsupported(Variable)

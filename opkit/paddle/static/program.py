@@ -52,10 +52,10 @@ def py_func(func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in
     return static.py_func(func, x, out, backward_func, skip_vars_in_backward_input)
 
 
-def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Variable]:
-    """Return the gradients of targets with respect to inputs, without those inputs that have none."""
-    found = static.gradients(targets, inputs, target_gradients, no_grad_set)
-    return [gradient for gradient in found if gradient is not None]
+def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Any]:
+    """Return the gradients of targets with respect to inputs: None for one that has none, [] where none has one."""
+    found: list[Any] = static.gradients(targets, inputs, target_gradients, no_grad_set)
+    return found if any(gradient is not None for gradient in found) else []
 
 
 def Print(

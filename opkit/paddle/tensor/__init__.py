@@ -1,15 +1,40 @@
 """``paddle.tensor``: the functions on tensors."""
 
 from opkit.paddle.missing import guard
-from opkit.paddle.tensor import creation, linalg, logic, manipulation, math, methods, random, search
+from opkit.paddle.tensor import (
+    attribute,
+    creation,
+    decomposition,
+    elementary,
+    layout,
+    linalg,
+    logic,
+    manipulation,
+    math,
+    methods,
+    products,
+    random,
+    scans,
+    search,
+    selection,
+    stat,
+)
+from opkit.paddle.tensor.attribute import *  # noqa: F403
 from opkit.paddle.tensor.creation import *  # noqa: F403
+from opkit.paddle.tensor.decomposition import *  # noqa: F403
+from opkit.paddle.tensor.elementary import *  # noqa: F403
 from opkit.paddle.tensor.inplace import INPLACE
+from opkit.paddle.tensor.layout import *  # noqa: F403
 from opkit.paddle.tensor.linalg import *  # noqa: F403
 from opkit.paddle.tensor.logic import *  # noqa: F403
 from opkit.paddle.tensor.manipulation import *  # noqa: F403
 from opkit.paddle.tensor.math import *  # noqa: F403
+from opkit.paddle.tensor.products import *  # noqa: F403
 from opkit.paddle.tensor.random import *  # noqa: F403
+from opkit.paddle.tensor.scans import *  # noqa: F403
 from opkit.paddle.tensor.search import *  # noqa: F403
+from opkit.paddle.tensor.selection import *  # noqa: F403
+from opkit.paddle.tensor.stat import *  # noqa: F403
 
 methods.install_tensor()
 
@@ -18,11 +43,23 @@ globals().update(math.BINARY)
 globals().update(logic.COMPARISONS)
 globals().update({name: function for name, function in INPLACE.items() if name != "scatter_"})
 
+#: Functions that Paddle 2.6 has in ``paddle.linalg`` or as methods, and not as ``paddle.NAME``.
+_NOT_AT_THE_TOP = {
+    "cholesky_solve", "cond", "corrcoef", "cov", "det", "eig", "eigh", "eigvals", "eigvalsh", "exponential_", "inv",
+    "inverse", "lstsq", "lu", "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "slogdet", "solve", "svd",
+    "triangular_solve", "uniform_",
+}  # fmt: skip
+
 #: Everything that is also ``paddle.NAME``.
 NAMES = tuple(
-    dict.fromkeys(
+    name
+    for name in dict.fromkeys(
         [
+            *attribute.__all__,
             *creation.__all__,
+            *decomposition.__all__,
+            *elementary.__all__,
+            *layout.__all__,
             *linalg.__all__,
             *logic.COMPARISONS,
             *(name for name in logic.__all__ if name != "COMPARISONS"),
@@ -30,11 +67,16 @@ NAMES = tuple(
             *math.UNARY,
             *math.BINARY,
             *(name for name in math.__all__ if name not in ("UNARY", "BINARY")),
+            *products.__all__,
             *random.__all__,
+            *scans.__all__,
             *search.__all__,
+            *selection.__all__,
+            *stat.__all__,
             *INPLACE,
         ]
     )
+    if name not in _NOT_AT_THE_TOP
 )
 globals()["scatter_"] = INPLACE["scatter_"]
 

@@ -12,7 +12,7 @@ from opkit.eager import Tensor, become, check_inplace
 from opkit.eager.tensor import version_cell
 from opkit.errors import UsageError
 from opkit.ops.mode import local
-from opkit.paddle.tensor import logic, manipulation, math
+from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
 __all__ = ["INPLACE", "fill_", "zero_"]
 
@@ -68,8 +68,23 @@ INPLACE: dict[str, Callable[..., Any]] = {
     },
     **{f"{name}_": _inplace(getattr(math, name)) for name in ("clip", "scale", "pow", "lerp", "cumsum")},
     **{f"{name}_": _inplace(function) for name, function in logic.COMPARISONS.items()},
-    **{f"{name}_": _reshaping(getattr(manipulation, name)) for name in ("reshape", "squeeze", "unsqueeze", "flatten")},
-    "scatter_": _inplace(manipulation.scatter),
+    **{
+        f"{name}_": _inplace(getattr(module, name))
+        for module, names in {
+            creation: "tril triu",
+            elementary: "erfinv frac gcd hypot lcm ldexp logit multigammaln nan_to_num polygamma renorm",
+            logic: "logical_and logical_not logical_or logical_xor",
+            manipulation: "put_along_axis scatter",
+            math: "cumprod",
+            products: "addmm",
+            selection: "index_add index_fill index_put masked_fill",
+        }.items()
+        for name in names.split()
+    },
+    **{
+        f"{name}_": _reshaping(getattr(manipulation, name))
+        for name in ("cast", "flatten", "reshape", "squeeze", "t", "transpose", "unsqueeze")
+    },
 }
 
 
@@ -83,6 +98,21 @@ def fill_(x: Tensor, value: Any) -> Tensor:
 def zero_(x: Tensor) -> Tensor:
     """Fill x with zeros, in place."""
     return fill_(x, 0)
+
+
+def where_(condition: Any, x: Tensor, y: Any, name: str | None = None) -> Tensor:
+    """Keep x where the condition holds and write y elsewhere, in place; return x."""
+    check_inplace(x, "where_")
+    return become(x, manipulation.where(condition, x, y), "where_")
+
+
+INPLACE["where_"] = where_
+
+
+def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
+    """Fill the diagonal with one number, in place; ``wrap`` begins anew below a tall matrix's square."""
+    check_inplace(x, "fill_diagonal_")
+    return become(x, layout.fill_diagonal(x, float(value), offset, wrap), "fill_diagonal_")
 
 
 def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:

@@ -221,16 +221,55 @@ def gather_nd(x: Any, index: Any, name: str | None = None) -> Any:
     return ops.gather_nd(need_value("gather_nd", "x", x), index)
 
 
+def _spread(arr: Any, indices: Any, axis: int) -> Any:
+    """Return indices broadcast to the shape of arr but for one axis; those that are larger stay as they are."""
+    wanted = list(arr.shape)
+    wanted[axis] = indices.shape[axis]
+    if wanted == list(indices.shape) or any(own < given for own, given in zip(arr.shape, indices.shape)):
+        return indices
+    return ops.broadcast_to(indices, wanted)
+
+
 def take_along_axis(arr: Any, indices: Any, axis: int, broadcast: bool = True) -> Any:
     """Return elements picked along an axis, one index per element of the result."""
-    return ops.take_along_axis(need_value("take_along_axis", "arr", arr), indices, axis)
+    if len(need_value("take_along_axis", "arr", arr).shape) != len(indices.shape):
+        raise ShapeError(f"take_along_axis: {list(arr.shape)} and {list(indices.shape)} have different numbers of axes")
+    return ops.take_along_axis(arr, _spread(arr, indices, axis) if broadcast else indices, axis)
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int, reduce: str = "assign") -> Any:
-    """Return arr with elements along an axis replaced, one index per value."""
-    if reduce != "assign":
-        raise UsageError(f"put_along_axis: opkit has reduce='assign' only, got {reduce!r}")
-    return ops.put_along_axis(need_value("put_along_axis", "arr", arr), indices, values, axis)
+def put_along_axis(
+    arr: Any,
+    indices: Any,
+    values: Any,
+    axis: int,
+    reduce: str = "assign",
+    include_self: bool = True,
+    broadcast: bool = True,
+) -> Any:
+    """Return arr with elements along an axis replaced ("assign"), or with values added or multiplied to them.
+
+    Args:
+        arr: any shape.
+        indices: one index per value; without ``broadcast`` smaller along the other axes too.
+        values: a tensor that broadcasts to the indices, or a number.
+        axis: along which the indices count.
+        reduce: "assign", "add" or "mul" (also "multiply"); the last has no gradient for arr and values.
+        include_self: whether the elements of arr themselves count.
+        broadcast: the indices broadcast to the other axes of arr.
+    """
+    if reduce not in ("assign", "add", "mul", "multiply"):
+        raise UsageError(f"put_along_axis: reduce is 'assign', 'add' or 'mul', got {reduce!r}")
+    places = _spread(need_value("put_along_axis", "arr", arr), indices, axis) if broadcast else indices
+    given = ops.cast(values, arr._data.dtype) if hasattr(values, "_data") else ops.as_value(values, like=arr)
+    if list(given.shape) != list(places.shape):
+        given = ops.broadcast_to(given, list(places.shape))
+    if reduce == "assign":
+        return ops.put_along_axis(arr, places, given, axis)
+    if not include_self:
+        arr = ops.put_along_axis(arr, places, ops.full_like(given, 0 if reduce == "add" else 1), axis)
+    if reduce == "add":
+        return ops.add(arr, ops.add_along_axis(arr, places, given, axis))
+    return ops.multiply_along_axis(arr, places, given, axis)
 
 
 def masked_select(x: Any, mask: Any, name: str | None = None) -> Any:

@@ -256,9 +256,11 @@ def cumprod(x: Any, dim: int | None = None, dtype: Any = None, name: str | None 
 
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
-    """Return the sum of a matrix's diagonal."""
-    if (axis1, axis2) != (0, 1) or x.ndim != 2:
-        raise UsageError("trace: opkit takes a matrix")
+    """Return the sums of the diagonals of two axes."""
+    if x.ndim != 2 or (axis1, axis2) != (0, 1):
+        from opkit.paddle.tensor.layout import diagonal
+
+        return ops.reduce_sum(diagonal(x, offset, axis1, axis2), -1)
     return ops.reduce_sum(ops.diag(x, offset))
 
 

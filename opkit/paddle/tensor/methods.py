@@ -6,16 +6,51 @@ from typing import Any
 
 from opkit import ops
 from opkit.eager import Tensor
-from opkit.errors import UnsupportedError, UsageError
+from opkit.errors import UnsupportedError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.place import CPUPlace
-from opkit.paddle.tensor import inplace, linalg, logic, manipulation, math, search
-from opkit.paddle.tensor.creation import clone, tril, triu
+from opkit.paddle.tensor import (
+    attribute,
+    decomposition,
+    elementary,
+    inplace,
+    layout,
+    linalg,
+    logic,
+    manipulation,
+    math,
+    products,
+    random,
+    scans,
+    search,
+    selection,
+    stat,
+)
+from opkit.paddle.tensor.creation import clone, diag, tril, triu
+from opkit.paddle.tensor.unsupported import install_unsupported
 
 __all__ = ["METHODS", "install", "install_tensor"]
 
-_FROM_LISTS = (math, logic, manipulation, linalg, search)
-_NOT_METHODS = {"shape", "is_tensor", "BINARY", "UNARY", "COMPARISONS", "slice", "broadcast_shape"}
+_FROM_LISTS = (
+    attribute,
+    decomposition,
+    elementary,
+    layout,
+    linalg,
+    logic,
+    manipulation,
+    math,
+    products,
+    scans,
+    search,
+    selection,
+    stat,
+)
+_NOT_METHODS = {
+    "BINARY", "COMPARISONS", "UNARY", "crop", "det", "eigh", "einsum", "finfo", "iinfo", "inv", "logspace",
+    "matrix_rank", "searchsorted", "shape", "slogdet", "svd", "tolist", "triangular_solve", "tril_indices",
+    "triu_indices",
+}  # fmt: skip
 
 
 def _table() -> dict[str, Any]:
@@ -24,8 +59,8 @@ def _table() -> dict[str, Any]:
         for name in module.__all__:
             if name not in _NOT_METHODS:
                 table[name] = getattr(module, name)
-    table.update(clone=clone, tril=tril, triu=triu, astype=_astype, dim=_ndim, ndimension=_ndim)
-    table.update(unflatten=_unflatten, is_floating_point=_is_floating_point, view=_view)
+    table.update(clone=clone, diag=diag, tril=tril, triu=triu, astype=_astype, dim=_ndim, ndimension=_ndim)
+    table.update(multinomial=random.multinomial)
     return table
 
 
@@ -37,25 +72,6 @@ def _astype(x: Any, dtype: Any) -> Any:
 def _ndim(x: Any) -> int:
     """Return the number of axes."""
     return len(x.shape)
-
-
-def _is_floating_point(x: Any) -> bool:
-    """Say whether the dtype is a floating-point one."""
-    return bool(x._data.dtype.kind == "f")
-
-
-def _unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
-    """Return x with one axis cut into several."""
-    sizes = list(x.shape)
-    axis %= len(sizes)
-    return manipulation.reshape(x, sizes[:axis] + list(shape) + sizes[axis + 1 :])
-
-
-def _view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
-    """Return x in another shape, on the same memory."""
-    if not isinstance(shape_or_dtype, (list, tuple)):
-        raise UsageError("view: opkit takes a shape, not a dtype")
-    return manipulation.reshape(x, shape_or_dtype)
 
 
 #: Method name -> function of the tensor and the other arguments.
@@ -125,6 +141,10 @@ def _self(x: Tensor, *args: Any) -> Tensor:
     return x
 
 
+def _strides(x: Tensor) -> list[int]:
+    return [step // x._data.itemsize for step in x._data.strides]
+
+
 def _new_data(x: Tensor, value: Tensor) -> None:
     x._data = value._data
 
@@ -139,10 +159,25 @@ _TENSOR_ONLY: dict[str, Any] = {
     "fill_": inplace.fill_,
     "zero_": inplace.zero_,
     "copy_": inplace.copy_,
+    "fill_diagonal_": inplace.fill_diagonal_,
+    "cauchy_": random.cauchy_,
+    "exponential_": random.exponential_,
+    "geometric_": random.geometric_,
+    "normal_": random.normal_,
+    "uniform_": random.uniform_,
+    "where_": lambda x, condition, y=None, name=None: inplace.where_(condition, x, y),
     "place": property(_place),
     "trainable": property(_trainable, _set_trainable),
     "data": property(lambda x: x.detach(), _new_data, doc="A Tensor on the same memory that takes no gradient."),
     "is_contiguous": lambda x: bool(x._data.flags.c_contiguous),
+    "get_strides": _strides,
+    "strides": property(_strides, doc="The distances between neighbours along each axis, in elements."),
+    "is_dense": lambda x: True,
+    "is_sparse": lambda x: False,
+    "is_dist": lambda x: False,
+    "is_same_shape": lambda x, other: list(x.shape) == list(other.shape),
+    "data_ptr": lambda x: x._data.ctypes.data,
+    "pin_memory": _self,
     "element_size": lambda x: x._data.itemsize,
     "get_tensor": _self,
     "_inplace_version": lambda x: x.inplace_version,
@@ -156,3 +191,4 @@ def install_tensor() -> None:
     install(Tensor)
     for name, function in {**inplace.INPLACE, **_TENSOR_ONLY}.items():
         setattr(Tensor, name, function)
+    install_unsupported(Tensor)

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from opkit import ops
+from opkit.eager import Tensor, become, check_inplace
+from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.tensor.checks import need_value, plain_shape
 
 __all__ = [
     "bernoulli",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "get_rng_state",
     "multinomial",
     "normal",
+    "normal_",
+    "poisson",
     "rand",
     "randint",
     "randint_like",
     "randn",
     "randperm",
     "seed",
+    "set_rng_state",
     "standard_normal",
     "uniform",
+    "uniform_",
 ]
 
 
@@ -94,3 +105,58 @@ def bernoulli(x: Any, name: str | None = None) -> Any:
 def multinomial(x: Any, num_samples: int = 1, replacement: bool = False, name: str | None = None) -> Any:
     """Return positions drawn with the (unnormalised) probabilities in the last axis of x."""
     return ops.multinomial(need_value("multinomial", "x", x), num_samples, replacement)
+
+
+def poisson(x: Any, name: str | None = None) -> Any:
+    """Return counts drawn from Poisson distributions with the rates in x."""
+    return ops.poisson(need_value("poisson", "x", x))
+
+
+def get_rng_state(device: str | None = None) -> list[Any]:
+    """Return the state of the random number generator, for ``set_rng_state``."""
+    return [ops.generator_state()]
+
+
+def set_rng_state(state_list: Any, device: str | None = None) -> None:
+    """Put the random number generator back into a state."""
+    if not isinstance(state_list, (list, tuple)) or len(state_list) != 1:
+        raise UsageError("set_rng_state takes what get_rng_state returned: a list of one state on the CPU")
+    ops.set_generator_state(state_list[0])
+
+
+# ---- in place --------------------------------------------------------------------------------------------------------
+def _filled(x: Tensor, drawn: Any, what: str) -> Tensor:
+    check_inplace(x, what)
+    return become(x, ops.cast(drawn, x._data.dtype), what)
+
+
+def _even(x: Tensor) -> Any:
+    """Return numbers in (0, 1], so that their logarithms are finite."""
+    return ops.sub(1.0, ops.uniform(x._data.shape, 0.0, 1.0, "float64"))
+
+
+def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
+    """Fill x with numbers drawn evenly from [min, max)."""
+    return _filled(x, ops.uniform(x._data.shape, float(min), float(max), x._data.dtype, seed), "uniform_")
+
+
+def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> Tensor:
+    """Fill x with numbers drawn from a normal distribution."""
+    return _filled(x, ops.normal(x._data.shape, float(mean), float(std), x._data.dtype), "normal_")
+
+
+def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
+    """Fill x with numbers drawn from an exponential distribution of rate lam."""
+    return _filled(x, ops.div(ops.neg(ops.log(_even(x))), float(lam)), "exponential_")
+
+
+def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
+    """Fill x with numbers drawn from a Cauchy distribution."""
+    turned = ops.tan(ops.mul(ops.sub(_even(x), 0.5), math.pi))
+    return _filled(x, ops.add(ops.mul(turned, scale), loc), "cauchy_")
+
+
+def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
+    """Fill x with the logarithms that, rounded up, count the trials until the first success (Paddle 2.6 rounds not)."""
+    failure = ops.log1p(ops.neg(probs)) if hasattr(probs, "_data") else math.log1p(-float(probs))
+    return _filled(x, ops.div(ops.log(_even(x)), failure), "geometric_")

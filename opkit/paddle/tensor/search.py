@@ -47,7 +47,7 @@ def topk(
 
 def nonzero(x: Any, as_tuple: bool = False) -> Any:
     """Return the coordinates of the elements that are not zero: (n, axes), or one (n, 1) tensor per axis."""
-    _dynamic_only("nonzero")
+    dynamic_only("nonzero")
     places = np.argwhere(need_value("nonzero", "x", x)._data).astype(np.int64)
     if as_tuple:
         return tuple(ops.literal(places[:, i : i + 1]) for i in range(places.shape[1]))
@@ -64,7 +64,7 @@ def unique(
     name: str | None = None,
 ) -> Any:
     """Return the distinct elements, sorted; on request also their places, the inverse and the counts."""
-    _dynamic_only("unique")
+    dynamic_only("unique")
     distinct: Any = np.unique  # its overloads know literal flags only
     found = distinct(
         need_value("unique", "x", x)._data,
@@ -79,6 +79,7 @@ def unique(
     return (ops.literal(found[0]), *[ops.literal(item.astype(kind)) for item in found[1:]])
 
 
-def _dynamic_only(name: str) -> None:
+def dynamic_only(name: str) -> None:
+    """Refuse to build a graph of what has a size that only data tell."""
     if local.mode.is_static:
         raise UnsupportedError(f"{name}: the size of its result is unknown in a static program")

@@ -79,7 +79,7 @@ class Plan:
         self.layout = lay_out(self.ops, read, known, self.constants, is_exact=is_exact)
         self.read_names = {value.variable.name for value in self.layout.number if is_state(value)}
         self._check_sources(fetches)
-        self._compile(known)
+        self._compile(known, fetches)
         self._fetches = [self._fetch(value) for value in fetches]
         number = self.layout.number
         self._feed_slots = [
@@ -116,7 +116,7 @@ class Plan:
             if value.variable.is_data:
                 raise no_source(value, self.feeds)
 
-    def _compile(self, known: Mapping[Value, TensorDesc]) -> None:
+    def _compile(self, known: Mapping[Value, TensorDesc], fetches: Sequence[Value | None]) -> None:
         self.holders: dict[str, int] = {}
         emitter = Emitter(self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact)
         emitter.emit()
@@ -137,20 +137,30 @@ class Plan:
             part.namespace["__part__"] = index
             exec(code, part.namespace)
             self._chunks.append(part.namespace["run"])
-        show = current_settings().on_plan
-        if show is not None:
-            show("".join([self._title(), *("\n".join(part.lines) + "\n" for part in emitter.chunks)]))
+        self._tell(fetches)
         for part in emitter.chunks:
             part.lines.clear()
+
+    def _tell(self, fetches: Sequence[Value | None]) -> None:
+        """Show the plan to those who asked to see it."""
+        asked = current_settings()
+        if asked.on_plan is None and asked.on_compiled is None:
+            return
+        text = "".join([self._title(), *("\n".join(part.lines) + "\n" for part in self._parts)])
+        if asked.on_plan is not None:
+            asked.on_plan(text)
+        if asked.on_compiled is not None:
+            asked.on_compiled(self, fetches, text)
 
     def _title(self) -> str:
         fed = ", ".join(value.variable.name for value in self.feeds)
         sizes = "these sizes" if self.is_exact else "any sizes"
-        size = f"{len(self.layout.buffers)} buffers in {sum(self.layout.blocks)} bytes"
-        return (
-            f"# plan: {len(self.ops)} ops, {len(self.constants)} constants, {size}, "
-            f"fed {fed or 'nothing'}, for {sizes}\n"
+        counts = (
+            _counted(len(self.ops), "op"),
+            _counted(len(self.constants), "constant"),
+            f"{_counted(len(self.layout.buffers), 'buffer')} in {_counted(sum(self.layout.blocks), 'byte')}",
         )
+        return f"# plan: {', '.join(counts)}, fed {fed or 'nothing'}, for {sizes}\n"
 
     def _fetch(self, value: Value | None) -> tuple[str, Any]:
         if value is None or value in self._unwritten:
@@ -288,6 +298,10 @@ class Plan:
         if found is None or found[2] < 0:
             return
         explain_failure(error, self.ops[found[2]])
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def compile_plan(

@@ -3,13 +3,23 @@
 from opkit.paddle.missing import guard
 from opkit.paddle.nn.functional.activation import *  # noqa: F403
 from opkit.paddle.nn.functional.activation import __all__ as _activations
+from opkit.paddle.nn.functional.attention import *  # noqa: F403
+from opkit.paddle.nn.functional.attention import __all__ as _attention
 from opkit.paddle.nn.functional.common import *  # noqa: F403
 from opkit.paddle.nn.functional.common import __all__ as _common
 from opkit.paddle.nn.functional.loss import *  # noqa: F403
 from opkit.paddle.nn.functional.loss import __all__ as _losses
+from opkit.paddle.nn.functional.margin import *  # noqa: F403
+from opkit.paddle.nn.functional.margin import __all__ as _margins
 from opkit.paddle.nn.functional.norm import *  # noqa: F403
 from opkit.paddle.nn.functional.norm import __all__ as _norms
+from opkit.paddle.nn.functional.vision import *  # noqa: F403
+from opkit.paddle.nn.functional.vision import __all__ as _images
+from opkit.paddle.nn.functional.volume import *  # noqa: F403
+from opkit.paddle.nn.functional.volume import __all__ as _volumes
+from opkit.paddle.nn.functional.windows import *  # noqa: F403
+from opkit.paddle.nn.functional.windows import __all__ as _windows
 
-__all__ = [*_activations, *_common, *_losses, *_norms]
+__all__ = [*_activations, *_attention, *_common, *_losses, *_margins, *_norms, *_images, *_volumes, *_windows]
 
 __getattr__ = guard(__name__, globals())

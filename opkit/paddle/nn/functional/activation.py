@@ -7,6 +7,7 @@ from typing import Any
 
 from opkit import ops
 from opkit.eager import become, check_inplace
+from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.inplace import INPLACE
@@ -15,20 +16,26 @@ from opkit.paddle.tensor.math import UNARY
 __all__ = [
     "celu",
     "elu",
+    "elu_",
     "gelu",
     "glu",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "leaky_relu",
+    "leaky_relu_",
     "log_sigmoid",
     "log_softmax",
+    "maxout",
     "mish",
     "prelu",
     "relu",
     "relu6",
     "relu_",
+    "rrelu",
     "selu",
     "sigmoid",
     "silu",
@@ -42,6 +49,7 @@ __all__ = [
     "tanh_",
     "tanhshrink",
     "thresholded_relu",
+    "thresholded_relu_",
 ]
 
 sigmoid = UNARY["sigmoid"]
@@ -179,3 +187,79 @@ def softmax_(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None)
 def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
     """Return the logarithm of softmax."""
     return ops.log_softmax(_cast(need_value("log_softmax", "x", x), dtype), axis)
+
+
+# ---- in place --------------------------------------------------------------------------------------------------------
+def elu_(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
+    """Do ``elu`` in place."""
+    check_inplace(x, "elu_")
+    return become(x, elu(x, alpha), "elu_")
+
+
+def hardtanh_(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
+    """Do ``hardtanh`` in place."""
+    check_inplace(x, "hardtanh_")
+    return become(x, hardtanh(x, min, max), "hardtanh_")
+
+
+def leaky_relu_(x: Any, negative_slope: float = 0.01, name: str | None = None) -> Any:
+    """Do ``leaky_relu`` in place."""
+    check_inplace(x, "leaky_relu_")
+    return become(x, leaky_relu(x, negative_slope), "leaky_relu_")
+
+
+def thresholded_relu_(x: Any, threshold: float = 1.0, name: str | None = None) -> Any:
+    """Do ``thresholded_relu`` in place."""
+    check_inplace(x, "thresholded_relu_")
+    return become(x, thresholded_relu(x, threshold), "thresholded_relu_")
+
+
+# ---- groups, chance --------------------------------------------------------------------------------------------------
+def maxout(x: Any, groups: int, axis: int = 1, name: str | None = None) -> Any:
+    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013)."""
+    at = axis % need_value("maxout", "x", x).ndim
+    if axis not in (1, -1, 3):
+        raise UsageError(f"maxout: axis is 1, 3 or -1, got {axis}")
+    sizes = list(x.shape)
+    if sizes[at] % groups:
+        raise UsageError(f"maxout: {sizes[at]} channels are not divisible by {groups} groups")
+    split = [*sizes[:at], sizes[at] // groups, groups, *sizes[at + 1 :]]
+    return ops.reduce_max(ops.reshape(x, split), at + 1)
+
+
+def gumbel_softmax(
+    x: Any, temperature: float = 1.0, hard: bool = False, axis: int = -1, name: str | None = None
+) -> Any:
+    """Return softmax of x and Gumbel noise over a temperature; ``hard``: one-hot, with the gradient of the soft one.
+
+    Source: Jang et al. 2017, "Categorical reparameterization with Gumbel-softmax".
+    """
+    need_value("gumbel_softmax", "x", x)
+    if temperature <= 0:
+        raise UsageError(f"gumbel_softmax: the temperature must be positive, got {temperature}")
+    even = ops.sub(1.0, ops.uniform(list(x.shape), 0.0, 1.0, x._data.dtype.name))
+    noise = ops.neg(ops.log(ops.add(ops.neg(ops.log(even)), 1e-20)))
+    soft = ops.softmax(ops.div(ops.add(x, noise), float(temperature)), axis)
+    if not hard:
+        return soft
+    at = axis % x.ndim
+    chosen = ops.one_hot(ops.argmax(soft, at), x.shape[at], x._data.dtype.name)
+    if at != x.ndim - 1:
+        order = [*range(at), x.ndim - 1, *range(at, x.ndim - 1)]
+        chosen = ops.transpose(chosen, order)
+    gap = ops.sub(chosen, soft)
+    gap.stop_gradient = True
+    return ops.add(soft, gap)
+
+
+def rrelu(
+    x: Any, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None
+) -> Any:
+    """Return x where positive, else x times a slope drawn from [lower, upper); their mean where not training."""
+    need_value("rrelu", "x", x)
+    if not 0 <= lower <= upper <= 1:
+        raise UsageError(f"rrelu: 0 <= lower <= upper <= 1 must hold, got {lower} and {upper}")
+    if not training:
+        return ops.leaky_relu(x, (lower + upper) / 2)
+    slope = ops.uniform(list(x.shape), float(lower), float(upper), x._data.dtype.name)
+    return ops.where(ops.greater_equal(x, 0.0), x, ops.mul(x, slope))

@@ -9,8 +9,19 @@ from opkit import ops
 from opkit.errors import DtypeError, UsageError
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.tensor.checks import ints, need_value
+from opkit.paddle.tensor.layout import diag_embed
 
-__all__ = ["cosine_similarity", "dropout", "dropout2d", "embedding", "linear", "normalize", "one_hot", "pad"]
+__all__ = [
+    "cosine_similarity",
+    "diag_embed",
+    "dropout",
+    "dropout2d",
+    "embedding",
+    "linear",
+    "normalize",
+    "one_hot",
+    "pad",
+]
 
 
 def linear(x: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:

@@ -26,16 +26,18 @@ __all__ = [
 ]
 
 
-def _reduced(loss: Any, reduction: str, function: str) -> Any:
+def reduced(loss: Any, reduction: str, function: str) -> Any:
+    """Return a loss's mean, sum, or itself."""
     if reduction == "mean":
         return ops.reduce_mean(loss)
     if reduction == "sum":
         return ops.reduce_sum(loss)
-    _check_reduction(reduction, function)
+    check_reduction(reduction, function)
     return loss
 
 
-def _check_reduction(reduction: str, function: str, *more: str) -> None:
+def check_reduction(reduction: str, function: str, *more: str) -> None:
+    """Refuse a reduction that is none of "mean", "sum", "none" and more."""
     known = ("mean", "sum", "none", *more)
     if reduction not in known:
         raise UsageError(f"{function}: reduction is one of {', '.join(map(repr, known))}, got {reduction!r}")
@@ -73,7 +75,7 @@ def cross_entropy(
         label_smoothing: this part of the labels' mass is spread over all classes.
         name: ignored.
     """
-    _check_reduction(reduction, "cross_entropy")
+    check_reduction(reduction, "cross_entropy")
     _pair("cross_entropy", input, label)
     if ignore_index > 0 and soft_label:
         raise UsageError("cross_entropy: ignore_index has no meaning with soft labels")
@@ -147,12 +149,12 @@ def _soft_cross_entropy(input: Any, label: Any, weight: Any, reduction: str, axi
     logs = ops.log_softmax(input, axis) if use_softmax else ops.log(input)
     loss = ops.neg(ops.reduce_sum(ops.mul(ops.cast_like(label, logs), logs), axis, True))
     if weight is None:
-        return _reduced(loss, reduction, "cross_entropy")
+        return reduced(loss, reduction, "cross_entropy")
     weights = ops.reshape(ops.matmul(ops.cast_like(label, weight), ops.reshape(weight, [-1, 1])), list(loss.shape))
     loss = ops.mul(loss, weights)
     if reduction == "mean":
         return _divided(ops.reduce_sum(loss), ops.reduce_sum(weights))
-    return _reduced(loss, reduction, "cross_entropy")
+    return reduced(loss, reduction, "cross_entropy")
 
 
 def softmax_with_cross_entropy(
@@ -186,7 +188,7 @@ def nll_loss(
     name: str | None = None,
 ) -> Any:
     """Return the negative log likelihood of labels, of log probabilities with the classes along axis 1."""
-    _check_reduction(reduction, "nll_loss")
+    check_reduction(reduction, "nll_loss")
     _pair("nll_loss", input, label)
     counted = ops.not_equal(label, ignore_index)
     safe = ops.where(counted, label, ops.zeros_like(label))
@@ -197,7 +199,7 @@ def nll_loss(
     loss = ops.mul(loss, weights)
     if reduction == "mean":
         return ops.div(ops.reduce_sum(loss), ops.reduce_sum(weights))
-    return _reduced(loss, reduction, "nll_loss")
+    return reduced(loss, reduction, "nll_loss")
 
 
 def label_smooth(label: Any, prior_dist: Any = None, epsilon: float = 0.1, name: str | None = None) -> Any:
@@ -212,12 +214,12 @@ def label_smooth(label: Any, prior_dist: Any = None, epsilon: float = 0.1, name:
 
 def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
     """Return ``label * (log(label) - input)``, input being log probabilities."""
-    _check_reduction(reduction, "kl_div", "batchmean")
+    check_reduction(reduction, "kl_div", "batchmean")
     _pair("kl_div", input, label)
     loss = ops.sub(ops.xlogy(label, label), ops.mul(label, input))
     if reduction == "batchmean":
         return ops.div(ops.reduce_sum(loss), float(input.shape[0])) if input.shape else ops.reduce_sum(loss)
-    return _reduced(loss, reduction, "kl_div")
+    return reduced(loss, reduction, "kl_div")
 
 
 # ---- binary ----------------------------------------------------------------------------------------------------------
@@ -225,14 +227,14 @@ def binary_cross_entropy(
     input: Any, label: Any, weight: Any = None, reduction: str = "mean", name: str | None = None
 ) -> Any:
     """Return the cross entropy of probabilities and labels between 0 and 1."""
-    _check_reduction(reduction, "binary_cross_entropy")
+    check_reduction(reduction, "binary_cross_entropy")
     _pair("binary_cross_entropy", input, label)
     small = 1e-12
     first = ops.mul(label, ops.log(ops.maximum(input, ops.full_like(input, small))))
     rest = ops.sub(1.0, input)
     second = ops.mul(ops.sub(1.0, label), ops.log(ops.maximum(rest, ops.full_like(input, small))))
     loss = ops.neg(ops.add(first, second))
-    return _reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy")
+    return reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy")
 
 
 def binary_cross_entropy_with_logits(
@@ -244,14 +246,14 @@ def binary_cross_entropy_with_logits(
     name: str | None = None,
 ) -> Any:
     """Return the cross entropy of logits and labels between 0 and 1."""
-    _check_reduction(reduction, "binary_cross_entropy_with_logits")
+    check_reduction(reduction, "binary_cross_entropy_with_logits")
     _pair("binary_cross_entropy_with_logits", logit, label)
     # softplus(-x) for the positives, softplus(x) = x + softplus(-x) for the negatives.
     below = ops.softplus(ops.neg(logit))
     if pos_weight is not None:
         below = ops.mul(below, ops.add(ops.mul(label, ops.sub(pos_weight, 1.0)), 1.0))
     loss = ops.add(ops.mul(ops.sub(1.0, label), logit), below)
-    return _reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy_with_logits")
+    return reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy_with_logits")
 
 
 def log_loss(input: Any, label: Any, epsilon: float = 0.0001, name: str | None = None) -> Any:
@@ -271,31 +273,31 @@ def square_error_cost(input: Any, label: Any) -> Any:
 
 def mse_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
     """Return the squared difference."""
-    return _reduced(square_error_cost(input, label), reduction, "mse_loss")
+    return reduced(square_error_cost(input, label), reduction, "mse_loss")
 
 
 def l1_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
     """Return the absolute difference."""
-    _check_reduction(reduction, "l1_loss")
+    check_reduction(reduction, "l1_loss")
     _pair("l1_loss", input, label)
-    return _reduced(ops.abs(ops.sub(input, label)), reduction, "l1_loss")
+    return reduced(ops.abs(ops.sub(input, label)), reduction, "l1_loss")
 
 
 def smooth_l1_loss(input: Any, label: Any, reduction: str = "mean", delta: float = 1.0, name: str | None = None) -> Any:
     """Return ``0.5 * d**2`` for differences up to delta, else ``delta * (d - 0.5 * delta)``."""
-    _check_reduction(reduction, "smooth_l1_loss")
+    check_reduction(reduction, "smooth_l1_loss")
     _pair("smooth_l1_loss", input, label)
     gap = ops.abs(ops.sub(input, label))
     near = ops.mul(ops.square(gap), 0.5)
     far = ops.mul(ops.sub(gap, 0.5 * delta), float(delta))
-    return _reduced(ops.where(ops.less_equal(gap, float(delta)), near, far), reduction, "smooth_l1_loss")
+    return reduced(ops.where(ops.less_equal(gap, float(delta)), near, far), reduction, "smooth_l1_loss")
 
 
 def margin_ranking_loss(
     input: Any, other: Any, label: Any, margin: float = 0.0, reduction: str = "mean", name: str | None = None
 ) -> Any:
     """Return ``max(0, -label * (input - other) + margin)``."""
-    _check_reduction(reduction, "margin_ranking_loss")
+    check_reduction(reduction, "margin_ranking_loss")
     _pair("margin_ranking_loss", input, label)
     gap = ops.mul(ops.neg(label), ops.sub(input, other))
-    return _reduced(ops.relu(ops.add(gap, float(margin))), reduction, "margin_ranking_loss")
+    return reduced(ops.relu(ops.add(gap, float(margin))), reduction, "margin_ranking_loss")

@@ -24,8 +24,8 @@ __all__ = [
 
 
 def _layout(data_format: str) -> str:
-    if data_format not in ("NCHW", "NHWC", "NCL", "NLC", "NC"):
-        raise UsageError(f"data_format is 'NCHW', 'NHWC', 'NCL' or 'NLC', got {data_format!r}")
+    if data_format not in ("NCHW", "NHWC", "NCL", "NLC", "NC", "NCDHW", "NDHWC"):
+        raise UsageError(f"data_format is 'NCHW', 'NHWC', 'NCL', 'NLC', 'NCDHW' or 'NDHWC', got {data_format!r}")
     return "channels_first" if data_format.startswith("NC") else "channels_last"
 
 
@@ -130,9 +130,10 @@ def _pairs(padding: Any, dims: int, spatial: list[int]) -> list[tuple[int, int]]
     return [(value, value) for value in _each(padding, dims)]
 
 
-def _conv(
+def conv_of(
     x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, data_format: str
 ) -> Any:
+    """Return a convolution over the axes that the format names."""
     layout = _layout(data_format)
     x, left = _same_padding(need_value("conv", "x", x), weight, stride, padding, dilation, layout)
     if isinstance(padding, str) and padding.upper() == "SAME":
@@ -154,7 +155,7 @@ def conv2d(
     name: str | None = None,
 ) -> Any:
     """Return a 2-D convolution; the weight is (filters, channels / groups, height, width)."""
-    return _conv(x, weight, bias, stride, padding, dilation, groups, data_format)
+    return conv_of(x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 def conv1d(
@@ -169,7 +170,7 @@ def conv1d(
     name: str | None = None,
 ) -> Any:
     """Return a 1-D convolution; the weight is (filters, channels / groups, length)."""
-    return _conv(x, weight, bias, stride, padding, dilation, groups, data_format)
+    return conv_of(x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 def conv2d_transpose(
@@ -186,13 +187,53 @@ def conv2d_transpose(
     name: str | None = None,
 ) -> Any:
     """Return a transposed 2-D convolution; the weight is (channels, filters / groups, height, width)."""
+    return transposed_conv_of(
+        x, weight, bias, stride, padding, output_padding, dilation, groups, output_size, data_format
+    )
+
+
+def transposed_conv_of(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    groups: int,
+    output_size: Any,
+    data_format: str,
+) -> Any:
+    """Return a transposed convolution; with an output_size, which decides between the sizes that a stride allows."""
+    layout = _layout(data_format)
+    need_value("conv_transpose", "x", x)
+    if layout == "channels_last":
+        weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
     if output_size is not None:
-        raise UsageError("conv2d_transpose: give output_padding, opkit has no output_size")
-    return ops.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, _layout(data_format))
+        if output_padding not in (0, [0], (0,)):
+            raise UsageError("conv_transpose: give output_size or output_padding, not both")
+        output_padding = _extra(x, weight, stride, padding, dilation, output_size, layout)
+    return ops.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, layout)
+
+
+def _extra(
+    x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, output_size: Any, layout: str
+) -> tuple[int, ...]:
+    """Return what an output size has beyond the least one."""
+    first = layout == "channels_first"
+    sizes, kernel = (x.shape[2:], weight.shape[2:]) if first else (x.shape[1:-1], weight.shape[1:-1])
+    count = len(sizes)
+    wanted, strides, pads, gaps = (_each(item, count) for item in (output_size, stride, padding, dilation))
+    least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(sizes, strides, pads, gaps, kernel)]
+    extra = tuple(target - size for target, size in zip(wanted, least))
+    if any(not 0 <= more < step for more, step in zip(extra, strides)):
+        raise UsageError(f"conv_transpose: output_size {wanted} is not between {least} and the next stride")
+    return extra
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
-def _pool_padding(padding: Any, dims: int, data_format: str) -> Any:
+def pool_padding(padding: Any, dims: int, data_format: str) -> Any:
+    """Return a pool's padding as the builders take it."""
     if isinstance(padding, str):
         return {"SAME": "same_upper", "VALID": "valid"}.get(padding.upper(), padding)
     spatial = list(range(2, dims + 2)) if data_format.startswith("NC") else list(range(1, dims + 1))
@@ -212,7 +253,7 @@ def max_pool2d(
     """Return the largest of each window."""
     if return_mask:
         raise UsageError("max_pool2d: opkit returns no mask")
-    left = _pool_padding(padding, 2, data_format)
+    left = pool_padding(padding, 2, data_format)
     return ops.max_pool(need_value("max_pool2d", "x", x), kernel_size, stride, left, ceil_mode, _layout(data_format))
 
 
@@ -228,7 +269,7 @@ def max_pool1d(
     """Return the largest of each window."""
     if return_mask:
         raise UsageError("max_pool1d: opkit returns no mask")
-    left = _pool_padding(padding, 1, "NCL")
+    left = pool_padding(padding, 1, "NCL")
     return ops.max_pool(need_value("max_pool1d", "x", x), kernel_size, stride, left, ceil_mode)
 
 
@@ -244,7 +285,7 @@ def avg_pool2d(
     name: str | None = None,
 ) -> Any:
     """Return the mean of each window; ``exclusive``: padding does not count."""
-    left = _pool_padding(padding, 2, data_format)
+    left = pool_padding(padding, 2, data_format)
     need_value("avg_pool2d", "x", x)
     layout = _layout(data_format)
     if divisor_override is None:
@@ -264,7 +305,7 @@ def avg_pool1d(
     name: str | None = None,
 ) -> Any:
     """Return the mean of each window; ``exclusive``: padding does not count."""
-    left = _pool_padding(padding, 1, "NCL")
+    left = pool_padding(padding, 1, "NCL")
     need_value("avg_pool1d", "x", x)
     return ops.avg_pool(x, kernel_size, stride, left, ceil_mode, "channels_first", exclusive)
 
@@ -284,6 +325,11 @@ def adaptive_max_pool2d(x: Any, output_size: Any, return_mask: bool = False, nam
 def _adaptive(x: Any, output_size: Any, data_format: str, reduce: Any) -> Any:
     axes = [2, 3] if _layout(data_format) == "channels_first" else [1, 2]
     wanted = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * 2
+    return adaptive_pool(x, wanted, axes, reduce)
+
+
+def adaptive_pool(x: Any, wanted: list[Any], axes: list[int], reduce: Any) -> Any:
+    """Return x with each axis reduced to a wanted number of windows; None keeps the size."""
     for axis, count in zip(axes, wanted):
         size = x.shape[axis]
         parts = size if count is None else int(count)

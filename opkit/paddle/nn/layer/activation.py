@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.errors import ShapeError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.layers import Layer
 
-__all__: list[str] = ["PReLU"]
+__all__: list[str] = ["PReLU", "RReLU", "Softmax2D"]
 
 
 def _activation(name: str, function: str, **defaults: Any) -> type[Layer]:
@@ -47,6 +48,7 @@ def _activation(name: str, function: str, **defaults: Any) -> type[Layer]:
 
 CELU = _activation("CELU", "celu", alpha=1.0)
 ELU = _activation("ELU", "elu", alpha=1.0)
+GLU = _activation("GLU", "glu", axis=-1)
 GELU = _activation("GELU", "gelu", approximate=False)
 Hardshrink = _activation("Hardshrink", "hardshrink", threshold=0.5)
 Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
@@ -55,6 +57,7 @@ Hardtanh = _activation("Hardtanh", "hardtanh", min=-1.0, max=1.0)
 LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01)
 LogSigmoid = _activation("LogSigmoid", "log_sigmoid")
 LogSoftmax = _activation("LogSoftmax", "log_softmax", axis=-1)
+Maxout = _activation("Maxout", "maxout", groups=None, axis=1)
 Mish = _activation("Mish", "mish")
 ReLU = _activation("ReLU", "relu")
 ReLU6 = _activation("ReLU6", "relu6")
@@ -103,3 +106,29 @@ class PReLU(Layer):
     def extra_repr(self) -> str:
         """Return the number of parameters."""
         return f"num_parameters={self._count}"
+
+
+class RReLU(Layer):
+    """x where positive, else x times a slope drawn from [lower, upper); their mean in evaluation."""
+
+    def __init__(self, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, name: str | None = None) -> None:
+        super().__init__()
+        self._lower, self._upper = lower, upper
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function."""
+        return functional.rrelu(x, self._lower, self._upper, self.training)
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return f"lower={self._lower}, upper={self._upper}, training={self.training}, dtype={self._dtype}"
+
+
+class Softmax2D(Layer):
+    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function."""
+        if len(x.shape) not in (3, 4):
+            raise ShapeError(f"Softmax2D takes a tensor of 3 or 4 axes, got {list(x.shape)}")
+        return functional.softmax(x, -3)

@@ -80,7 +80,9 @@ class Embedding(Layer):
         return f"{text}, sparse={self._sizes[2]}"
 
 
-class _Conv(Layer):
+class ConvLayer(Layer):
+    """What convolution layers share: sizes, settings, weight and bias."""
+
     _spatial = 2
 
     def __init__(
@@ -100,12 +102,16 @@ class _Conv(Layer):
         super().__init__(dtype=default_dtype())
         if in_channels % groups:
             raise UsageError(f"{type(self).__name__}: in_channels {in_channels} is not divisible by groups {groups}")
-        if padding_mode != "zeros":
-            raise UsageError(f"{type(self).__name__}: opkit pads with zeros, got padding_mode={padding_mode!r}")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise UsageError(
+                f"{type(self).__name__}: padding_mode is 'zeros', 'reflect', 'replicate' or 'circular', "
+                f"got {padding_mode!r}"
+            )
         self._kernel = self._sizes(kernel_size)
         self._settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         self._format = data_format or ("NCHW" if self._spatial == 2 else "NCL")
         self._channels = in_channels, out_channels
+        self._padding_mode = padding_mode
         shape = self._weight_shape(in_channels, out_channels, groups)
         default = Normal(0.0, float(np.sqrt(2.0 / (in_channels * np.prod(self._kernel)))))
         self.weight = self.create_parameter(shape, weight_attr, default_initializer=self._default(default))
@@ -113,6 +119,15 @@ class _Conv(Layer):
 
     def _default(self, normal: Any) -> Any:
         return normal
+
+    def _padded(self, x: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the input and the settings; padding other than with zeros is done here."""
+        if self._padding_mode == "zeros":
+            return x, self._settings
+        padding = self._settings["padding"]
+        counts = list(padding) if isinstance(padding, (list, tuple)) else [padding] * self._spatial
+        pairs = [count for count in reversed(counts) for _ in range(2)]
+        return functional.pad(x, pairs, self._padding_mode, data_format=self._format), {**self._settings, "padding": 0}
 
     def _sizes(self, item: Any) -> list[int]:
         return list(item) if isinstance(item, (list, tuple)) else [item] * self._spatial
@@ -128,28 +143,32 @@ class _Conv(Layer):
             value = self._settings[name]
             if value != default and not (isinstance(value, (list, tuple)) and set(value) == {default}):
                 text += f", {name}={value if name in ('groups', 'padding') else self._sizes(value)}"
+        if self._padding_mode != "zeros":
+            text += f", padding_mode={self._padding_mode}"
         return f"{text}, data_format={self._format}"
 
 
-class Conv2D(_Conv):
+class Conv2D(ConvLayer):
     """A 2-D convolution with a weight of (out_channels, in_channels / groups, height, width)."""
 
     def forward(self, x: Any) -> Any:
         """Apply the convolution."""
-        return functional.conv2d(x, self.weight, self.bias, data_format=self._format, **self._settings)
+        x, settings = self._padded(x)
+        return functional.conv2d(x, self.weight, self.bias, data_format=self._format, **settings)
 
 
-class Conv1D(_Conv):
+class Conv1D(ConvLayer):
     """A 1-D convolution with a weight of (out_channels, in_channels / groups, length)."""
 
     _spatial = 1
 
     def forward(self, x: Any) -> Any:
         """Apply the convolution."""
-        return functional.conv1d(x, self.weight, self.bias, data_format=self._format, **self._settings)
+        x, settings = self._padded(x)
+        return functional.conv1d(x, self.weight, self.bias, data_format=self._format, **settings)
 
 
-class Conv2DTranspose(_Conv):
+class Conv2DTranspose(ConvLayer):
     """A transposed 2-D convolution with a weight of (in_channels, out_channels / groups, height, width)."""
 
     def __init__(
@@ -187,10 +206,16 @@ class Conv2DTranspose(_Conv):
     def _default(self, normal: Any) -> Any:
         return None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any, output_size: Any = None) -> Any:
         """Apply the transposed convolution."""
         return functional.conv2d_transpose(
-            x, self.weight, self.bias, output_padding=self._output_padding, data_format=self._format, **self._settings
+            x,
+            self.weight,
+            self.bias,
+            output_padding=self._output_padding,
+            output_size=output_size,
+            data_format=self._format,
+            **self._settings,
         )
 
 

@@ -135,6 +135,14 @@ class Layer:
         kind = self._dtype if dtype is None else dtype
         return make_parameter(shape, kind, given, default, f"{self._full_name}.{'b' if is_bias else 'w'}")
 
+    def _fixed_or_trained(self, shape: Any, attr: Any, default: Any, is_bias: bool = False) -> Any:
+        """Return a new parameter; for ``attr=False`` one with its default value that is not trained."""
+        if attr is not False:
+            return self.create_parameter(shape, attr, is_bias=is_bias, default_initializer=default)
+        held = self.create_parameter(shape, is_bias=is_bias, default_initializer=default)
+        held.stop_gradient = True
+        return held
+
     def add_parameter(self, name: str, parameter: Any) -> Any:
         """Register a parameter under a name; return it."""
         if parameter is not None and not is_parameter(parameter):

@@ -66,3 +66,25 @@ BCEWithLogitsLoss = _loss(
 NLLLoss = _loss("NLLLoss", "nll_loss", weight=None, ignore_index=-100, reduction="mean")
 KLDivLoss = _loss("KLDivLoss", "kl_div", reduction="mean")
 MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss", margin=0.0, reduction="mean")
+CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss", margin=0, reduction="mean")
+GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss", full=False, epsilon=1e-06, reduction="mean")
+HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss", margin=1.0, reduction="mean")
+MultiLabelSoftMarginLoss = _loss(
+    "MultiLabelSoftMarginLoss", "multi_label_soft_margin_loss", weight=None, reduction="mean"
+)
+MultiMarginLoss = _loss("MultiMarginLoss", "multi_margin_loss", p=1, margin=1.0, weight=None, reduction="mean")
+PoissonNLLLoss = _loss(
+    "PoissonNLLLoss", "poisson_nll_loss", log_input=True, full=False, epsilon=1e-08, reduction="mean"
+)
+SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss", reduction="mean")
+TripletMarginLoss = _loss(
+    "TripletMarginLoss", "triplet_margin_loss", margin=1.0, p=2.0, epsilon=1e-06, swap=False, reduction="mean"
+)
+TripletMarginWithDistanceLoss = _loss(
+    "TripletMarginWithDistanceLoss",
+    "triplet_margin_with_distance_loss",
+    distance_function=None,
+    margin=1.0,
+    swap=False,
+    reduction="mean",
+)

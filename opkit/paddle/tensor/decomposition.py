@@ -1,0 +1,241 @@
+"""``paddle.linalg``'s inverses, factors and systems."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import ShapeError, UnsupportedError, UsageError
+from opkit.ops.mode import local
+from opkit.paddle.tensor.checks import need_value
+
+__all__ = [
+    "cholesky",
+    "cholesky_solve",
+    "cond",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "inverse",
+    "lstsq",
+    "lu",
+    "matrix_rank",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "triangular_solve",
+    "vander",
+]
+
+
+def _square(function: str, x: Any) -> Any:
+    shape = list(need_value(function, "x", x).shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(f"{function} takes square matrices, got {shape}")
+    return x
+
+
+def _turned(x: Any) -> Any:
+    return ops.swapaxes(x, -1, -2)
+
+
+# ---- inverses and determinants ---------------------------------------------------------------------------------------
+def inv(x: Any, name: str | None = None) -> Any:
+    """Return the inverses of square matrices."""
+    return ops.inverse(_square("inverse", x))
+
+
+def inverse(x: Any, name: str | None = None) -> Any:
+    """Return the inverses of square matrices."""
+    return inv(x)
+
+
+def pinv(x: Any, rcond: float = 1e-15, hermitian: bool = False, name: str | None = None) -> Any:
+    """Return the Moore-Penrose inverses of matrices."""
+    return ops.pseudo_inverse(need_value("pinv", "x", x), float(rcond), hermitian)
+
+
+def det(x: Any, name: str | None = None) -> Any:
+    """Return the determinants of square matrices."""
+    return ops.determinant(_square("det", x))
+
+
+def slogdet(x: Any, name: str | None = None) -> Any:
+    """Return the signs of determinants and the logarithms of their sizes, stacked along a new first axis."""
+    return ops.stack(list(ops.log_determinant(_square("slogdet", x))), 0)
+
+
+# ---- factors ---------------------------------------------------------------------------------------------------------
+def cholesky(x: Any, upper: bool = False, name: str | None = None) -> Any:
+    """Return the triangular factors of symmetric positive definite matrices."""
+    _square("cholesky", x)
+    return _turned(ops.cholesky(_turned(x))) if upper else ops.cholesky(x)
+
+
+def qr(x: Any, mode: str = "reduced", name: str | None = None) -> Any:
+    """Return orthonormal columns q and an upper triangle r; with ``mode="r"`` r alone."""
+    if mode not in ("reduced", "complete", "r"):
+        raise UsageError(f"qr: mode is 'reduced', 'complete' or 'r', got {mode!r}")
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        raise UnsupportedError("qr: opkit has no mode='complete' for matrices with more rows than columns")
+    q, r = ops.qr(need_value("qr", "x", x))
+    return r if mode == "r" else (q, r)
+
+
+def svd(x: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+    """Return u, the singular values in descending order, and vh, with ``x = u @ diag(s) @ vh``."""
+    shape = need_value("svd", "x", x).shape
+    if full_matrices and shape[-1] != shape[-2]:
+        raise UnsupportedError("svd: opkit has no full_matrices=True for matrices that are not square")
+    return ops.svd(x)
+
+
+def _lower(uplo: str) -> bool:
+    if uplo not in ("L", "U"):
+        raise UsageError(f"UPLO is 'L' or 'U', got {uplo!r}")
+    return uplo == "L"
+
+
+def eigh(x: Any, UPLO: str = "L", name: str | None = None) -> Any:
+    """Return the eigenvalues in ascending order and the eigenvectors of symmetric matrices."""
+    return ops.eigh(_square("eigh", x), _lower(UPLO))
+
+
+def eigvalsh(x: Any, UPLO: str = "L", name: str | None = None) -> Any:
+    """Return the eigenvalues of symmetric matrices in ascending order."""
+    return ops.eigh(_square("eigvalsh", x), _lower(UPLO))[0]
+
+
+def eig(x: Any, name: str | None = None) -> Any:
+    """Return the complex eigenvalues and eigenvectors of square matrices; they have no gradient."""
+    return ops.eigenvalues(_square("eig", x))
+
+
+def eigvals(x: Any, name: str | None = None) -> Any:
+    """Return the complex eigenvalues of square matrices; they have no gradient."""
+    return ops.eigenvalues(_square("eigvals", x))[0]
+
+
+def lu(x: Any, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
+    """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1); no gradient."""
+    if local.mode.is_static or not pivot:
+        raise UnsupportedError("lu: opkit has it in dynamic mode and with pivots only")
+    data = need_value("lu", "x", x)._data
+    stack = data.reshape(-1, *data.shape[-2:])
+    pairs = [_lu_of(matrix) for matrix in stack]
+    packed = np.array([first for first, _ in pairs], data.dtype).reshape(data.shape)
+    count = min(data.shape[-2:])
+    pivots = np.array([second for _, second in pairs], np.int32).reshape(*data.shape[:-2], count)
+    found = ops.literal(packed), ops.literal(pivots)
+    return (*found, ops.literal(np.zeros(data.shape[:-2] or 1, np.int32))) if get_infos else found
+
+
+def _lu_of(matrix: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    left, pivots = matrix.copy(), []
+    for k in range(min(left.shape)):
+        row = k + int(np.argmax(np.abs(left[k:, k])))
+        pivots.append(row + 1)
+        left[[k, row]] = left[[row, k]]
+        if left[k, k]:
+            left[k + 1 :, k] /= left[k, k]
+            left[k + 1 :, k + 1 :] -= np.outer(left[k + 1 :, k], left[k, k + 1 :])
+    return left, pivots
+
+
+# ---- systems ---------------------------------------------------------------------------------------------------------
+def solve(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return z with ``x @ z = y``."""
+    return ops.solve(_square("solve", x), need_value("solve", "y", y))
+
+
+def triangular_solve(
+    x: Any, y: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False, name: str | None = None
+) -> Any:
+    """Return z with ``x @ z = y``, of x one triangle being read.
+
+    Args:
+        x: ``(..., n, n)``.
+        y: ``(..., n, k)``.
+        upper: which triangle.
+        transpose: solve with x transposed.
+        unitriangular: the diagonal counts as ones.
+        name: ignored.
+    """
+    _square("triangular_solve", x)
+    need_value("triangular_solve", "y", y)
+    part = ops.triu if upper else ops.tril
+    triangle = part(x, (1 if upper else -1) if unitriangular else 0)
+    if unitriangular:
+        triangle = ops.add(triangle, ops.eye(x.shape[-1], dtype=x._data.dtype.name))
+    return ops.solve(_turned(triangle) if transpose else triangle, y)
+
+
+def cholesky_solve(x: Any, y: Any, upper: bool = False, name: str | None = None) -> Any:
+    """Return z with ``a @ z = x``, y being a Cholesky factor of a."""
+    first = triangular_solve(y, x, upper=upper, transpose=upper)
+    return triangular_solve(y, first, upper=upper, transpose=not upper)
+
+
+def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
+    """Return least-squares solutions, residuals, ranks and singular values; they have no gradient."""
+    if local.mode.is_static or x.ndim != 2:
+        raise UnsupportedError("lstsq: opkit has it in dynamic mode and for one matrix only")
+    data = need_value("lstsq", "x", x)._data
+    limit = np.finfo(data.dtype).eps * max(data.shape) if rcond is None else rcond
+    solution, residuals, rank, sizes = np.linalg.lstsq(data, need_value("lstsq", "y", y)._data, limit)
+    has_sizes = driver in ("gelss", "gelsd")
+    return (
+        ops.literal(solution.astype(data.dtype)),
+        ops.literal(residuals.astype(data.dtype)),
+        ops.literal(np.array(rank, np.int32)),
+        ops.literal(sizes.astype(data.dtype) if has_sizes else np.zeros(0, data.dtype)),
+    )
+
+
+def matrix_rank(x: Any, tol: Any = None, hermitian: bool = False, name: str | None = None) -> Any:
+    """Return how many singular values exceed a tolerance."""
+    limit = tol.item() if hasattr(tol, "item") else tol
+    return ops.matrix_rank(need_value("matrix_rank", "x", x), limit, hermitian)
+
+
+def cond(x: Any, p: Any = None, name: str | None = None) -> Any:
+    """Return the condition numbers of matrices in a norm: None, 2, -2, 'fro', 'nuc', 1, -1, inf or -inf."""
+    need_value("cond", "x", x)
+    if p in (None, 2, -2):
+        sizes = ops.svd(x)[1]
+        largest, least = ops.reduce_max(sizes, -1), ops.reduce_min(sizes, -1)
+        return ops.div(least, largest) if p == -2 else ops.div(largest, least)
+    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+        raise UsageError(f"cond: p is None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
+    return ops.mul(_size(_square("cond", x), p), _size(ops.inverse(x), p))
+
+
+def _size(x: Any, p: Any) -> Any:
+    if p == "fro":
+        return ops.norm(x, 2.0, (-2, -1))
+    if p == "nuc":
+        return ops.reduce_sum(ops.svd(x)[1], -1)
+    sums = ops.reduce_sum(ops.abs(x), -2 if abs(p) == 1 else -1)
+    return ops.reduce_max(sums, -1) if p > 0 else ops.reduce_min(sums, -1)
+
+
+def vander(x: Any, n: int | None = None, increasing: bool = False, name: str | None = None) -> Any:
+    """Return the powers of a vector's elements as rows, the highest first unless ``increasing``."""
+    if need_value("vander", "x", x).ndim != 1:
+        raise ShapeError(f"vander takes a vector, got {list(x.shape)}")
+    count = x.shape[0] if n is None else int(n)
+    if count < 0:
+        raise UsageError(f"vander: n must not be negative, got {count}")
+    columns = [ops.ones_like(x)]
+    for _ in range(count - 1):
+        columns.append(ops.mul(columns[-1], x))
+    columns = columns[:count]
+    return ops.stack(columns if increasing else columns[::-1], 1)

@@ -1,0 +1,187 @@
+"""More functions of one or two operands, element by element: made of ops, so that gradients come of themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import DtypeError, UsageError
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor.checks import need_value
+
+__all__ = [
+    "deg2rad",
+    "erfinv",
+    "fmax",
+    "fmin",
+    "frac",
+    "gcd",
+    "heaviside",
+    "hypot",
+    "lcm",
+    "ldexp",
+    "logaddexp",
+    "logit",
+    "multigammaln",
+    "nan_to_num",
+    "nextafter",
+    "polygamma",
+    "rad2deg",
+    "renorm",
+    "sgn",
+    "stanh",
+]
+
+
+class FloatsError(DtypeError, RuntimeError):
+    """A function of floating-point tensors got another (Paddle raises RuntimeError)."""
+
+
+def _floats(function: str, x: Any) -> Any:
+    """Return a value in floating point: integers in the default dtype."""
+    kind = need_value(function, "x", x)._data.dtype.kind
+    return x if kind in "fc" else ops.cast(x, default_dtype())
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------------
+def deg2rad(x: Any, name: str | None = None) -> Any:
+    """Return degrees as radians."""
+    return ops.mul(_floats("deg2rad", x), math.pi / 180)
+
+
+def rad2deg(x: Any, name: str | None = None) -> Any:
+    """Return radians as degrees."""
+    return ops.mul(_floats("rad2deg", x), 180 / math.pi)
+
+
+def erfinv(x: Any, name: str | None = None) -> Any:
+    """Return y with ``erf(y) = x``."""
+    if need_value("erfinv", "x", x)._data.dtype.kind != "f":
+        raise FloatsError(f"erfinv takes floating-point tensors, got {x._data.dtype}")
+    return ops.erfinv(x)
+
+
+def frac(x: Any, name: str | None = None) -> Any:
+    """Return what is behind the decimal point, with the sign of x."""
+    return ops.sub(need_value("frac", "x", x), x if x._data.dtype.kind in "iu" else ops.trunc(x))
+
+
+def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
+    """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside of [0, 1]."""
+    if need_value("logit", "x", x)._data.dtype.kind != "f":
+        raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
+    safe = ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x
+    return ops.log(ops.div(safe, ops.sub(1.0, safe)))
+
+
+def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Any:
+    """Return ``scale_b * tanh(scale_a * x)``."""
+    return ops.mul(ops.tanh(ops.mul(need_value("stanh", "x", x), float(scale_a))), float(scale_b))
+
+
+def sgn(x: Any, name: str | None = None) -> Any:
+    """Return the sign of each element."""
+    if need_value("sgn", "x", x)._data.dtype.kind != "f":
+        raise FloatsError(f"sgn takes floating-point tensors, got {x._data.dtype}")
+    return ops.sign(x)
+
+
+def nan_to_num(
+    x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
+) -> Any:
+    """Return x with numbers in place of NaN and infinities; by default the dtype's largest and smallest."""
+    kind = need_value("nan_to_num", "x", x)._data.dtype
+    if kind.kind != "f":
+        return ops.identity(x)
+    largest, least = float(np.finfo(kind).max), float(np.finfo(kind).min)
+    kept = ops.where(ops.isnan(x), float(nan), x)
+    kept = ops.where(ops.equal(x, math.inf), largest if posinf is None else float(posinf), kept)
+    return ops.where(ops.equal(x, -math.inf), least if neginf is None else float(neginf), kept)
+
+
+def polygamma(x: Any, n: int, name: str | None = None) -> Any:
+    """Return the n-th derivative of digamma; of order 0 digamma itself."""
+    if not isinstance(n, int):
+        raise TypeError(f"polygamma: n is an int, got {type(n).__name__}")
+    if n < 0:
+        raise UsageError(f"polygamma: n must not be negative, got {n}")
+    return ops.polygamma(need_value("polygamma", "x", x), n) if n else ops.digamma(x)
+
+
+def multigammaln(x: Any, p: int, name: str | None = None) -> Any:
+    """Return the logarithm of the multivariate gamma function of dimension p."""
+    if p < 1:
+        raise UsageError(f"multigammaln: p must be at least 1, got {p}")
+    shifts = ops.literal(np.arange(p, dtype=x._data.dtype) * 0.5)
+    total = ops.reduce_sum(ops.lgamma(ops.sub(ops.expand_dims(x, -1), shifts)), -1)
+    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+def renorm(x: Any, p: float, axis: int, max_norm: float) -> Any:
+    """Return x with every slice along an axis scaled down to the p-norm ``max_norm`` where it exceeds it."""
+    if p <= 0:
+        raise UsageError(f"renorm: p must be positive, got {p}")
+    at = axis % need_value("renorm", "x", x).ndim
+    size = ops.norm(x, float(p), tuple(k for k in range(x.ndim) if k != at), True)
+    factor = ops.where(ops.greater(size, float(max_norm)), ops.div(float(max_norm), ops.add(size, 1e-7)), 1.0)
+    return ops.mul(x, factor)
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------------
+def fmax(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the larger of two elements, the number where one is NaN; of equal ones x gets the gradient."""
+    takes_x = ops.logical_or(ops.greater_equal(need_value("fmax", "x", x), need_value("fmax", "y", y)), ops.isnan(y))
+    return ops.where(takes_x, x, y)
+
+
+def fmin(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the smaller of two elements, the number where one is NaN; of equal ones x gets the gradient."""
+    takes_x = ops.logical_or(ops.less_equal(need_value("fmin", "x", x), need_value("fmin", "y", y)), ops.isnan(y))
+    return ops.where(takes_x, x, y)
+
+
+def heaviside(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
+    need_value("heaviside", "y", y)
+    step = ops.cast(ops.greater(need_value("heaviside", "x", x), 0), y._data.dtype)
+    return ops.where(ops.equal(x, 0), y, ops.where(ops.isnan(x), x, step))
+
+
+def hypot(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``sqrt(x**2 + y**2)``."""
+    for label, item in (("x", x), ("y", y)):
+        if not hasattr(item, "_data"):
+            raise TypeError(f"hypot: {label} must be a Tensor, got {type(item).__name__}")
+    return ops.sqrt(ops.add(ops.square(_floats("hypot", x)), ops.square(_floats("hypot", y))))
+
+
+def logaddexp(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``log(exp(x) + exp(y))``, without overflow."""
+    x, y = _floats("logaddexp", x), _floats("logaddexp", y)
+    return ops.add(ops.maximum(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(x, y))))))
+
+
+def ldexp(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return ``x * 2**y``."""
+    for label, item in (("x", x), ("y", y)):
+        if not hasattr(item, "_data"):
+            raise TypeError(f"ldexp: {label} must be a Tensor, got {type(item).__name__}")
+    return ops.mul(_floats("ldexp", x), ops.pow(2.0, _floats("ldexp", y)))
+
+
+def gcd(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the greatest common divisors of integers."""
+    return ops.gcd(need_value("gcd", "x", x), need_value("gcd", "y", y))
+
+
+def lcm(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the least common multiples of integers."""
+    return ops.lcm(need_value("lcm", "x", x), need_value("lcm", "y", y))
+
+
+def nextafter(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the float next to x in the direction of y."""
+    return ops.nextafter(need_value("nextafter", "x", x), need_value("nextafter", "y", y))

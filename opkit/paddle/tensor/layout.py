@@ -1,0 +1,234 @@
+"""Axes, diagonals and shapes: more ways to arrange what is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import ShapeError, UsageError
+from opkit.ir import canonical_dtype
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor import manipulation
+from opkit.paddle.tensor.checks import ints, need_value, plain_shape
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_tensors",
+    "diag_embed",
+    "diagflat",
+    "diagonal",
+    "diagonal_scatter",
+    "logspace",
+    "reverse",
+    "rot90",
+    "tolist",
+    "tril_indices",
+    "triu_indices",
+    "unflatten",
+    "view",
+    "view_as",
+    "vsplit",
+]
+
+
+# ---- number of axes --------------------------------------------------------------------------------------------------
+def _at_least(inputs: tuple[Any, ...], raised: Any) -> Any:
+    items = list(inputs[0]) if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else list(inputs)
+    values = [raised(item if hasattr(item, "_data") else ops.as_value(item)) for item in items]
+    return values[0] if len(values) == 1 else values
+
+
+def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
+    """Return tensors with one axis at least."""
+    return _at_least(inputs, lambda x: ops.reshape(x, [1]) if x.ndim == 0 else x)
+
+
+def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
+    """Return tensors with two axes at least; a vector becomes a row."""
+    return _at_least(
+        inputs, lambda x: ops.reshape(x, [1, 1]) if x.ndim == 0 else ops.expand_dims(x, 0) if x.ndim == 1 else x
+    )
+
+
+def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
+    """Return tensors with three axes at least; a vector becomes (1, n, 1), a matrix (m, n, 1)."""
+
+    def raised(x: Any) -> Any:
+        if x.ndim == 0:
+            return ops.reshape(x, [1, 1, 1])
+        if x.ndim == 1:
+            return ops.expand_dims(ops.expand_dims(x, 0), 2)
+        return ops.expand_dims(x, 2) if x.ndim == 2 else x
+
+    return _at_least(inputs, raised)
+
+
+def broadcast_tensors(input: Any, name: str | None = None) -> list[Any]:
+    """Return tensors broadcast to their common shape."""
+    items = [need_value("broadcast_tensors", "input", item) for item in input]
+    if not items:
+        raise TypeError("broadcast_tensors: the list is empty")
+    try:
+        shape = np.broadcast_shapes(*[tuple(item.shape) for item in items])
+    except ValueError as error:
+        raise ShapeError(f"broadcast_tensors: the shapes do not fit ({error})") from None
+    return [ops.broadcast_to(item, shape) for item in items]
+
+
+def view(x: Any, shape_or_dtype: Any, name: str | None = None) -> Any:
+    """Return x in another shape, on the same memory; with a dtype, its bytes read as that dtype, without a gradient."""
+    if isinstance(shape_or_dtype, (list, tuple)):
+        return manipulation.reshape(x, shape_or_dtype)
+    kind = np.dtype(canonical_dtype(shape_or_dtype))
+    data = need_value("view", "x", x)._data
+    return x if data.dtype == kind else ops.literal(np.ascontiguousarray(data).view(kind))
+
+
+def view_as(x: Any, other: Any, name: str | None = None) -> Any:
+    """Return x in the shape of another tensor, on the same memory."""
+    return manipulation.reshape(x, list(other.shape))
+
+
+def unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
+    """Return x with one axis cut into several."""
+    sizes = list(x.shape)
+    axis %= len(sizes)
+    return manipulation.reshape(x, sizes[:axis] + list(plain_shape("unflatten", shape)) + sizes[axis + 1 :])
+
+
+def vsplit(x: Any, num_or_sections: Any, name: str | None = None) -> list[Any]:
+    """Return the pieces of x along its first axis."""
+    if need_value("vsplit", "x", x).ndim < 2:
+        raise ShapeError(f"vsplit takes a tensor of two axes at least, got {list(x.shape)}")
+    return manipulation.split(x, num_or_sections, 0)
+
+
+def tolist(x: Any) -> Any:
+    """Return the elements as nested lists of Python numbers."""
+    return x.numpy().tolist()
+
+
+def reverse(x: Any, axis: Any, name: str | None = None) -> Any:
+    """Return x with the order along axes reversed."""
+    return manipulation.flip(x, axis)
+
+
+def rot90(x: Any, k: int = 1, axes: Any = (0, 1), name: str | None = None) -> Any:
+    """Return x turned k times by a quarter, from the first of two axes to the second."""
+    first, second = (axis % need_value("rot90", "x", x).ndim for axis in axes)
+    if len(axes) != 2 or first == second:
+        raise UsageError(f"rot90: axes are two different ones, got {axes!r}")
+    k %= 4
+    if k == 0:
+        return ops.identity(x)
+    if k == 2:
+        return ops.flip(x, (first, second))
+    if k == 1:
+        return ops.swapaxes(ops.flip(x, (second,)), first, second)
+    return ops.flip(ops.swapaxes(x, first, second), (second,))
+
+
+# ---- diagonals -------------------------------------------------------------------------------------------------------
+def _places(rows: int, columns: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    along = np.arange(count)
+    return along + max(-offset, 0), along + max(offset, 0)
+
+
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
+    """Return the diagonals of two axes along a new last axis."""
+    dims = need_value("diagonal", "x", x).ndim
+    if dims < 2:
+        raise ShapeError(f"diagonal takes a tensor of two axes at least, got {list(x.shape)}")
+    first, second = axis1 % dims, axis2 % dims
+    if first == second:
+        raise UsageError("diagonal: axis1 and axis2 must differ")
+    rows, columns = x.shape[first], x.shape[second]
+    at, beside = _places(rows, columns, offset)
+    rest = [k for k in range(dims) if k not in (first, second)]
+    flat = ops.reshape(ops.transpose(x, [*rest, first, second]), [*(x.shape[k] for k in rest), rows * columns])
+    return ops.gather(flat, ops.literal(at * columns + beside), dims - 2)
+
+
+def diagonal_scatter(x: Any, y: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
+    """Return x with the diagonals of two axes replaced by y."""
+    dims = x.ndim
+    first, second = axis1 % dims, axis2 % dims
+    at, beside = _places(x.shape[first], x.shape[second], offset)
+    rest = [k for k in range(dims) if k not in (first, second)]
+    order = [*rest, first, second]
+    turned = ops.setitem(ops.transpose(x, order), (Ellipsis, at, beside), y)
+    return ops.transpose(turned, [order.index(k) for k in range(dims)])
+
+
+def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> Any:
+    """Return x with one number on its diagonal; of more than two axes, where all indices are equal."""
+    shape = x.shape
+    mask = np.zeros(shape, bool)
+    if len(shape) == 2:
+        flat, columns = mask.reshape(-1), shape[1]
+        last = len(flat) if wrap or shape[0] <= columns else columns * columns
+        places = np.arange(0, last, columns + 1)
+        beside = places % columns + offset
+        flat[(places + offset)[(beside >= 0) & (beside < columns)]] = True
+    elif len(set(shape)) == 1:
+        mask[(np.arange(shape[0]),) * len(shape)] = True
+    else:
+        raise ShapeError(f"fill_diagonal_: more than two axes must have one size, got {list(shape)}")
+    number = value if x._data.dtype.kind == "f" else int(value)
+    return ops.where(ops.literal(mask), number, x)
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Return matrices along two new axes whose diagonals are the last axis of the input."""
+    value = input if hasattr(input, "_data") else ops.as_value(np.asarray(input))
+    dims, count = value.ndim + 1, value.shape[-1]
+    first, second = dim1 % dims, dim2 % dims
+    if first == second:
+        raise UsageError("diag_embed: dim1 and dim2 must differ")
+    size = count + abs(offset)
+    along = np.arange(count)
+    mask = np.zeros((size, size), bool)
+    mask[along + max(-offset, 0), along + max(offset, 0)] = True
+    before = max(-offset, 0)
+    wide = ops.pad(value, [0] * (dims - 2) + [before], [0] * (dims - 2) + [size - count - before])
+    zero = 0.0 if value._data.dtype.kind == "f" else 0
+    matrices = ops.where(ops.literal(mask), ops.expand_dims(wide, -1), zero)
+    rest = iter(range(dims - 2))
+    return ops.transpose(
+        matrices, [dims - 2 if k == first else dims - 1 if k == second else next(rest) for k in range(dims)]
+    )
+
+
+def diagflat(x: Any, offset: int = 0, name: str | None = None) -> Any:
+    """Return a matrix with the flattened tensor as its diagonal."""
+    return ops.diag(ops.reshape(need_value("diagflat", "x", x), [-1]), offset)
+
+
+def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) -> Any:
+    for size in (rows, columns):
+        if not isinstance(size, int) or size < 0:
+            raise TypeError(f"row and col are integers that are not negative, got {size!r}")
+    keep = np.tri(rows, columns, offset if lower else offset - 1, bool)
+    return ops.literal(np.array(np.nonzero(keep if lower else ~keep)).astype(canonical_dtype(dtype)))
+
+
+def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Any:
+    """Return the places of a matrix's lower triangle: rows and columns, two rows of the result."""
+    return _triangle(row, col, offset, dtype, lower=True)
+
+
+def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Any:
+    """Return the places of a matrix's upper triangle: rows and columns, two rows of the result."""
+    return _triangle(row, row if col is None else col, offset, dtype, lower=False)
+
+
+def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Any:
+    """Return powers of the base whose exponents are evenly spaced, both ends included."""
+    first, last, root = (float(item.item() if hasattr(item, "item") else item) for item in (start, stop, base))
+    kind = default_dtype() if dtype is None else canonical_dtype(dtype)
+    return ops.literal(np.logspace(first, last, ints(num)[0], base=root).astype(kind))

@@ -1,0 +1,151 @@
+"""Products of tensors beyond the matrix product: kron, cross, einsum and their like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.errors import ShapeError, UsageError
+from opkit.paddle.tensor.checks import ints, need_value
+
+__all__ = ["addmm", "cdist", "cross", "einsum", "inner", "kron", "matrix_power", "multi_dot", "tensordot"]
+
+
+def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, name: str | None = None) -> Any:
+    """Return ``beta * input + alpha * x @ y``; the input broadcasts."""
+    for item in (input, x, y):
+        if need_value("addmm", "x", item).ndim > 2 or (item is not input and item.ndim != 2):
+            raise ShapeError(f"addmm takes matrices, got {list(item.shape)}")
+    product = ops.matmul(x, y)
+    scaled = product if alpha == 1 else ops.mul(product, float(alpha))
+    return ops.add(input if beta == 1 else ops.mul(input, float(beta)), scaled)
+
+
+def inner(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the sums of products over the last axes; of a scalar, the product."""
+    if need_value("inner", "x", x).ndim == 0 or need_value("inner", "y", y).ndim == 0:
+        return ops.mul(x, y)
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"inner: the last axes of {list(x.shape)} and {list(y.shape)} differ")
+    return ops.tensordot(x, y, [-1], [-1])
+
+
+def kron(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the Kronecker product: every element of x times the whole of y."""
+    count = max(need_value("kron", "x", x).ndim, need_value("kron", "y", y).ndim)
+    left = [1] * (count - x.ndim) + list(x.shape)
+    right = [1] * (count - y.ndim) + list(y.shape)
+    wide = [size for pair in zip(left, [1] * count) for size in pair]
+    fine = [size for pair in zip([1] * count, right) for size in pair]
+    product = ops.mul(ops.reshape(x, wide), ops.reshape(y, fine))
+    return ops.reshape(product, [a * b for a, b in zip(left, right)])
+
+
+def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
+    """Return the vector products along an axis of size 3; left out: the first one of that size."""
+    shape = list(need_value("cross", "x", x).shape)
+    if list(need_value("cross", "y", y).shape) != shape:
+        raise ShapeError(f"cross: the shapes {shape} and {list(y.shape)} differ")
+    if axis == 9:
+        if 3 not in shape:
+            raise ShapeError(f"cross: no axis of {shape} has size 3")
+        axis = shape.index(3)
+    if shape[axis] != 3:
+        raise ShapeError(f"cross: axis {axis} of {shape} has not size 3")
+    next_x, next_y = ops.roll(x, -1, axis), ops.roll(y, -1, axis)
+    return ops.sub(ops.mul(next_x, ops.roll(y, 1, axis)), ops.mul(ops.roll(x, 1, axis), next_y))
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Return the sum of products that an equation such as ``"bij,bjk->bik"`` describes."""
+    items = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    if not items:
+        raise UsageError("einsum: there is no operand")
+    return ops.einsum(equation, [need_value("einsum", "operands", item) for item in items])
+
+
+def tensordot(x: Any, y: Any, axes: Any = 2, name: str | None = None) -> Any:
+    """Return sums of products over pairs of axes.
+
+    Args:
+        x: any shape.
+        y: any shape.
+        axes: how many axes, the last of x and the first of y; or the axes of both; or a list for each.
+        name: ignored.
+    """
+    need_value("tensordot", "x", x)
+    need_value("tensordot", "y", y)
+    if isinstance(axes, int):
+        if axes < 0:
+            raise UsageError(f"tensordot: axes must not be negative, got {axes}")
+        return ops.tensordot(x, y, range(x.ndim - axes, x.ndim), range(axes))
+    pair = axes.tolist() if hasattr(axes, "tolist") else list(axes)
+    if not pair or isinstance(pair[0], int):
+        return ops.tensordot(x, y, ints(pair), ints(pair))
+    first = ints(pair[0])
+    second = ints(pair[1]) if len(pair) > 1 else first
+    shared = max(len(first), len(second))
+    first, second = first + second[len(first) :], second + first[len(second) :]
+    return ops.tensordot(x, y, first[:shared], second[:shared])
+
+
+def multi_dot(x: Any, name: str | None = None) -> Any:
+    """Return the product of several matrices; the first and last may be vectors."""
+    items = [need_value("multi_dot", "x", item) for item in x]
+    if len(items) < 2:
+        raise UsageError(f"multi_dot: takes two matrices or more, got {len(items)}")
+    best: dict[tuple[int, int], tuple[int, Any]] = {}
+    sizes = [item.shape[0] if item.ndim == 2 else 1 for item in items[:1]]
+    sizes += [item.shape[0] for item in items[1:]] + [items[-1].shape[1] if items[-1].ndim == 2 else 1]
+    if items[0].ndim == 1:
+        sizes[0] = 1
+
+    def product(low: int, high: int) -> tuple[int, Any]:
+        if high - low == 1:
+            return 0, low
+        if (low, high) not in best:
+            best[low, high] = min(
+                (
+                    product(low, at)[0] + product(at, high)[0] + sizes[low] * sizes[at] * sizes[high],
+                    at,
+                )
+                for at in range(low + 1, high)
+            )
+        return best[low, high]
+
+    def build(low: int, high: int) -> Any:
+        if high - low == 1:
+            return items[low]
+        at = product(low, high)[1]
+        return ops.matmul(build(low, at), build(at, high))
+
+    return build(0, len(items))
+
+
+def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
+    """Return the n-th power of square matrices; a negative one is that of the inverse."""
+    shape = list(need_value("matrix_power", "x", x).shape)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ShapeError(f"matrix_power takes square matrices, got {shape}")
+    if n == 0:
+        return ops.broadcast_like(ops.eye(shape[-1], dtype=x._data.dtype.name), x, tuple(range(len(shape) - 2)))
+    base, power = (ops.inverse(x), -n) if n < 0 else (x, n)
+    result = None
+    while power:
+        if power % 2:
+            result = base if result is None else ops.matmul(result, base)
+        power //= 2
+        base = ops.matmul(base, base) if power else base
+    return result
+
+
+def cdist(
+    x: Any, y: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary", name: str | None = None
+) -> Any:
+    """Return the p-norm of the difference of each row of x and each of y."""
+    if need_value("cdist", "x", x).ndim < 2 or need_value("cdist", "y", y).ndim < 2:
+        raise ShapeError(f"cdist takes matrices or stacks of them, got {list(x.shape)} and {list(y.shape)}")
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"cdist: the last axes of {list(x.shape)} and {list(y.shape)} differ")
+    gaps = ops.sub(ops.expand_dims(x, -2), ops.expand_dims(y, -3))
+    return ops.norm(gaps, float(p), -1) if p else ops.reduce_sum(ops.sign(ops.abs(gaps)), -1)

@@ -1,0 +1,74 @@
+"""Running extremes and sums, differences and areas along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit import ops
+from opkit.errors import UsageError
+from opkit.ir import canonical_dtype
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.tensor.checks import need_value
+
+__all__ = ["cummax", "cummin", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]
+
+
+def cummax(x: Any, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> Any:
+    """Return the largest so far along an axis, and where it stands."""
+    return ops.cummax(need_value("cummax", "x", x), axis, dtype)
+
+
+def cummin(x: Any, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> Any:
+    """Return the smallest so far along an axis, and where it stands."""
+    return ops.cummin(need_value("cummin", "x", x), axis, dtype)
+
+
+def logcumsumexp(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
+    """Return the logarithms of the running sums of exponentials; of the flattened tensor where no axis is given."""
+    value = need_value("logcumsumexp", "x", x)
+    if dtype is not None:
+        value = ops.cast(value, canonical_dtype(dtype))
+    elif value._data.dtype.kind != "f":
+        value = ops.cast(value, default_dtype())
+    return ops.logcumsumexp(value, axis)
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, name: str | None = None) -> Any:
+    """Return the n-th differences of neighbours along an axis."""
+    if n < 1:
+        raise UsageError(f"diff: n must be at least 1, got {n}")
+    at = axis % need_value("diff", "x", x).ndim
+    parts = [item for item in (prepend, x, append) if item is not None]
+    value = ops.concat(parts, at) if len(parts) > 1 else x
+    for _ in range(n):
+        value = _between(value, at, ops.not_equal if value._data.dtype.kind == "b" else lambda b, a: ops.sub(b, a))
+    return value
+
+
+def _between(x: Any, axis: int, join: Any) -> Any:
+    size = x.shape[axis]
+    return join(ops.slice(x, [axis], [1], [size]), ops.slice(x, [axis], [0], [size - 1]))
+
+
+def _areas(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    at = axis % need_value("trapezoid", "y", y).ndim
+    if x is not None and dx is not None:
+        raise UsageError("trapezoid: give x or dx, not both")
+    heights = _between(y, at, ops.add)
+    if x is None:
+        return ops.mul(heights, 0.5 if dx is None else ops.mul(dx, 0.5) if hasattr(dx, "_data") else 0.5 * dx)
+    if x.ndim == 1:
+        widths = ops.reshape(_between(x, 0, ops.sub), [-1 if k == at else 1 for k in range(y.ndim)])
+    else:
+        widths = _between(x, axis % x.ndim, ops.sub)
+    return ops.mul(ops.mul(widths, heights), 0.5)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Any:
+    """Return the area under y along an axis by the trapezoidal rule, at the places x or at distances dx (1)."""
+    return ops.reduce_sum(_areas(y, x, dx, axis), axis)
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Any:
+    """Return the running area under y along an axis by the trapezoidal rule."""
+    return ops.cumsum(_areas(y, x, dx, axis), axis)

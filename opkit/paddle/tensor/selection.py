@@ -1,0 +1,229 @@
+"""Reading and writing by index, by mask, by sorted edges."""
+
+from __future__ import annotations
+
+from itertools import combinations as subsets
+from itertools import combinations_with_replacement as multisets
+from typing import Any
+
+import numpy as np
+
+from opkit import ops
+from opkit.errors import ShapeError, UsageError
+from opkit.paddle.tensor.checks import ints, need_value, plain_shape
+
+__all__ = [
+    "as_strided",
+    "bucketize",
+    "combinations",
+    "crop",
+    "index_add",
+    "index_fill",
+    "index_put",
+    "index_sample",
+    "masked_fill",
+    "multiplex",
+    "scatter_nd",
+    "searchsorted",
+    "shard_index",
+    "take",
+    "unfold",
+    "unique_consecutive",
+]
+
+
+# ---- by mask ---------------------------------------------------------------------------------------------------------
+def masked_fill(x: Any, mask: Any, value: Any, name: str | None = None) -> Any:
+    """Return x with a number, or a tensor of one element, where the mask is true."""
+    need_value("masked_fill", "x", x)
+    number = value if not hasattr(value, "_data") else ops.cast(value, x._data.dtype)
+    if not hasattr(number, "_data") and x._data.dtype.kind in "iu":
+        number = int(number)
+    return ops.where(need_value("masked_fill", "mask", mask), number, x)
+
+
+# ---- by index --------------------------------------------------------------------------------------------------------
+def _vector(function: str, index: Any) -> Any:
+    if need_value(function, "index", index).ndim > 1 and index.shape != [index.shape[0], 1]:
+        raise ShapeError(f"{function}: the index is a vector, got shape {list(index.shape)}")
+    return ops.reshape(index, [-1])
+
+
+def index_add(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
+    """Return x with the slices of value added where the index names them along an axis."""
+    at = axis % need_value("index_add", "x", x).ndim
+    need_value("index_add", "value", value)
+    column = ops.reshape(_vector("index_add", index), [-1, 1])
+    moved = ops.scatter_nd_add(ops.swapaxes(x, 0, at), column, ops.swapaxes(value, 0, at))
+    return ops.swapaxes(moved, 0, at)
+
+
+def index_fill(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
+    """Return x with a number in the slices that the index names along an axis."""
+    at = axis % need_value("index_fill", "x", x).ndim
+    place = (*[np.s_[:]] * at, _vector("index_fill", index))
+    return ops.setitem(x, place, value)
+
+
+def index_sample(x: Any, index: Any) -> Any:
+    """Return from each row of x the elements that the same row of the index names."""
+    if need_value("index_sample", "x", x).ndim != 2 or need_value("index_sample", "index", index).ndim != 2:
+        raise ShapeError(f"index_sample takes matrices, got {list(x.shape)} and {list(index.shape)}")
+    return ops.take_along_axis(x, index, 1)
+
+
+def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: str | None = None) -> Any:
+    """Return x with value written to (or added at) the places that a tuple of index tensors names."""
+    need_value("index_put", "x", x)
+    if not isinstance(indices, (list, tuple)):
+        raise TypeError(f"index_put: indices is a tuple of Tensors, got {type(indices).__name__}")
+    if not accumulate:
+        return ops.setitem(x, tuple(indices), value)
+    return ops.add(x, _added(x, tuple(indices), value))
+
+
+def _added(x: Any, indices: tuple[Any, ...], value: Any) -> Any:
+    """Return zeros of x's shape with value added at the places."""
+    shape = x.shape
+    numbers = ops.reshape(ops.literal(np.arange(int(np.prod(shape)))), list(shape))
+    places = ops.getitem(numbers, indices)
+    spread = ops.broadcast_to(ops.cast(value, x._data.dtype), list(places.shape))
+    total = ops.unsorted_segment_sum(ops.reshape(spread, [-1]), ops.reshape(places, [-1]), int(np.prod(shape)))
+    return ops.reshape(total, list(shape))
+
+
+def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> Any:
+    """Return elements of the flattened tensor: beyond its ends an error, the nearest ("clip"), or around ("wrap")."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise UsageError(f"take: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+    if need_value("take", "index", index)._data.dtype.kind not in "iu":
+        raise TypeError(f"take: the index holds integers, got {index._data.dtype}")
+    flat = ops.reshape(need_value("take", "x", x), [-1])
+    size = flat.shape[0]
+    if mode == "wrap":
+        index = ops.floor_mod(index, size)
+    elif mode == "clip":
+        index = ops.clip(index, 0, size - 1)
+    else:
+        if hasattr(index, "_sg") and bool(((index._data < -size) | (index._data >= size)).any()):
+            raise UsageError(f"take: an index is out of range for {size} elements")
+        index = ops.where(ops.less(index, 0), ops.add(index, size), index)
+    return ops.gather(flat, index, 0)
+
+
+def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
+    """Return zeros of a shape with updates added at the coordinates in the last axis of the index."""
+    kind = need_value("scatter_nd", "updates", updates)._data.dtype
+    blank = ops.constant(0, plain_shape("scatter_nd", shape), kind.name)
+    return ops.scatter_nd_add(blank, need_value("scatter_nd", "index", index), updates)
+
+
+def multiplex(inputs: Any, index: Any, name: str | None = None) -> Any:
+    """Return, row by row, the row of the input that the index names."""
+    if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+        raise UsageError("multiplex: takes a list of two tensors or more")
+    rows = ops.reshape(need_value("multiplex", "index", index), [-1])
+    count = rows.shape[0]
+    places = ops.stack([ops.cast(rows, "int64"), ops.literal(np.arange(count))], 1)
+    return ops.gather_nd(ops.stack(list(inputs), 0), places)
+
+
+def shard_index(input: Any, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Any:
+    """Return the integers of one shard counted from its start, ``ignore_value`` for those of others."""
+    if not 0 <= shard_id < nshards:
+        raise UsageError(f"shard_index: shard_id must be at least 0 and below {nshards}, got {shard_id}")
+    size = (index_num + nshards - 1) // nshards
+    is_mine = ops.equal(ops.floor_div(need_value("shard_index", "input", input), size), shard_id)
+    return ops.where(is_mine, ops.floor_mod(input, size), ignore_value)
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> Any:
+    """Return the windows of one size along an axis, their elements along a new last axis."""
+    at = axis % max(need_value("unfold", "x", x).ndim, 1)
+    if not 0 <= size <= x.shape[at] or step < 1:
+        raise UsageError(f"unfold: size {size} and step {step} do not fit an axis of size {x.shape[at]}")
+    starts = np.arange(0, x.shape[at] - size + 1, step)
+    windows = ops.gather(x, ops.literal(starts[:, None] + np.arange(size)), at)
+    order = [k for k in range(x.ndim + 1) if k != at + 1] + [at + 1]
+    return ops.transpose(windows, order)
+
+
+def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Any:
+    """Return a copy of elements at regular distances in memory; x is taken in row order."""
+    sizes, steps = plain_shape("as_strided", shape), ints(stride)
+    places = np.array(int(offset))
+    for size, step in zip(sizes, steps):
+        places = places[..., None] + np.arange(size) * step
+    return ops.gather(ops.reshape(need_value("as_strided", "x", x), [-1]), ops.literal(places), 0)
+
+
+def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
+    """Return the part of x of a shape (-1: all the rest) from offsets on."""
+    count = need_value("crop", "x", x).ndim
+    starts = [0] * count if offsets is None else ints(offsets)
+    wanted = list(x.shape) if shape is None else list(plain_shape("crop", shape))
+    ends = [x.shape[k] if size == -1 else starts[k] + size for k, size in enumerate(wanted)]
+    if len(starts) != count or len(wanted) != count or any(end > size for end, size in zip(ends, x.shape)):
+        raise UsageError(f"crop: shape {wanted} and offsets {starts} do not fit {list(x.shape)}")
+    return ops.slice(x, range(count), starts, ends)
+
+
+# ---- sorted edges, sets ----------------------------------------------------------------------------------------------
+def searchsorted(
+    sorted_sequence: Any, values: Any, out_int32: bool = False, right: bool = False, name: str | None = None
+) -> Any:
+    """Return where each value would be inserted into the sorted last axis."""
+    edges = need_value("searchsorted", "sorted_sequence", sorted_sequence)
+    need_value("searchsorted", "values", values)
+    if edges.ndim != 1 and list(edges.shape[:-1]) != list(values.shape[:-1]):
+        raise ShapeError(f"searchsorted: {list(edges.shape)} and {list(values.shape)} differ before the last axis")
+    return ops.searchsorted(edges, values, right, "int32" if out_int32 else "int64")
+
+
+def bucketize(
+    x: Any, sorted_sequence: Any, out_int32: bool = False, right: bool = False, name: str | None = None
+) -> Any:
+    """Return the bucket of each element, the edges being a sorted vector."""
+    if need_value("bucketize", "sorted_sequence", sorted_sequence).ndim != 1:
+        raise ShapeError(f"bucketize: sorted_sequence is a vector, got shape {list(sorted_sequence.shape)}")
+    return searchsorted(sorted_sequence, x, out_int32, right)
+
+
+def combinations(x: Any, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Any:
+    """Return all choices of r elements of a vector, in order, one per row."""
+    if need_value("combinations", "x", x).ndim != 1:
+        raise ShapeError(f"combinations takes a vector, got {list(x.shape)}")
+    if r < 0:
+        raise UsageError(f"combinations: r must not be negative, got {r}")
+    chosen = list((multisets if with_replacement else subsets)(range(x.shape[0]), r))
+    places = np.array(chosen, np.int64).reshape(len(chosen), r)
+    return ops.gather(x, ops.literal(places), 0)
+
+
+def unique_consecutive(
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    dtype: Any = "int64",
+    name: str | None = None,
+) -> Any:
+    """Return x without elements (or slices along an axis) that repeat the one before; on request inverse and counts."""
+    from opkit.paddle.tensor.search import dynamic_only
+
+    dynamic_only("unique_consecutive")
+    data = need_value("unique_consecutive", "x", x)._data
+    rows = data.reshape(-1) if axis is None else np.moveaxis(data, axis, 0)
+    flat = rows.reshape(len(rows), -1)
+    is_new = np.ones(len(rows), bool)
+    is_new[1:] = (flat[1:] != flat[:-1]).any(1)
+    starts = np.flatnonzero(is_new)
+    kept = rows[starts] if axis is None else np.moveaxis(rows[starts], 0, axis)
+    kind = np.dtype(str(dtype).removeprefix("paddle."))
+    found = [ops.literal(kept)]
+    if return_inverse:
+        found.append(ops.literal((np.cumsum(is_new) - 1).astype(kind)))
+    if return_counts:
+        found.append(ops.literal(np.diff(np.append(starts, len(rows))).astype(kind)))
+    return found[0] if len(found) == 1 else tuple(found)

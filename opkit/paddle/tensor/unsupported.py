@@ -1,0 +1,51 @@
+"""Methods of Paddle's Tensor that opkit does not have: asking for one is an error that says so.
+
+A class attribute costs nothing where it is not asked for; a ``__getattr__`` would be on the way of every attribute.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from opkit.errors import MissingNameError, nearest
+
+__all__ = ["UNSUPPORTED", "install_unsupported"]
+
+#: Names that Paddle 2.6's Tensor has.
+_NAMES = """
+    angle as_complex as_real block coalesce cols conj create_parameter create_tensor crows dist_attr
+    fill_diagonal_tensor fill_diagonal_tensor_ frexp get_map_tensor get_selected_rows grad_ grad_fn
+    householder_product i0 i0_ i0e i1 i1e imag indices is_selected_rows is_sparse_coo is_sparse_csr istft layout
+    lu_unpack nnz num_shard offset pca_lowrank placements polar process_mesh real reconstruct_from_ rows
+    select_scatter set_string_list set_vocab stft to_dense to_sparse_coo to_sparse_csr top_p_sampling type values
+"""
+UNSUPPORTED = tuple(_NAMES.split())
+
+
+class _Missing:
+    """Stands on a class for a method that is not there: getting it raises, assigning to an instance works."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        known = [name for name in dir(owner) if not name.startswith("_") and name not in UNSUPPORTED]
+        near = nearest(self.name, known)
+        raise MissingNameError(
+            f"opkit has no Tensor.{self.name} (Paddle 2.6 has it)",
+            help=f"did you mean {' or '.join(f'Tensor.{name}' for name in near)}?" if near else "",
+        )
+
+
+def _listed(self: Any) -> list[str]:
+    """Return the names of what is there."""
+    missing = {name for name in UNSUPPORTED if isinstance(vars(type(self)).get(name), _Missing)}
+    return [name for name in object.__dir__(self) if name not in missing]
+
+
+def install_unsupported(kind: type) -> None:
+    """Let a class of values say of each method that it lacks that opkit has no such name."""
+    for name in UNSUPPORTED:
+        if not any(name in vars(base) for base in kind.__mro__):
+            setattr(kind, name, _Missing(name))
+    kind.__dir__ = _listed  # type: ignore[assignment]
