@@ -6,6 +6,7 @@ tests get opkit's packages.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,4 +101,5 @@ def _build(directory: OpDirectory) -> None:
 def _gradcheck(directory: OpDirectory) -> None:
     outcome = run_targets([str(directory.path)], RunOptions())
     if outcome.exit_status() != 0:
-        raise OpTestError(text_report(outcome, width=100))
+        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
+        raise OpTestError(text_report(outcome, width=width))

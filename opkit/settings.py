@@ -6,7 +6,7 @@ setting: they hook into ``opkit.ops.mode.observer``.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,10 +21,13 @@ class Settings:
     Args:
         on_plan: called with the Python source of every plan that the static executor compiles, or None. (The command
             line's ``--show-plan`` puts a function here that prints; nothing below the command line prints.)
+        on_compiled: called with every plan (``opkit.static.Plan``) that the static executor compiles, the Values that
+            it fetches (None where nothing writes one) and its Python source, or None.
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
     """
 
     on_plan: Callable[[str], None] | None = None
+    on_compiled: Callable[[Any, Sequence[Any], str], None] | None = None
     gpu_as_cpu: bool = False
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
-from opkit.errors import UsageError
+from opkit.diagnostics import codes
+from opkit.errors import UsageError, nearest
 from opkit.reporters import FORMS, render
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
@@ -31,8 +32,8 @@ def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any)
     return RunOptions.of(
         {
             **others,
-            "select": _codes(select),
-            "ignore": _codes(ignore),
+            "select": _codes("--select", select),
+            "ignore": _codes("--ignore", ignore),
             "shapes": dict(shape_of(item) for item in shape),
         }
     )
@@ -96,5 +97,13 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
     return 0
 
 
-def _codes(text: str) -> frozenset[str]:
-    return frozenset(part.strip().upper() for part in text.split(",") if part.strip())
+def _codes(option: str, text: str) -> frozenset[str]:
+    found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
+    known = [code for code in codes() if code.startswith("GC")]
+    for code in sorted(found.difference(known)):
+        near = nearest(code, known)
+        raise UsageError(
+            f"{option}: gradcheck has no check {code!r}",
+            help=(f"nearest: {', '.join(near)}; " if near else "") + "'opkit explain GC' lists all",
+        )
+    return found

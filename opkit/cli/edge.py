@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from opkit.cli.console import error_line, warn
 from opkit.errors import OpkitError, ProjectError, UsageError, nearest
 
-__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge", "choice"]
+__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge", "choice", "refuse_options"]
 
 CLEAN = 0
 FINDINGS = 1
@@ -47,6 +47,22 @@ class Edge(TyperGroup):
             place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
             warn(f"error: {place}{error.strerror or error}")
             raise typer.Exit(FINDINGS) from None
+
+
+def refuse_options(command: str, script: str) -> None:
+    """Refuse what begins like an option where a script is due.
+
+    Raises:
+        UsageError: it does; the nearest option of the command is named.
+    """
+    if not script.startswith("-") or os.path.exists(script):
+        return
+    options = ["--show-plan", "--profile", "--gpu-as-cpu", "--help"]
+    near = nearest(script.replace("_", "-"), options)
+    raise UsageError(
+        f"opkit {command} has no option {script!r} (it has {', '.join(options)})",
+        help=f"did you mean {near[0]}?" if near else "",
+    )
 
 
 def choice(option: str, value: str, known: Sequence[str]) -> str:

@@ -1,47 +1,130 @@
-"""``opkit graph``: the backward ops that a gradient registration builds."""
+"""``opkit graph``: the backward ops that gradient registrations build, and the static graphs of a script."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from opkit.cli.drawing import Drawing
+
 __all__ = ["graph"]
+
+_FORMS = ("text", "dot", "mermaid", "json")
 
 
 def graph(
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="Op directories, or folders to search; or JOB.py [ARGS...].", show_default=False
+        ),
     ] = None,
     shape: Annotated[
-        list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
+        list[str] | None,
+        typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an op's input, such as x=3,4."),
     ] = None,
-    dtype: Annotated[str, typer.Option(help="Dtype of the inputs that are not told otherwise.")] = "float32",
-    form: Annotated[str, typer.Option("--format", help="text, mermaid or json.")] = "text",
+    dtype: Annotated[str, typer.Option(help="Dtype of an op's inputs that are not told otherwise.")] = "float32",
+    form: Annotated[str, typer.Option("--format", help="text, dot, mermaid or json.")] = "text",
 ) -> None:
-    """Show the backward ops that each op's gradient registration builds, and what they read.
+    """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
 
-    Without --shape, small shapes are tried until the definitions accept one.
+    Of op directories: without --shape, small shapes are tried until the definitions accept one.
+
+    JOB.py is run with the ARGS after it; what it prints goes to standard error. Jobs that it never calls are shown too.
+
+    Exit status: 0 clean, 1 the script failed, 3 a definition has errors, 5 there is no gradient or no static graph.
     """
+    from opkit.cli.edge import choice
+
+    choice("--format", form, _FORMS)
+    given = paths or []
+    if given and _is_script(given[0]):
+        raise typer.Exit(_show_script(given[0], given[1:], form, has_shapes=bool(shape)))
+    raise typer.Exit(_show_directories(given, shape or [], dtype, form))
+
+
+def _is_script(path: str) -> bool:
+    from opkit.project.directory import is_part
+
+    return path.endswith(".py") and Path(path).is_file() and not is_part(path)
+
+
+def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, form: str) -> int:
     from opkit.cli.arguments import shape_of
-    from opkit.cli.console import put, user_code, warn
-    from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
-    from opkit.cli.graphs import graphs_of, render
+    from opkit.cli.console import user_code, warn
+    from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS
+    from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
     from opkit.project import assemble, discover
 
-    choice("--format", form, ("text", "mermaid", "json"))
-    shapes = dict(shape_of(item) for item in shape or [])
-    directories = discover(paths or [])
+    shapes = dict(shape_of(item) for item in shape)
+    directories = discover(paths)
     with user_code():
         loaded = [assemble(directory) for directory in directories]
     found, troubles = graphs_of(loaded, shapes, dtype)
-    if found:
-        put(render(found, form))
+    if form == "json":
+        _put_json("graphs", [gradient_json(item) for item in found])
+    elif form == "text":
+        _put([gradient_text(item) for item in found])
+    else:
+        _put_drawings([gradient_drawing(item) for item in found], form)
     for trouble in troubles:
         warn(trouble)
     if not found and not troubles:
         warn("no op with a gradient was found")
-        raise typer.Exit(NOTHING)
-    raise typer.Exit(SPEC_ERRORS if troubles else CLEAN)
+        return NOTHING
+    return SPEC_ERRORS if troubles else CLEAN
+
+
+def _show_script(path: str, argv: Sequence[str], form: str, *, has_shapes: bool) -> int:
+    from opkit.cli.console import warn
+    from opkit.cli.edge import CLEAN, FINDINGS, NOTHING
+    from opkit.cli.program_forms import program_drawing, program_json, program_text
+    from opkit.cli.programs import programs_of
+    from opkit.errors import UsageError
+
+    if has_shapes:
+        raise UsageError("--shape is for op directories: a script says itself which shapes it runs")
+    found, troubles, status = programs_of(path, argv)
+    if form == "json":
+        _put_json("programs", [program_json(item) for item in found])
+    elif form == "text":
+        _put([program_text(item) for item in found])
+    else:
+        _put_drawings([program_drawing(item) for item in found], form)
+    for trouble in troubles:
+        warn(trouble)
+    if status or troubles:
+        return FINDINGS
+    if not found:
+        warn(
+            f"{path} built no static graph: its ops, if any, ran one by one\n"
+            "next: make one with @flow.global_function() or paddle.enable_static(); "
+            f"opkit run --profile {path} shows the ops that ran"
+        )
+        return NOTHING
+    return CLEAN
+
+
+def _put_json(key: str, items: Sequence[object]) -> None:
+    import json
+
+    from opkit.cli.console import put
+
+    put(json.dumps({"schema": 1, key: items}, indent=2))
+
+
+def _put_drawings(drawings: Sequence[Drawing], form: str) -> None:
+    from opkit.cli.drawing import dot, mermaid
+
+    _put([(dot if form == "dot" else mermaid)(item) for item in drawings])
+
+
+def _put(texts: Sequence[str]) -> None:
+    from opkit.cli.console import put
+
+    if texts:
+        put("\n\n".join(texts))

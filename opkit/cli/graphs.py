@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from opkit.cli.drawing import Drawing
 from opkit.errors import InferError, UsageError, nearest
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
 
-__all__ = ["OpGraph", "graphs_of", "render"]
+__all__ = ["OpGraph", "gradient_drawing", "gradient_json", "gradient_text", "graphs_of"]
 
 Descs = dict[str, list[TensorDesc]]
 _SIZES = ((2, 3), (2,), (2, 2), (3, 2), (2, 3, 4, 4), ())
@@ -96,14 +96,8 @@ def _refuse_unknown(op: UserOp, shapes: Mapping[str, tuple[int, ...]]) -> None:
             )
 
 
-def render(graphs: Sequence[OpGraph], form: str) -> str:
-    """Return graphs as text, as one mermaid flow chart each, or as JSON."""
-    if form == "json":
-        return json.dumps({"schema": 1, "graphs": [_json(graph) for graph in graphs]}, indent=2)
-    return "\n\n".join((_text if form == "text" else _mermaid)(graph) for graph in graphs)
-
-
-def _text(graph: OpGraph) -> str:
+def gradient_text(graph: OpGraph) -> str:
+    """Return a gradient graph op by op."""
     lines = [f"{graph.op.name}({_signature(graph.inputs)}) -> {_signature(graph.outputs)}"]
     for step in graph.plan.steps:
         inputs = ", ".join(f"{arg}={'+'.join(blobs)}" for arg, blobs in step.inputs.items())
@@ -121,26 +115,30 @@ def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> str:
     return ", ".join(f"{name}: {desc}" for name, items in descs.items() for desc in items)
 
 
-def _mermaid(graph: OpGraph) -> str:
-    lines = ["flowchart LR"]
+def gradient_drawing(graph: OpGraph) -> Drawing:
+    """Return a gradient graph as boxes (backward ops, what they read, gradients) and arrows (arguments)."""
+    drawing = Drawing(f"gradient of {graph.op.name}")
     for index, step in enumerate(graph.plan.steps):
-        lines.append(f'  op{index}["{step.type}"]')
+        drawing.nodes[f"op{index}"] = ("op", step.type)
         for arg, blobs in step.inputs.items():
-            lines.extend(f"  {_node(graph, blob)} -->|{arg}| op{index}" for blob in blobs)
+            drawing.edges.extend((_node(graph, drawing, blob), f"op{index}", arg) for blob in blobs)
     for slot, blob in graph.plan.bindings.items():
-        lines.append(f'  {_node(graph, blob)} --> d_{slot}(("gradient of {slot}"))')
-    return "\n".join(lines)
+        drawing.nodes[f"d_{slot}"] = ("result", f"gradient of {slot}")
+        drawing.edges.append((_node(graph, drawing, blob), f"d_{slot}", ""))
+    return drawing
 
 
-def _node(graph: OpGraph, blob: str) -> str:
+def _node(graph: OpGraph, drawing: Drawing, blob: str) -> str:
     for index, step in enumerate(graph.plan.steps):
         if any(blob in blobs for blobs in step.outputs.values()):
             return f"op{index}"
-    side, _, name = blob.partition(":")
-    return f'{side}_{name}(["{blob}"])'
+    name = blob.replace(":", "_")
+    drawing.nodes.setdefault(name, ("data", blob))
+    return name
 
 
-def _json(graph: OpGraph) -> dict[str, object]:
+def gradient_json(graph: OpGraph) -> dict[str, object]:
+    """Return a gradient graph as plain data."""
     return {
         "op": graph.op.name,
         "inputs": {name: [str(desc) for desc in items] for name, items in graph.inputs.items()},

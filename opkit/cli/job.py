@@ -7,12 +7,14 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from opkit.cli.console import warn
 from opkit.cli.edge import FINDINGS, INTERRUPTED
 from opkit.cli.memory import keep_freed_memory
-from opkit.errors import UsageError
+from opkit.errors import OpkitError, UsageError, nearest
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
 
@@ -37,7 +39,7 @@ def run_job(
         UsageError: there is no such script.
     """
     if not Path(path).is_file():
-        raise UsageError(f"cannot run {path!r}: {'a folder, no such file' if Path(path).is_dir() else 'no such file'}")
+        raise _no_script(path)
     keep_freed_memory()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which is none of the script's business
     with contextlib.ExitStack() as stack:
@@ -49,6 +51,15 @@ def run_job(
         # Never undone: threads and exit handlers of the script may still import when its last line has run.
         install_frameworks()
         return _status_of(path, argv)
+
+
+def _no_script(path: str) -> UsageError:
+    from opkit.project.directory import near_files
+
+    if Path(path).is_dir():
+        return UsageError(f"cannot run {path!r}: a folder, no such file")
+    near = near_files(path, suffix=".py")
+    return UsageError(f"cannot run {path!r}: no such file", help=f"did you mean {near[0]!r}?" if near else "")
 
 
 def _status_of(path: str, argv: Sequence[str]) -> int:
@@ -81,14 +92,33 @@ def _show(error: BaseException) -> None:
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         return
     report = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    _suggest(report, error)
     if os.environ.get("OPKIT_TRACEBACK") != "full":
         _hide_own_frames(report)
     sys.stderr.write("".join(report.format()))
 
 
+def _suggest(report: traceback.TracebackException, error: BaseException) -> None:
+    """Add the nearest name, as the interpreter itself does; ``traceback`` has done so since Python 3.12 only."""
+    if sys.version_info >= (3, 12) or not isinstance(error, (AttributeError, NameError)) or not error.name:
+        return
+    if isinstance(error, AttributeError):
+        known = dir(error.obj) if error.obj is not None else []
+    else:
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        scope = frame.tb_frame if frame is not None else None
+        known = [*scope.f_locals, *scope.f_globals, *scope.f_builtins] if scope is not None else []
+    near = nearest(error.name, [name for name in known if name != error.name], limit=1)
+    held: Any = report
+    if near and not isinstance(error, OpkitError) and "Did you mean" not in str(held._str):
+        held._str = f"{held._str}. Did you mean: {near[0]!r}?"
+
+
 def _hide_own_frames(report: traceback.TracebackException) -> None:
     if report.stack is not None:
-        kept = [frame for frame in report.stack if not _is_own(frame.filename)]
+        kept = [frame for frame, then in zip_longest(report.stack, report.stack[1:]) if not _is_hidden(frame, then)]
         if kept or not report.stack:
             report.stack[:] = kept
         else:
@@ -96,6 +126,13 @@ def _hide_own_frames(report: traceback.TracebackException) -> None:
     for other in (report.__cause__, report.__context__, *(getattr(report, "exceptions", None) or ())):
         if other is not None:
             _hide_own_frames(other)
+
+
+def _is_hidden(frame: traceback.FrameSummary, then: traceback.FrameSummary | None) -> bool:
+    """Whether a frame is opkit's, or stands between the user's ``with`` and opkit's context manager."""
+    if _is_own(frame.filename):
+        return True
+    return frame.filename == contextlib.__file__ and then is not None and _is_own(then.filename)
 
 
 def _is_own(filename: str) -> bool:

@@ -19,10 +19,12 @@ def ops(
     from opkit.cli.console import warn
     from opkit.cli.edge import NOTHING, choice
     from opkit.cli.listing import builtin_ops, show_ops
+    from opkit.errors import nearest
 
     choice("--format", form, ("text", "json"))
     found = builtin_ops(pattern or "")
     show_ops(found, form)
     if not found:
-        warn(f"no op type holds {pattern!r}")
+        near = nearest(pattern or "", [op.name for op in builtin_ops()])
+        warn(f"no op type holds {pattern!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
         raise typer.Exit(NOTHING)

@@ -26,6 +26,8 @@ def run(
 
     OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
     """
+    from opkit.cli.edge import refuse_options
     from opkit.cli.job import run_job
 
+    refuse_options("run", job)
     raise SystemExit(run_job(job, args or [], show_plan=show_plan, profile=profile, gpu_as_cpu=gpu_as_cpu))

@@ -25,7 +25,9 @@ def test(
     from opkit.pytest_plugin import OpkitPlugin
 
     plugin = OpkitPlugin()
-    outcome = pytest.main(["--import-mode=prepend", *(paths or [])], plugins=[plugin])
+    # A test file that does not import leaves the builds of the ops to tell why.
+    options = ["--import-mode=prepend", "--continue-on-collection-errors"]
+    outcome = pytest.main([*options, *(paths or [])], plugins=[plugin])
     statuses = {
         pytest.ExitCode.OK: CLEAN,
         pytest.ExitCode.TESTS_FAILED: SPEC_ERRORS if plugin.has_broken_builds else FINDINGS,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import DtypeError, Location, ShapeError, UsageError
+from opkit.errors import DtypeError, Location, ShapeError, UsageError, nearest
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.typing import Bundle, Callback, ListNumpy, ListOfNumpyDef, Numpy, OneflowNumpyDef
 
@@ -70,14 +70,29 @@ class JobSignature:
             DtypeError: an array's dtype is not the declared one.
         """
         if kwargs or len(args) != len(self.parameters):
-            try:
-                args = self.python.bind(*args, **kwargs).args
-            except TypeError as problem:
-                raise UsageError(f"job {self.name!r}: {problem}", where=self.where) from None
+            args = self._positional(args, kwargs)
         arrays: list[np.ndarray] = []
         for (_, tree), value in zip(self.parameters, args):
             self._collect(tree, value, arrays)
         return arrays
+
+    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return a call's arguments in the order of the parameters."""
+        names = [name for name, _ in self.parameters]
+        takes = f"it takes {', '.join(names) or 'none'}"
+        for name in kwargs:
+            if name not in names:
+                near = nearest(name, names)
+                raise UsageError(
+                    f"job {self.name!r} has no argument {name!r} ({takes})",
+                    where=self.where,
+                    help=f"did you mean {near[0]!r}?" if near else "",
+                )
+        try:
+            return self.python.bind(*args, **kwargs).args
+        except TypeError as problem:
+            told = f"got {len(args)} arguments" if len(args) > len(names) else str(problem)
+            raise UsageError(f"job {self.name!r}: {told} ({takes})", where=self.where) from None
 
     def _collect(self, tree: Any, value: Any, into: list[np.ndarray]) -> None:
         if isinstance(tree, Leaf):

@@ -91,7 +91,7 @@ class CustomOpModule:
         with frameworks():
             loaded = session().library.load(self._path)
             if "py_api" in self._wanted:
-                self._api = loaded.api()
+                self._api = _guarded(loaded.api(), self._name)
 
     def _want(self, part: str, file: str) -> CustomOpModule:
         if not os.path.isfile(os.path.join(self._path, file)):
@@ -102,6 +102,20 @@ class CustomOpModule:
             )
         self._wanted.append(part)
         return self
+
+
+def _guarded(module: ModuleType, name: str) -> ModuleType:
+    """Return an API file's module, which answers for a name that it lacks with the nearest it has."""
+
+    def missing(wanted: str) -> Any:
+        near = nearest(wanted, [item for item in vars(module) if not item.startswith("_")])
+        raise MissingNameError(
+            f"the API file of op {name!r} ({module.__file__}) defines no {wanted!r}",
+            help=f"did you mean {near[0]!r}?" if near else "",
+        )
+
+    vars(module).setdefault("__getattr__", missing)
+    return module
 
 
 def custom_op_module(op_module_name: str, module_path: str | os.PathLike[str] = "") -> CustomOpModule:

@@ -70,7 +70,7 @@ class Job:
         self.variables: dict[str, tuple[StoredArray, Any]] = {}
         self._is_eager = _mode.is_eager
         self._begin()
-        self._compiled: Callable[[list[np.ndarray]], Sequence[np.ndarray]] | None = None
+        self._compiled: static.CompiledJob | None = None
         self._structure: Any = None
 
     def _begin(self) -> None:
@@ -126,6 +126,11 @@ class Job:
                 if self._compiled is None:
                     self._compiled = self._trace()
 
+    @property
+    def graph(self) -> static.CompiledJob | None:
+        """The traced job; None before the first call or ``prepare()``, and where the job runs op by op."""
+        return self._compiled
+
     def _packed(self, values: Sequence[np.ndarray]) -> Any:
         returns = self.signature.returns
         if returns is Numpy and self._structure == 0:
@@ -139,7 +144,7 @@ class Job:
         return rebuild(self._structure, values, returns, self.name)
 
     # ---- as a graph --------------------------------------------------------------------------------------------------
-    def _trace(self) -> Callable[[list[np.ndarray]], Sequence[np.ndarray]]:
+    def _trace(self) -> static.CompiledJob:
         self._begin()
         leaves = self.signature.leaves
         tracer = self._tracer = static.JobTracer(self.name, self.owner.scope)
@@ -148,7 +153,8 @@ class Job:
             result = self._call(inputs)
             blobs, self._structure = flatten(result, self.name, lambda item: isinstance(item, Variable))
             self._check_result()
-            self._train(static.differentiate)
+            with static.build_in(tracer.program, "optimize"):
+                self._train(static.differentiate)
         return tracer.compile(blobs)
 
     def _graph_variable(self, stored: StoredArray) -> Any:
@@ -176,9 +182,12 @@ class Job:
     def _check_result(self) -> None:
         returns = self.signature.returns
         if returns in (Numpy, ListNumpy) and not isinstance(self._structure, int):
+            is_nothing = self._structure is None
             raise UsageError(
-                f"job {self.name!r} returned {type(self._structure).__name__} where its annotation says one blob",
+                f"job {self.name!r} returned {'nothing' if is_nothing else type(self._structure).__name__} where its "
+                "annotation says one blob",
                 where=self.signature.where,
+                help="end the job in a return statement" if is_nothing else "return the blob itself",
             )
 
     def _train(self, differentiate: Any) -> None:

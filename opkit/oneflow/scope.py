@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
@@ -30,10 +30,9 @@ class _Names(threading.local):
 _names = _Names()
 
 
-@contextmanager
 def placement(
     device_tag: str, machine_device_ids: str | Sequence[str] = "0:0", hierarchy: Any = None
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Place the ops of the block on a device.
 
     Args:
@@ -52,14 +51,23 @@ def placement(
             )
     elif device_tag != "cpu":
         raise UsageError(f"flow.scope.placement: the device tag is 'cpu' or 'gpu', got {device_tag!r}")
-    yield
+    return _block()
 
 
 @contextmanager
-def namespace(name: str) -> Iterator[None]:
+def _block() -> Iterator[None]:
+    yield
+
+
+def namespace(name: str) -> AbstractContextManager[None]:
     """Put ``name-`` before the names of variables made in the block."""
     if not isinstance(name, str) or not name:
         raise UsageError(f"flow.scope.namespace takes a non-empty string, got {name!r}")
+    return _named(name)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
     _names.stack.append(name)
     try:
         yield

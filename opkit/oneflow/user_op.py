@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import wrap
-from opkit.errors import UsageError, nearest
+from opkit.errors import MissingNameError, UsageError, nearest
 from opkit.oneflow.session import session
 from opkit.ops import BoundOp, OpType, apply
 
@@ -38,7 +38,10 @@ class UserOp:
     def RemoteBlobDict(self) -> dict[str, list[Any]]:
         """Return all outputs by name, each a list, in the order of the builder's ``Output`` calls."""
         if self._outputs is None:
-            raise UsageError(f"op {self.op_name!r}: call InferAndTryRun() before asking for its outputs")
+            raise UsageError(
+                f"op {self.op_name!r}: call InferAndTryRun() before asking for its outputs",
+                help="the chain ends in .Build().InferAndTryRun().SoleOutputBlob()",
+            )
         found: dict[str, list[Any]] = {name: [] for name in self._order}
         for (name, _), blob in zip(self._bound.output_names, self._outputs):
             found[name].append(blob)
@@ -73,6 +76,19 @@ class UserOpConfBuilder:
         self._inputs: dict[str, list[Any]] = {}
         self._outputs: dict[str, int] = {}
         self._attrs: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if hasattr(UserOp, name):
+            raise MissingNameError(
+                f"op {self._name!r}: call Build() before {name}()",
+                help="the chain ends in .Build().InferAndTryRun().SoleOutputBlob()",
+            )
+        near = nearest(name, [item for item in vars(UserOpConfBuilder) if not item.startswith("_")])
+        raise MissingNameError(
+            f"op {self._name!r}: a builder of ops has no {name!r}", help=f"did you mean {near[0]}?" if near else ""
+        )
 
     def Op(self, op_type_name: str) -> UserOpConfBuilder:
         """Choose the op type by its registered name.

@@ -12,14 +12,14 @@ from tests.project.opdir import edit, write_op
 
 
 def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder."""
+    """Run the command line in a folder; the limit is for hangs alone, a busy machine may take minutes."""
     return subprocess.run(
         [sys.executable, "-m", "opkit", *argv],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=1200,
         env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache"), **env},
     )
 
@@ -87,19 +87,26 @@ def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
         (["explain", "PROJ999"], 2, "PROJ"),
         (["run", "nowhere.py"], 2, "nowhere.py"),
         (["run", "."], 2, "a folder, no such file"),
+        (["run", "fil.py"], 2, "did you mean 'file.py'?"),
+        (["run", "--show_plan", "file.py"], 2, "did you mean --show-plan?"),
+        (["build", "fiel"], 2, "did you mean 'file'?"),
+        (["gradcheck", "--select", "GC999"], 2, "'opkit explain GC' lists all"),
+        (["gradcheck", "--ignore", "SPEC010"], 2, "gradcheck has no check 'SPEC010'"),
+        (["ops", "sclar_mul"], 5, "nearest: scalar_mul"),
         (["new", "t", "--dir", "file"], 2, "cannot write into 'file'"),
     ],
 )
 def test_bad_usage(argv: list[str], status: int, words: str, tmp_path: Path) -> None:
     """Bad usage has its exit status, no data on standard output, one clear message and no traceback."""
     (tmp_path / "file").touch()
+    (tmp_path / "file.py").touch()
     ran = opkit(tmp_path, *argv)
     assert ran.returncode == status
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
     if status == 2:
         assert ran.stdout == ""
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == ["file"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == ["file", "file.py"]
 
 
 def test_json_is_all_there_is(tmp_path: Path) -> None:
@@ -216,6 +223,9 @@ def test_graph_shows_the_backward_ops(tmp_path: Path) -> None:
     (graph,) = json.loads(opkit(tmp_path, "graph", "--format", "json").stdout)["graphs"]
     assert graph["bindings"] == {"a_0": "m_grad/da_0", "b_0": "m_grad/db_0"}
     assert opkit(tmp_path, "graph", "--format", "mermaid").stdout.startswith("flowchart LR\n")
+    drawn = opkit(tmp_path, "graph", "--format", "dot").stdout
+    assert drawn.startswith('digraph "gradient of m_forward" {\n')
+    assert '  op0 -> d_a_0;' in drawn
 
 
 def test_explain(tmp_path: Path) -> None:
@@ -223,6 +233,17 @@ def test_explain(tmp_path: Path) -> None:
     assert opkit(tmp_path, "explain", "proj003").stdout.startswith("# PROJ003: ")
     listed = opkit(tmp_path, "explain").stdout.splitlines()
     assert "PROJ003: an op type has no kernel function" in listed
+    assert opkit(tmp_path, "explain", "proj").stdout.splitlines() == [line for line in listed if line.startswith("PROJ")]
+
+
+@pytest.mark.parametrize(("code", "near"), [("GC999", "GC197"), ("SPEC02", "SPEC020"), ("proj-3", "PROJ003")])
+def test_explain_an_unknown_code(code: str, near: str, tmp_path: Path) -> None:
+    """A code that does not exist is two lines: the nearest codes, and the families; not the whole list."""
+    ran = opkit(tmp_path, "explain", code)
+    message, help = ran.stderr.splitlines()
+    assert (ran.returncode, message) == (2, f"error: there is no code {code!r}")
+    assert near in help.partition(";")[0]
+    assert all(family in help for family in ("SPEC (", "PROJ (", "GC ("))
 
 
 def test_doctor(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def _faults(tmp_path: Path, **variables: str) -> int:
         [sys.executable, "-m", "opkit", "run", str(job)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=1200,
         env={**os.environ, **variables},
         check=True,
     )

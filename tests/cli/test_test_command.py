@@ -9,8 +9,8 @@ from tests.project.opdir import edit, write_op
 
 
 def test_items_of_an_op_directory(tmp_path: Path) -> None:
-    """A scaffolded op has its two items and its own tests, and all pass."""
-    write_op(tmp_path)
+    """A scaffolded op has its two items and its own tests, and all pass; without a gradient no time limit is near."""
+    write_op(tmp_path, grad=False)
     ran = opkit(tmp_path, "test", "--", "-v")
     assert ran.returncode == 0, ran.stdout
     for item in (
@@ -39,6 +39,21 @@ def test_directory_that_does_not_build(tmp_path: Path) -> None:
     assert ran.returncode == 3
     assert "error[PROJ007]" in ran.stdout
     assert "did you mean 't_forward'?" in ran.stdout
+
+
+def test_a_test_file_that_does_not_import_hides_no_build(tmp_path: Path) -> None:
+    """A misspelt kernel function breaks the import of the op's own tests: the build item says which, the status is 3."""
+    path = write_op(tmp_path, grad=False)
+    edit(path / "t_py_kernel.py", ("def forward", "def foward"))
+    ran = opkit(tmp_path, "test")
+    assert ran.returncode == 3
+    assert "is it 'foward'?" in ran.stdout
+
+
+def test_a_test_file_that_does_not_import_is_a_failure(tmp_path: Path) -> None:
+    """Nobody interrupted the run: the status is 1."""
+    (tmp_path / "test_own.py").write_text("import no_such_module_at_all\n")
+    assert opkit(tmp_path, "test").returncode == 1
 
 
 def test_own_tests_may_import_the_frameworks(tmp_path: Path) -> None:

@@ -54,9 +54,22 @@ def test_what_is_no_array_is_refused(value: Any) -> None:
 
 
 def test_a_missing_argument_is_refused() -> None:
-    """The message is Python's own, with the job's name."""
-    with pytest.raises(UsageError, match="missing a required argument"):
+    """The message is Python's own, with the job's name and what it takes."""
+    with pytest.raises(UsageError, match=r"missing a required argument: 'y' \(it takes x, y\)"):
         signature_of(job_of(x=X, y=X)).bind((ARRAY,), {})
+
+
+def test_an_unknown_argument_is_named_with_the_nearest() -> None:
+    """It is named before the one that is missing for its sake."""
+    with pytest.raises(UsageError, match=r"job 'job' has no argument 'image' \(it takes images\)") as caught:
+        signature_of(job_of(images=X)).bind((), {"image": ARRAY})
+    assert caught.value.help == "did you mean 'images'?"
+
+
+def test_too_many_arguments_are_counted() -> None:
+    """The message says how many came and which are taken."""
+    with pytest.raises(UsageError, match=r"got 2 arguments \(it takes x\)"):
+        signature_of(job_of(x=X)).bind((ARRAY, ARRAY), {})
 
 
 def test_a_list_placeholder_takes_smaller_sizes_of_the_same_rank() -> None:

@@ -66,7 +66,7 @@ def add_gradient(folder: Path, *, consistent: bool) -> Path:
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "opkit", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "opkit", *words], cwd=cwd, capture_output=True, text=True, timeout=1200, check=False
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 import opkit.oneflow as flow
 import opkit.oneflow.typing as tp
 from opkit.errors import OpkitError, ShapeError, UsageError
+from opkit.project import scaffold
 
 F = np.float32
 X = np.random.default_rng(1).normal(size=(6, 4)).astype(F)
@@ -335,6 +336,55 @@ def test_an_unknown_name_offers_the_nearest() -> None:
         flow.typing.Nmpy  # noqa: B018
     with pytest.raises(AttributeError, match=r"flow.scope has no 'placment'[\s\S]*flow.scope.placement"):
         flow.scope.placment  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("InferAndTryRun", r"call Build\(\) before InferAndTryRun\(\)"), ("Inputt", r"no 'Inputt'[\s\S]*did you mean Input\?")],
+)
+def test_a_builder_says_what_it_lacks(name: str, words: str) -> None:
+    """A forgotten Build() and a misspelt method are told apart."""
+    with pytest.raises(AttributeError, match=words):
+        getattr(flow.user_op_builder("r"), name)
+
+
+def test_outputs_before_the_op_ran_are_refused_with_the_chain() -> None:
+    """The help shows how the chain ends."""
+    op = flow.user_op_builder("r").Op("relu").Input("in", [np.ones(2)]).Output("out").Build()
+    with pytest.raises(UsageError, match=r"\.Build\(\)\.InferAndTryRun\(\)\.SoleOutputBlob\(\)"):
+        op.SoleOutputBlob()
+
+
+def test_a_misspelt_function_of_an_api_file_offers_the_nearest(tmp_path: Path) -> None:
+    """The message names the op and its API file."""
+    scaffold("t", tmp_path)
+    module = flow.experimental.custom_op_module("t", tmp_path)
+    module.py_api().cpp_def().py_kernel().build_load()
+    with pytest.raises(AttributeError, match=r"t_py_api\.py\) defines no 't_foward'[\s\S]*'t_forward'"):
+        module.api.t_foward  # noqa: B018
+
+
+def test_a_job_that_forgets_to_return_is_told_so() -> None:
+    """Its annotation promises a blob."""
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((2,), dtype=flow.float32)) -> tp.Numpy:
+        flow.math.tanh(x)
+
+    with pytest.raises(UsageError, match=r"returned nothing[\s\S]*end the job in a return statement"):
+        job(np.ones(2, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("argument", "known"), [("Input", "in"), ("Output", "out")]
+)
+def test_a_misspelt_argument_of_a_built_in_op_offers_the_nearest(argument: str, known: str) -> None:
+    """The unknown name is told before the one that is missing for its sake."""
+    names = {"Input": "in", "Output": "out", argument: known + "n"}
+    builder = flow.user_op_builder("r").Op("relu").Input(names["Input"], [np.ones(2)]).Output(names["Output"])
+    with pytest.raises(UsageError, match=f"op 'relu' has no {argument.lower()} '{known}n'") as caught:
+        builder.Build()
+    assert caught.value.help == f"did you mean '{known}'?"
 
 
 @pytest.mark.parametrize("is_eager", [False, True])

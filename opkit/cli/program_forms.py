@@ -1,0 +1,175 @@
+"""Static graphs put into words and drawings for ``opkit graph JOB.py``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opkit.cli.drawing import Drawing
+from opkit.cli.programs import PlanOfProgram, ProgramGraph
+from opkit.ir import Operation, Value
+
+__all__ = ["program_drawing", "program_json", "program_text"]
+
+_ROLES = {"forward": "", "backward": "backward", "optimize": "update", "init": "initialize"}
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+def program_text(graph: ProgramGraph) -> str:
+    """Return a graph op by op with the user's lines, then its plans."""
+    ops = graph.program.blocks[0].ops
+    lines = [f"{graph.title}({', '.join(map(_described, graph.inputs))})"]
+    held = [_described(value) for value in _held(ops)]
+    lines += [f"  holds {item}" for item in held]
+    rows = [(_role(op), _op_text(op), _where(op)) for op in ops]
+    width = min(max((len(text) for _, text, _ in rows), default=0), 100)
+    before = ""
+    for role, text, where in rows:
+        if role != before:
+            lines.append(f"  # {role or 'forward'}")
+            before = role
+        lines.append(f"  {text:<{width}}  # {where}" if where else f"  {text}")
+    if graph.fetches:
+        lines.append(f"  returns {', '.join(value.name for value in graph.fetches)}")
+    return "\n".join(lines + [line for plan in graph.plans for line in _plan_lines(plan)] + _without_plan(graph))
+
+
+def _op_text(op: Operation) -> str:
+    outputs = ", ".join(map(_described, op.outputs))
+    given = ["None" if value is None else value.name for value in op.inputs]
+    while given and given[-1] == "None":
+        given.pop()
+    given += [f"{name}={_short(value)}" for name, value in _attrs(op).items() if not _is_usual(op, name, value)]
+    call = f"{op.label or op.type}({', '.join(given)})"
+    return f"{outputs} = {call}" if outputs else call
+
+
+def _plan_lines(plan: PlanOfProgram) -> list[str]:
+    title, _, body = plan.source.partition("\n")
+    return ["", *(f"  {line}" for line in (title, *body.splitlines()))]
+
+
+def _without_plan(graph: ProgramGraph) -> list[str]:
+    return [] if graph.plans else ["", "  # no plan: the script did not run it"]
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+def program_drawing(graph: ProgramGraph) -> Drawing:
+    """Return a graph as boxes (ops, what is fed, what is held, what is returned) and arrows (arrays)."""
+    ops = graph.program.blocks[0].ops
+    drawing = Drawing(graph.title)
+    at: dict[Value, str] = {}
+    for kind, values in (("data", graph.inputs), ("held", _held(ops))):
+        for value in values:
+            at[value] = f"{kind}{len(drawing.nodes)}"
+            drawing.nodes[at[value]] = (kind, _described(value))
+    for index, op in enumerate(ops):
+        role = _role(op)
+        drawing.nodes[f"op{index}"] = ("op", f"{op.label or op.type}" + (f" ({role})" if role else ""))
+        for given in op.inputs:
+            if given is not None and given in at:
+                label = str(given.desc) if at[given].startswith("op") else ""
+                drawing.edges.append((at[given], f"op{index}", label))
+        at.update(dict.fromkeys(op.outputs, f"op{index}"))
+    for index, value in enumerate(graph.fetches):
+        drawing.nodes[f"result{index}"] = ("result", value.name)
+        if value in at:
+            drawing.edges.append((at[value], f"result{index}", str(value.desc)))
+    return drawing
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+def program_json(graph: ProgramGraph) -> dict[str, object]:
+    """Return a graph as plain data."""
+    ops = graph.program.blocks[0].ops
+    return {
+        "title": graph.title,
+        "inputs": _descs(graph.inputs),
+        "holds": _descs(_held(ops)),
+        "ops": [_op_json(op) for op in ops],
+        "returns": [value.name for value in graph.fetches],
+        "plans": [_plan_json(plan) for plan in graph.plans],
+    }
+
+
+def _op_json(op: Operation) -> dict[str, object]:
+    where = op.where
+    return {
+        "type": op.type,
+        "label": op.label or op.type,
+        "role": op.role,
+        "inputs": [None if value is None else value.name for value in op.inputs],
+        "outputs": _descs(op.outputs),
+        "attrs": {name: _plain(value) for name, value in _attrs(op).items()},
+        "where": None if where is None else {"file": _path(where.file), "line": where.line},
+    }
+
+
+def _plan_json(item: PlanOfProgram) -> dict[str, object]:
+    plan = item.plan
+    return {
+        "fed": {value.variable.name: str(plan.known.get(value, value.desc)) for value in plan.feeds},
+        "returns": [None if value is None else value.name for value in item.fetches],
+        "sizes": "these" if plan.is_exact else "any",
+        "ops": len(plan.ops),
+        "constants": len(plan.constants),
+        "source": item.source,
+    }
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+def _described(value: Value) -> str:
+    return f"{value.name}: {value.desc}"
+
+
+def _descs(values: Sequence[Value]) -> dict[str, str]:
+    return {value.name: str(value.desc) for value in values}
+
+
+def _held(ops: Sequence[Operation]) -> list[Value]:
+    """Return what the scope holds and an op reads before any writes it, in the order of the reading."""
+    made = {value for op in ops for value in op.outputs}
+    read = dict.fromkeys(value for op in ops for value in op.inputs if value is not None)
+    return [value for value in read if value.variable.persistable and value not in made]
+
+
+def _role(op: Operation) -> str:
+    return _ROLES.get(op.role, op.role)
+
+
+def _attrs(op: Operation) -> Mapping[str, Any]:
+    return {name: value for name, value in op.attrs.items() if name != "device_sub_tag"}
+
+
+def _is_usual(op: Operation, name: str, value: Any) -> bool:
+    """Whether an attribute of a built-in op has its default."""
+    opdef: Any = op.opdef
+    return not opdef.is_user and any(
+        attr.name == name and _plain(attr.default) == _plain(value) for attr in opdef.attrs
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(_plain(value))
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(value: Any) -> Any:
+    """Return an attribute as JSON has it; NaN and infinity as text, what it has no form for by its type."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return f"<{type(value).__name__}>"
+
+
+def _where(op: Operation) -> str:
+    return "" if op.where is None else f"{_path(op.where.file)}:{op.where.line}"
+
+
+def _path(file: str) -> str:
+    here = os.getcwd() + os.sep
+    return file[len(here) :] if file.startswith(here) else file

@@ -1,0 +1,132 @@
+"""``opkit graph JOB.py``: the static graphs that a script builds, in every form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import opkit
+
+TRAIN = """
+import numpy as np
+import oneflow as flow
+import oneflow.typing as tp
+
+@flow.global_function(type="train")
+def train(x: tp.Numpy.Placeholder((5, 3), dtype=flow.float32)) -> tp.Numpy:
+    w = flow.get_variable("w", (3, 2), initializer=flow.ones_initializer())
+    loss = flow.math.reduce_mean(flow.matmul(x, w))
+    flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [0.1])).minimize(loss)
+    return loss
+
+@flow.global_function()
+def never_called(x: tp.Numpy.Placeholder((2,), dtype=flow.float32)) -> tp.Numpy:
+    return flow.math.tanh(x)
+
+print("loss", train(np.ones((5, 3), np.float32)))
+"""
+PADDLE = """
+import sys
+import numpy as np
+import paddle
+
+paddle.enable_static()
+mine = paddle.static.Program()
+with paddle.static.program_guard(mine):
+    x = paddle.static.data(name='a "b"', shape=[2], dtype="float32")
+    y = paddle.tanh(x)
+    z = paddle.exp(x)
+exe = paddle.static.Executor()
+for fetch in sys.argv[1:]:
+    exe.run(mine, feed={'a "b"': np.zeros(2, "float32")}, fetch_list=[{"y": y, "z": z}[fetch]])
+"""
+
+
+def job(folder: Path, text: str) -> Path:
+    """Write a script and return its folder."""
+    (folder / "job.py").write_text(text)
+    return folder
+
+
+def programs(folder: Path, *argv: str) -> list[dict]:
+    """Return the graphs of a script as data."""
+    return json.loads(opkit(folder, "graph", "--format", "json", "job.py", *argv).stdout)["programs"]
+
+
+def test_a_job_op_by_op(tmp_path: Path) -> None:
+    """Inputs, variables, ops with the user's lines, updates and the plan; the script's output is no data."""
+    ran = opkit(job(tmp_path, TRAIN), "graph", "job.py")
+    lines = [line.strip() for line in ran.stdout.splitlines()]
+    assert ran.returncode == 0, ran.stderr
+    assert lines[:2] == ["job train(x: float32[5, 3])", "holds w: float32[3, 2]"]
+    assert any(line.startswith("matmul_0.tmp_0: float32[5, 2] = matmul(x, w) ") for line in lines)
+    assert "# job.py:9" in ran.stdout
+    assert lines.index("# backward") < lines.index("# update", lines.index("# backward"))
+    assert any(line.startswith("# plan: ") and line.endswith(" fed x, for these sizes") for line in lines)
+    assert "def run(s, h, b):" in lines
+    assert ran.stderr == "loss [3.]\n"
+
+
+def test_a_job_that_is_never_called_is_traced(tmp_path: Path) -> None:
+    """It has a graph, whose ops stand in the user's lines, and no plan."""
+    _, never = programs(job(tmp_path, TRAIN))
+    assert (never["title"], never["plans"]) == ("job never_called", [])
+    assert [(op["type"], op["where"]) for op in never["ops"]] == [("tanh", {"file": "job.py", "line": 15})]
+
+
+def test_a_job_that_cannot_be_traced_is_told_with_its_line(tmp_path: Path) -> None:
+    """The others are shown all the same; the status is 1."""
+    ran = opkit(job(tmp_path, TRAIN.replace("flow.math.tanh(x)", "flow.matmul(x, x)")), "graph", "job.py")
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("job train(")
+    assert "job 'never_called' cannot be traced: flow.matmul takes two axes or more" in ran.stderr
+    assert "job.py:13" in ran.stderr
+
+
+def test_a_program_has_the_scripts_name_for_it_and_a_plan_per_fetch(tmp_path: Path) -> None:
+    """What stands after the script are its arguments."""
+    (graph,) = programs(job(tmp_path, PADDLE), "y", "z", "y")
+    assert graph["title"] == "program mine"
+    assert graph["inputs"] == {'a "b"': "float32[2]"}
+    assert [len(plan["returns"]) for plan in graph["plans"]] == [1, 1]
+    assert graph["returns"] == [plan["returns"][0] for plan in graph["plans"]]
+    assert [plan["ops"] for plan in graph["plans"]] == [1, 1]
+    assert "def run(" in graph["plans"][0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("form", "start", "node"),
+    [
+        ("mermaid", "flowchart LR\n", '  data0(["a #quot;b#quot;: float32[2]"])\n'),
+        ("dot", 'digraph "program mine" {\n', '  data0 [shape=ellipse, label="a \\"b\\": float32[2]"];\n'),
+    ],
+)
+def test_a_program_as_a_drawing(form: str, start: str, node: str, tmp_path: Path) -> None:
+    """Quotes in names are escaped as the form wants it."""
+    drawn = opkit(job(tmp_path, PADDLE), "graph", "--format", form, "job.py", "y").stdout
+    assert drawn.startswith(start)
+    assert node in drawn
+    assert "op0 -" in drawn
+
+
+def test_a_script_without_a_graph_says_what_to_do(tmp_path: Path) -> None:
+    """Ops that ran one by one leave none: status 5 and the next step."""
+    ran = opkit(job(tmp_path, "import paddle\npaddle.ones([2])\n"), "graph", "job.py")
+    assert (ran.returncode, ran.stdout) == (5, "")
+    assert "job.py built no static graph" in ran.stderr
+    assert "opkit run --profile job.py" in ran.stderr
+
+
+def test_a_script_that_fails_has_its_traceback_and_the_graphs_so_far(tmp_path: Path) -> None:
+    """The status is 1."""
+    ran = opkit(job(tmp_path, TRAIN + "1 / 0\n"), "graph", "job.py")
+    assert ran.returncode == 1
+    assert "ZeroDivisionError" in ran.stderr
+    assert "job train(" in ran.stdout
+
+
+def test_shapes_are_for_op_directories(tmp_path: Path) -> None:
+    """A script says itself what it runs: --shape is a usage error before anything runs."""
+    ran = opkit(job(tmp_path, TRAIN), "graph", "job.py", "--shape", "x=3")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "--shape is for op directories" in ran.stderr
