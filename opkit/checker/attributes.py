@@ -34,7 +34,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     elif kind in ("list_int32", "list_int64"):
         found = _integer_lists(attr.name, list(default or ()))
     elif kind in ("list_float", "list_double"):
-        found = [[item * factor for item in default] for factor in (0.5, 2.0)]
+        found = _float_lists([float(item) for item in default or ()])
     else:
         found = []
     return [value for value in _unique(found) if value != default or type(value) is not type(default)]
@@ -56,6 +56,8 @@ def _is_axis(name: str) -> bool:
 def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
     if _is_axis(name):
         return [0, 1, -1, 2, -2, 3, -3]
+    if "seed" in name.lower():
+        return [0, default + 1, 123, 1]
     known = [value for value in constants if isinstance(value, int) and abs(value) <= 16]
     if default < 0:
         return [0, 1, default - 1]
@@ -75,7 +77,17 @@ def _floats(default: float) -> list[float]:
     return [*near, sign * 1.7, sign * 0.3]
 
 
+def _float_lists(default: list[float]) -> list[list[float]]:
+    if not default:
+        return [[0.5], [0.5, -1.5], [1.0, 0.5, 0.25]]
+    longer = [[*default, 0.7], [*default, 0.7, -0.4]]
+    shorter = [default[:-1]] if len(default) > 1 else []
+    return [[item * factor for item in default] for factor in (0.5, 2.0)] + longer + shorter + [default[::-1]]
+
+
 def _integer_lists(name: str, default: list[int]) -> list[list[int]]:
+    if len(default) > 1 and sorted(default) == list(range(len(default))):  # an order of axes
+        return [default[::-1], [0, 1], [1, 0], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [3, 1, 0, 2], [1, 3, 2, 0]]
     if _is_axis(name) or not default:
         return [[0], [1], [-1], [0, 1], [-1, 0], [1, 2], [2, 0, 1], [1, 0]]
     size = len(default)

@@ -198,9 +198,12 @@ class Checkable:
             called like forward.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
+        sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
         tolerance: {input name: relative tolerance} that the user declared.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
         runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
+        afresh: makes the same op with its user code loaded anew (forward and backward, no more), where that can be
+            done without running a script again.
         second: the gradient as an op of its own ((inputs, douts) -> gradients), where second order is offered.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
@@ -230,11 +233,13 @@ class Checkable:
     nondifferentiable_outputs: frozenset[str] = frozenset()
     surrogate: Forward | None = None
     constants: tuple[Any, ...] = ()
+    sizes: tuple[int, ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
     runners: Mapping[str, Callable[[Arrays, Attrs, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], Gradients]]] = (
         field(default_factory=dict)
     )
+    afresh: Callable[[], Checkable] | None = None
     second: Checkable | None = None
     directory: str | None = None
     forward_where: Location | None = None

@@ -24,7 +24,10 @@ from opkit.checker.session import cast_case
 from opkit.checker.trial import Trial, Verdict
 from opkit.errors import KernelError, nearest
 
-__all__ = ["Collected", "collect"]
+__all__ = ["FORMER", "Collected", "collect"]
+
+#: The label of a case that an earlier run failed on; whether the op still takes it is open.
+FORMER = "a former failure"
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ class Collected:
         dtype: what most is checked in.
         claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
         domain: which numbers all inputs hold, where search found it out and they hold the same.
+        large: one case with many elements.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -46,6 +50,7 @@ class Collected:
     dtype: str = "float64"
     claims_float64: bool = True
     domain: str | None = None
+    large: Case | None = None
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -54,6 +59,8 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         return _given(checkable, trial, list(checkable.recorded))
     if checkable.cases is not None:
         found = Collected()
+        if options.shapes:
+            found.notes.append("the shapes given were not used: the cases file says what the op is for")
         given = list(_from_user(checkable, options, found))
         if any(item.status is Status.ERROR for item in found.findings):
             return found
@@ -85,6 +92,7 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
 
 def _user_case(checkable: Checkable, given: Mapping[str, Any], number: int, found: Collected, seed: int) -> Case | None:
     inputs: dict[str, Any] = {arg.name: None for arg in checkable.inputs}
+    lists = {arg.name for arg in checkable.inputs if arg.is_variadic}
     attrs = checkable.default_attrs
     if not isinstance(given, Mapping):
         message = f"case {number} is a {type(given).__name__}; a case is a dict of inputs and attributes"
@@ -92,8 +100,9 @@ def _user_case(checkable: Checkable, given: Mapping[str, Any], number: int, foun
         return None
     for name, value in given.items():
         if name in inputs:
-            inputs[name] = [np.asarray(item) for item in value] if isinstance(value, (list, tuple)) else value
-            if not isinstance(value, (list, tuple)) and value is not None:
+            if name in lists and isinstance(value, (list, tuple)):
+                inputs[name] = [np.asarray(item) for item in value]
+            elif value is not None:
                 inputs[name] = np.asarray(value)
         elif name in attrs:
             attrs[name] = value.item() if isinstance(value, np.generic) else value
@@ -128,6 +137,9 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
                 )
             else:
                 found.notes.append(f"{what} was left out: forward gives NaN or infinity")
+            continue
+        if not outcome.is_accepted and case.label == FORMER:
+            found.notes.append("a former failure's inputs are no longer taken; they were left out")
             continue
         if not outcome.is_accepted:
             found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
@@ -172,28 +184,24 @@ def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Excepti
 
 # --- found by search
 def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected:
+    known = [arg.name for arg in checkable.inputs]
+    for name in options.shapes:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = f"a shape is given for {name!r}, but the inputs are {', '.join(known)}{hint}"
+            return Collected(findings=[_result("GC182", Status.ERROR, message, checkable)])
     search = Search(checkable, options, trial)
     cases = search.run()
-    found = Collected(cases, [], list(search.notes), search.dtype, domain=search.domain)
+    found = Collected(cases, [], list(search.notes), search.dtype, domain=search.domain, large=search.large)
     dropped = trial.counts[Verdict.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
-    if cases:
-        broken = next(((case, error) for case, error in trial.errors if isinstance(error, KernelError)), None)
-        if broken is not None:
-            case, breach = broken
-            evidence = Evidence(case=case)
-            result = _result("GC144", Status.FAIL, breach.message, checkable, case=case.to_json(), evidence=evidence)
-            found.findings.append(result)
+    found.findings.extend(_breaches(checkable, trial))
+    if cases or found.findings:
         return found
-    errors = [(case, error) for case, error in trial.errors if error is not None]
-    if errors:
-        case, error = errors[0]
-        writes = [item for item in errors if is_write(item[1])]
-        if writes:
-            message = f"forward wrote to a read-only argument: {writes[0][1]}"
-            found.findings.append(_result("GC122", Status.FAIL, message, checkable, case=writes[0][0].to_json()))
-            return found
+    if trial.errors:
+        case, error = trial.errors[0]
         message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
         evidence = Evidence(case=case)
         found.findings.append(
@@ -203,3 +211,17 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     message = "no inputs were found that the infer function takes; a cases file would give some"
     found.findings.append(_result("GC182", Status.ERROR, message, checkable))
     return found
+
+
+def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
+    """What forward must never do, whatever its arguments: write to one, or return another number of results."""
+    for case, error in trial.errors:
+        if is_write(error):
+            message = f"forward wrote to a read-only argument: {error}"
+            yield _result("GC122", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
+            break
+    for case, error in trial.errors:
+        if isinstance(error, KernelError):
+            message, evidence = error.message, Evidence(case=case)
+            yield _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
+            break

@@ -6,12 +6,13 @@ Evaluates and estimates; what is claimed is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from opkit.checker.evaluate import Evaluator, Leaf, frozen
 from opkit.checker.ladder import RATIO, STEPS, Estimate, settle, steps_for
+from opkit.checker.rows import Rows, candidates
 
 __all__ = ["Columns", "Steps", "scales_of"]
 
@@ -59,6 +60,9 @@ class Columns:
         self.scales = scales_of(self.array)
         self.call = self._caller(evaluator.replaced(leaf, frozen(self.buffer)))
         self.base = self.call().copy()
+        self._rows: Rows | None = None
+        self._reach = 0.0
+        self._is_mixed = False
 
     def _caller(self, inputs: dict[str, object]) -> Callable[[], np.ndarray]:
         evaluator = self.evaluator
@@ -70,7 +74,7 @@ class Columns:
 
         def call() -> np.ndarray:
             try:
-                found = function(inputs, attrs)[slot]  # type: ignore[arg-type]
+                found: np.ndarray = function(inputs, attrs)[slot]  # type: ignore[arg-type]
                 return found.reshape(-1) if found.size == size else nothing
             except Exception:  # a raise leaves the domain: no value there
                 return nothing
@@ -79,12 +83,23 @@ class Columns:
 
     def ladder(self, elements: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K) each."""
-        shape = (*steps.shape, self.base.size)
-        plus, minus = np.empty(shape), np.empty(shape)
         origin = self.flat[elements].astype(np.float64)[:, None]
         above = (origin + steps).astype(self.array.dtype)
         below = (origin - steps).astype(self.array.dtype)
-        flat, call, rungs = self.flat, self.call, range(steps.shape[1])
+        if (
+            self._rows is not None
+            and elements.size > 1
+            and float((steps / self.scales[elements, None]).max()) <= self._reach
+        ):
+            plus, minus = self._together(elements, above), self._together(elements, below)
+        else:
+            plus, minus = self._apart(elements, above, below)
+        return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
+
+    def _apart(self, elements: np.ndarray, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shape = (*above.shape, self.base.size)
+        plus, minus = np.empty(shape), np.empty(shape)
+        flat, call, rungs = self.flat, self.call, range(above.shape[1])
         for row, element in enumerate(elements.tolist()):
             kept = flat[element]
             for rung in rungs:
@@ -93,7 +108,53 @@ class Columns:
                 flat[element] = below[row, rung]
                 minus[row, rung] = call()
             flat[element] = kept
-        return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
+        return plus, minus
+
+    def _together(self, elements: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Values (M, K, J) with each element at its points, those of independent rows moved at once."""
+        rows = self._rows
+        assert rows is not None
+        values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
+        kept = self.flat.copy()
+        row, column = np.divmod(elements, rows.width)
+        for one in np.unique(column):
+            chosen = np.flatnonzero(column == one)
+            entries = rows.entries[row[chosen]]
+            for rung in range(points.shape[1]):
+                self.flat[elements[chosen]] = points[chosen, rung]
+                values[chosen[:, None], rung, entries] = self.call()[entries]
+            self.flat[elements[chosen]] = kept[elements[chosen]]
+        return values
+
+    def find_rows(self, share: float) -> None:
+        """Look whether rows are independent of each other at steps of this share of the scale, and smaller ones."""
+        if share <= self._reach or self._is_mixed:
+            return
+        kept = self.flat.copy()
+        # Elements of a row move differently: what is the same for a whole row may have no effect on anything.
+        rng = np.random.default_rng([3, kept.size])
+        moves = [
+            share * self.scales * rng.choice([-1.0, 1.0], kept.size) * rng.uniform(0.4, 1, kept.size)
+            for _ in range(2 if share > 0.2 else 1)
+        ]
+        shapes = [self.evaluator.outputs[slot].shape for slot in self.evaluator.slots]
+        for rows in [self._rows] if self._rows is not None else candidates(self.array.shape, shapes):
+            if rows.tests() + 2 * rows.width >= kept.size:
+                continue
+            if all(rows.keeps_apart(self._mover(kept, move), self.base) for move in moves):
+                self._rows, self._reach = rows, share
+                break
+        else:
+            self._is_mixed = True
+        self.flat[...] = kept
+
+    def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        def moved(mask: np.ndarray) -> np.ndarray:
+            shape = (mask.size, -1)
+            np.add(kept.reshape(shape), mask * step.reshape(shape), out=self.flat.reshape(shape), casting="same_kind")
+            return self.call()
+
+        return moved
 
     def estimate(self, elements: np.ndarray, scales: np.ndarray, count: int = STEPS, shrink: float = 1.0) -> Estimate:
         """A full ladder for some elements."""
@@ -103,6 +164,10 @@ class Columns:
         return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements])
 
     # --- the quick numeric Jacobian
+    def usual_steps(self, known: Steps) -> Steps:
+        """Step sizes that suited another case of the op, with no more noise than the values' own rounding."""
+        return replace(known, noise=self.evaluator.eps() * np.abs(self.base))
+
     def steps(self, rng: np.random.Generator) -> Steps:
         """Find good step sizes with a ladder along one random direction."""
         size = self.flat.size
@@ -119,23 +184,27 @@ class Columns:
         self.flat[...] = kept
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
-    def central(self, elements: np.ndarray, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
-        """Plain central differences (M, J) and the noise to expect in them (M, J): two evaluations an element."""
-        grid = self._base_steps(elements)[:, None] * np.array([steps.central])
-        plus, minus, up, down = self.ladder(elements, grid)
+    def central(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Plain central differences (M, J) and the noise to expect in them (M, J), of all elements where None is given.
+
+        Takes two evaluations an element.
+        """
+        plus, minus, up, down = self._values(elements, [steps.central])
         width = up + down
         return (plus[:, 0] - minus[:, 0]) / width, steps.noise / width
 
-    def extrapolated(self, elements: np.ndarray, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
-        """Extrapolated differences (M, J) and the noise to expect in them (M, J): four evaluations an element."""
-        grid = self._base_steps(elements)[:, None] * np.array([RATIO * steps.extrapolated, steps.extrapolated])
-        plus, minus, up, down = self.ladder(elements, grid)
+    def extrapolated(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
+        plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
         slope = (plus - minus) / (up + down)[:, :, None]
         return slope[:, 1] + (slope[:, 1] - slope[:, 0]) / 15.0, 1.2 * steps.noise / np.abs(down[:, 1:])
 
-    def _base_steps(self, elements: np.ndarray) -> np.ndarray:
-        base: np.ndarray = 1.1347 * 2.0 ** np.floor(np.log2(self.scales[elements]))
-        return base
+    def _values(
+        self, elements: np.ndarray | None, shares: list[float]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        scales = self.scales if elements is None else self.scales[elements]
+        grid = (1.1347 * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
+        return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
 
 
 def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.ndarray) -> Steps:

@@ -53,14 +53,35 @@ class _Line:
         self.array = ev.array(leaf)
         self.direction = direction
         self.base = ev.value_at(ev.inputs)
-        self.noise = float(np.sqrt(np.sum(np.square(weights * self.base * ev.eps()))))
+        self.noise = self._noise()
+        self._exact = np.empty(self.array.shape)
+        self._moved = self._exact if self.array.dtype == np.float64 else np.empty_like(self.array)
+        self._inputs = ev.replaced(leaf, frozen(self._moved))
+        self._change = np.empty_like(self.base)
 
     def moved(self, step: float) -> np.ndarray:
-        array = (self.array + step * self.direction).astype(self.array.dtype)
-        return self.ev.value_at(self.ev.replaced(self.leaf, frozen(array)))
+        """The reference at x + step u; the next call may write into the result."""
+        np.multiply(self.direction, step, out=self._exact)
+        np.add(self._exact, self.array, out=self._exact)
+        if self._moved is not self._exact:
+            self._moved[...] = self._exact
+        return self.ev.value_at(self._inputs)
 
     def value(self, step: float) -> float:
-        return float(np.dot(self.weights, self.moved(step) - self.base))
+        found = self.moved(step)
+        if found.shape != self.base.shape:
+            return float("nan")
+        return float(np.dot(self.weights, np.subtract(found, self.base, out=self._change)))
+
+    def leave_out(self, entries: np.ndarray) -> None:
+        """Give entries (a mask) no weight."""
+        self.weights = np.where(entries, 0.0, self.weights)
+        self.noise = self._noise()
+
+    def _noise(self) -> float:
+        level = self.weights * self.base
+        level *= self.ev.eps()
+        return float(np.sqrt(np.dot(level, level)))
 
 
 def probe_leaf(
@@ -116,18 +137,16 @@ def probe_leaf(
 def _mask_corners(line: _Line) -> float:
     """Take outputs that cross a kink or a jump on the way out of the weights; return their share."""
     step = 2.0**-8
-    above, below = line.moved(step), line.moved(-step)
+    above, below = line.moved(step).copy(), line.moved(-step).copy()
     with np.errstate(all="ignore"):
         bend = np.abs(above - 2 * line.base + below)
         change = np.abs(above - line.base) + np.abs(below - line.base)
-        near, far = line.moved(step / 4), line.moved(-step / 4)
-        near_bend = np.abs(near - 2 * line.base + far)
+        near_bend = np.abs(line.moved(step / 4) - line.base - (line.base - line.moved(-step / 4)))
         noise = 100 * line.ev.eps() * np.abs(line.base)
         crossing = ~(bend <= 0.05 * change + noise) | ~(near_bend <= 0.25 * bend + noise)
     share = float(crossing.mean()) if crossing.size else 0.0
     if 0.0 < share <= 0.5:
-        line.weights = np.where(crossing, 0.0, line.weights)
-        line.noise = float(np.sqrt(np.sum(np.square(line.weights * line.base * line.ev.eps()))))
+        line.leave_out(crossing)
         return share
     return 0.0
 

@@ -18,6 +18,7 @@ from opkit.checker.case import Case
 from opkit.checker.checkable import Checkable
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
+from opkit.checker.checks.history import history
 from opkit.checker.checks.layout import layouts
 from opkit.checker.checks.linearity import linearity
 from opkit.checker.checks.modes import parity, second_order
@@ -39,7 +40,7 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 _Check = Callable[[Session], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
-_BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity)
+_BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
 _LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
@@ -85,7 +86,7 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
 def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
     session.memo["dtype"] = collected.dtype
     session.memo["claims_float64"] = collected.claims_float64
-    session.prepare()
+    session.prepare(collected.large)
     session.memo["float32"] = single_cases(session)
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
@@ -94,7 +95,7 @@ def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
     if session.checkable.has_gradient:
         stages += _BACKWARD
     for stage in stages:
-        for item in stage(session):
+        for item in _guarded(session, stage):
             if item.status is Status.FAIL:
                 failed.add(item.code)
             yield item

@@ -205,6 +205,13 @@ class Evaluator:
         smallest = min((size for size in sizes if size > 0), default=1.0)
         return max([*results, self.typical]) / smallest
 
+    def spread(self) -> float:
+        """Return the largest argument over the typical size of the smallest."""
+        arrays = [np.abs(self.array(leaf).astype(np.float64)) for leaf in self.leaves]
+        sizes = [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if array.size]
+        smallest = min((size for size in sizes if size > 0), default=1.0)
+        return max((float(array.max(initial=0.0)) for array in arrays), default=0.0) / smallest
+
     def locate(self, entry: int) -> tuple[int, tuple[int, ...]]:
         """Return (output index, element index) of an entry of the vector."""
         for index, size in zip(self.slots, self.sizes):

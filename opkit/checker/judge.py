@@ -5,13 +5,13 @@ An accusation needs two different ladders, a steady gradient, and no tie that ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from opkit.checker.columns import Columns
+from opkit.checker.columns import Columns, scales_of
 from opkit.checker.evaluate import Evaluator, Leaf, frozen
-from opkit.checker.ladder import STEPS, Estimate, Kind
+from opkit.checker.ladder import STEPS, Estimate, Kind, steps_for
 
 __all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
 
@@ -19,6 +19,10 @@ __all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
 FLOOR = 1e-9
 #: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show.
 WEIGHT = -1.25
+#: At most so many rows, and entries of each, are asked again on a finer scale.
+_MOST_FINE = 16
+#: Shares of that length: an oscillation's flat parts bend within less of it.
+_FINER = np.array([1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class Judge:
         declared: float,
     ) -> None:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
+        columns.find_rows(0.3)
         self.estimate = columns.estimate(rows, scales)
         largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
         smallest = scales.min(initial=np.inf, where=scales > 0)
@@ -131,9 +136,79 @@ class Judge:
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed
         if keep.any():
+            keep &= ~self._is_unresolved(keep)
+        if keep.any():
+            keep &= ~self._holds_at_small_steps(keep)
+        if keep.any():
+            keep &= ~self._holds_on_a_finer_scale(keep)
+        if keep.any():
             keep &= ~self._within_hull(evaluator, leaf, keep)
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
+
+    def _is_unresolved(self, wrong: np.ndarray) -> np.ndarray:
+        """Entries whose value changes as much over 1e-11 of the scale as over much of it, and not by rounding.
+
+        They oscillate within any step that can be taken, and all slopes that were measured are accidents.
+        """
+        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
+        chosen = np.flatnonzero(wrong.any(axis=1))[:_MOST_FINE]
+        elements = self.rows[chosen]
+        grid = self.scales[elements][:, None] * np.array([0.2836, 0.07, 0.0177, 1e-11, 3e-12])
+        plus, minus = columns.ladder(elements, grid)[:2]
+        with np.errstate(all="ignore"):
+            change = np.fmax(np.abs(plus - columns.base), np.abs(minus - columns.base))
+            coarse, fine = np.fmax.reduce(change[:, :3], axis=1), np.fmax.reduce(change[:, 3:], axis=1)
+            rounding = 1e3 * columns.evaluator.eps() * np.abs(columns.base)
+            found[chosen] = (fine > 0.02 * coarse) & (fine > rounding)
+        return found & (self.estimate.kind <= Kind.ONE_SIDED)
+
+    def _holds_at_small_steps(self, wrong: np.ndarray) -> np.ndarray:
+        """Entries whose claimed slope is what small steps show that can tell it from the numeric one.
+
+        Where a function is flat in the small and has steps, or saturates, in the large, a coarse slope may look surer.
+        """
+        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
+        chosen = np.flatnonzero(wrong.any(axis=1))[:_MOST_FINE]
+        elements, claimed = self.rows[chosen], self.claimed[chosen]
+        grid = self.scales[elements][:, None] * np.array([1e-5, 1e-7, 1e-9, 3e-12, 2e-14])
+        plus, minus, up, down = columns.ladder(elements, grid)
+        with np.errstate(all="ignore"):
+            slope = (plus - minus) / (up + down)[:, :, None]
+            rounding = 4.0 * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
+            agrees = np.abs(slope - claimed[:, None]) <= 0.02 * np.abs(claimed)[:, None] + rounding
+            gap = np.abs(self.estimate.value[chosen] - claimed)  # a slight one is no matter of scales
+            gap[gap < 0.2 * np.fmax(np.abs(claimed), np.abs(self.estimate.value[chosen]))] = 0.0
+            tells = gap[:, None] > 10.0 * rounding
+            found[chosen] = (agrees & tells).any(axis=1)
+        return found & (self.estimate.kind <= Kind.ONE_SIDED)
+
+    def _holds_on_a_finer_scale(self, wrong: np.ndarray) -> np.ndarray:
+        """Entries whose claimed slope is there on the length over which it would change the values by a share.
+
+        A function that oscillates many times within the finest step of a ladder looks flat on all of them.
+        """
+        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
+        steep = wrong & np.isfinite(self.claimed) & (np.abs(self.claimed) > 3.0 * np.abs(self.estimate.value))
+        for row in np.flatnonzero(steep.any(axis=1))[:_MOST_FINE]:
+            element = self.rows[row : row + 1]
+            entries = np.flatnonzero(steep[row])
+            coarse = columns.ladder(element, steps_for(self.scales[element], 4))[:2]
+            with np.errstate(all="ignore"):
+                reach = np.nanmax([np.abs(side[0][:, entries] - columns.base[entries]) for side in coarse], axis=(0, 1))
+                share = 0.4 * reach / np.abs(self.claimed[row, entries])
+            resolution = np.finfo(columns.array.dtype).eps * self.scales[row]
+            for entry, largest in zip(entries[:_MOST_FINE], share[:_MOST_FINE]):
+                steps = [step for step in largest * _FINER if 64.0 * resolution < step < 1e-4 * self.scales[row]]
+                claimed = self.claimed[row, entry]
+                found[row, entry] = any(self._slope_at(element, int(entry), step, claimed) for step in steps)
+        return found
+
+    def _slope_at(self, element: np.ndarray, entry: int, step: float, claimed: float) -> bool:
+        """Say whether differences over a step and a quarter of it agree with a slope to a twentieth."""
+        plus, minus, up, down = self.columns.ladder(element, np.array([[step, 0.25 * step]]))
+        slope = (plus[0, :, entry] - minus[0, :, entry]) / (up + down)[0]
+        return bool(abs(slope[1] + (slope[1] - slope[0]) / 15.0 - claimed) <= 0.05 * abs(claimed))
 
     def _within_hull(self, evaluator: Evaluator, leaf: Leaf, wrong: np.ndarray) -> np.ndarray:
         """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
@@ -143,15 +218,13 @@ class Judge:
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
         inside: np.ndarray = np.zeros(wrong.shape, dtype=bool)
-        if not suspects.size or flat.size > 400:
+        if not suspects.size or pooled.size > 400:
             return inside
         low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
         rng = np.random.default_rng(11)
-        order = np.linspace(-1.0, 1.0, flat.size)
-        for shift in (order, -order, *(rng.permutation(order) for _ in range(6))):
-            moved = flat + 1e-3 * self.scales * shift
-            nearby = Columns(evaluator, leaf)
-            nearby.flat[...] = moved.astype(nearby.array.dtype)
+        order = np.linspace(-1.0, 1.0, pooled.size)
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(60))):
+            nearby = Columns(_apart(evaluator, shift), leaf)
             steps = 1e-6 * self.scales[:, None]
             with np.errstate(all="ignore"):
                 plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
@@ -233,3 +306,16 @@ class Judge:
                 )
             )
         return found
+
+
+def _apart(evaluator: Evaluator, shift: np.ndarray) -> Evaluator:
+    """Return the case with every element of every input moved by its own share of a thousandth of its size."""
+    inputs: dict[str, object] = dict(evaluator.inputs)
+    start = 0
+    for leaf in evaluator.leaves:
+        array = evaluator.array(leaf)
+        part = shift[start : start + array.size].reshape(array.shape)
+        start += array.size
+        moved = array + 1e-3 * scales_of(array).reshape(array.shape) * part
+        inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
+    return Evaluator(evaluator.checkable, replace(evaluator.case, inputs=inputs)).prepare()

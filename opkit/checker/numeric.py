@@ -70,13 +70,17 @@ def checkable_of(
     floats = frozenset(label for label, item in zip(names, sets[0]) if is_float(item))
 
     def run_forward(arrays: Arrays, attrs: Attrs) -> list[Any]:
-        return _as_list(forward(*[arrays[label] for label in names]))
+        found = forward(*[arrays[label] for label in names])
+        return [found] if type(found) is np.ndarray else _as_list(found)
 
     def run_backward(
         arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
     ) -> Gradients:
         given = [arrays[label] for label in names]
-        found = _as_list(backward(*given, *outputs, *douts) if takes_outputs else backward(*given, *douts))
+        result = backward(*given, *outputs, *douts) if takes_outputs else backward(*given, *douts)
+        if count == 1 and type(result) is np.ndarray:
+            return {names[0]: result}
+        found = _as_list(result)
         targets = list(names) if len(found) == count else [label for label in names if label in floats]
         if len(found) != len(targets):
             raise UsageError(f"backward returned {len(found)} gradients for {count} inputs")

@@ -166,7 +166,7 @@ def power(
     caught, missed, idle = [], [], []
     for fault in FAULTS:
         broken = _Broken(checkable, fault)
-        wrapped = replace(checkable, vjp=broken.vjp, trace=None, runners={}, second=None)
+        wrapped = replace(checkable, vjp=broken.vjp, trace=None, runners={}, second=None, afresh=None)
         report = check(wrapped, settings)
         if not broken.mattered:
             idle.append(fault.name)

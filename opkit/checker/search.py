@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,40 @@ import numpy as np
 from opkit.checker.attributes import alternatives
 from opkit.checker.case import Case
 from opkit.checker.checkable import Arg, Checkable, describe_inputs
+from opkit.checker.climb import climb
 from opkit.checker.evaluate import Evaluator
 from opkit.checker.options import Options
 from opkit.checker.shapes import Assignment, Shape, assignments, signature
 from opkit.checker.trial import Trial, Verdict
 from opkit.checker.values import DOMAINS, REGIMES, fill, near_constants
+from opkit.checker.variations import (
+    arrays_of,
+    cut,
+    diverse,
+    elements,
+    fits,
+    flat_sizes,
+    is_anchor,
+    is_definite,
+    is_float_input,
+    nudged,
+    one_per_rank,
+    partly_cut,
+    ranks_of,
+    resized,
+    shapes_of,
+    sizes_of,
+    subsets,
+)
 from opkit.ir import TensorDesc
 
 __all__ = ["Search"]
 
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
+#: Shapes made of one case by changing a size: so many per size, and elements that they may have.
+_GROWN, _MOST_GROWN = 4, 300
+#: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have.
+_LONG, _MIDDLE, _MOST_LARGE = 49, 17, 20_000
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 
@@ -59,7 +83,7 @@ class Search:
     trial: Trial
     dtype: str = "float64"
     notes: list[str] = field(default_factory=list)
-    mismatches: list[Case] = field(default_factory=list)
+    large: Case | None = None
     _roles: tuple[Role, ...] | None = None
     _bound: frozenset[str] | None = None
     _tolerant: bool = False
@@ -84,8 +108,12 @@ class Search:
             shapes = self._shape_cases()
             if shapes:
                 break
+        else:
+            shapes = self._climbed_cases()
         if not shapes:
             return []
+        shapes += self._grown_cases(shapes)
+        self.large = self._large_case(shapes)
         cases = shapes + self._emptied_cases(shapes) + self._attribute_cases(shapes) + self._regime_cases(shapes)
         return self._without_foreign_ranks(cases)
 
@@ -137,7 +165,7 @@ class Search:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
         relations: dict[int, Any] = {}
-        sizes = [value for value in self.checkable.constants if isinstance(value, int) and 4 <= value <= 64][:6]
+        sizes = self._hinted_sizes()
         alike = 0
         for number, assignment in enumerate(self._assignments(sizes)):
             if len(self.args) > 1 and alike >= 11 and self._is_alike(assignment) and 0 not in (assignment[0] or ()):
@@ -153,6 +181,78 @@ class Search:
                 found.append(case)
                 alike += self._is_alike(assignment)
         return found
+
+    def _hinted_sizes(self) -> list[int]:
+        return [value for value in self.checkable.constants if type(value) is int and 4 <= value <= 64][:6]
+
+    def _climbed_cases(self) -> list[Case]:
+        """Follow how far infer's checks get, where it refuses all shapes that are usual."""
+        if self.checkable.infer is None or self.options.shapes or not self.args:
+            return []
+        attrs = {**self.checkable.default_attrs, **self.options.attrs}
+        hints = [*self.checkable.sizes, *self._hinted_sizes()]
+        for self.dtype in ("float64", "float32"):
+            for dtypes in self._dtype_candidates():
+
+                def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> float:
+                    return self.trial.reach(self._descs(assignment, dtypes), attrs)
+
+                found = climb(self.args, ask, hints)
+                case = None if found is None else self._try(found, attrs, 9000, {})
+                if case is not None:
+                    return [case]
+        return []
+
+    def _dtype_candidates(self) -> Iterator[tuple[str, ...]]:
+        yield (self.dtype,) * len(self.args)
+        for count in range(1, len(self.args)):
+            for chosen in subsets(range(len(self.args)), count):
+                for dtype in _INT_DTYPES:
+                    yield tuple(dtype if index in chosen else self.dtype for index in range(len(self.args)))
+
+    def _grown_cases(self, shapes: Sequence[Case]) -> list[Case]:
+        """Take natural cases and change one size everywhere: longer ones, those that the kernels speak of, and 1."""
+        if self.options.shapes:
+            return []
+        attrs = {**self.checkable.default_attrs, **self.options.attrs}
+        known = {shapes_of(case) for case in shapes}
+        sizes = {size for case in shapes for array in arrays_of(case) for size in array.shape}
+        hinted = [size + more for size in sorted(set(self._hinted_sizes()), reverse=True)[:3] for more in (1, 3)]
+        found: list[Case] = []
+        for carrier in one_per_rank(shapes):
+            for number, size in enumerate(sorted({size for array in arrays_of(carrier) for size in array.shape})):
+                kept = 0
+                for other in (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3):
+                    if kept >= _GROWN or len(found) >= 3 * _GROWN or other == size or (other < 4 and other in sizes):
+                        continue
+                    assignment = resized(shapes_of(carrier), size, other)
+                    if assignment in known or elements(assignment) > _MOST_GROWN:
+                        continue
+                    known.add(assignment)
+                    case = self._try(assignment, attrs, 9100 + 20 * number + other, {})
+                    if case is not None and self.trial.attempt(case).keeps_promise():
+                        found.append(case)
+                        kept += 1
+        return found
+
+    def _large_case(self, shapes: Sequence[Case]) -> Case | None:
+        """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
+        attrs = {**self.checkable.default_attrs, **self.options.attrs}
+        for carrier in one_per_rank(shapes) if not self.options.shapes else ():
+            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape if size > 1}, reverse=True)
+            for changed in (sizes, sizes[:1]):
+                assignment = shapes_of(carrier)
+                for number, size in enumerate(changed):
+                    assignment = resized(assignment, size, (_LONG if len(changed) < 3 else _MIDDLE) + number)
+                if not 500 < elements(assignment) < _MOST_LARGE:
+                    continue
+                case = self._try(assignment, attrs, 9900, {})
+                if case is None:
+                    continue
+                outcome = self.trial.attempt(case)
+                if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * _MOST_LARGE:
+                    return replace(case, regime="many elements")
+        return None
 
     def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
         if self.options.shapes:
@@ -268,16 +368,18 @@ class Search:
 
     def _accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
         """Ask infer alone, without making arrays."""
+        return self.trial.accepts(self._descs(assignment, [role.dtype or self.dtype for role in roles]), attrs)
+
+    def _descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         descs: dict[str, list[TensorDesc]] = {}
-        for arg, shape, role in zip(self.args, assignment, roles):
-            dtype = role.dtype or self.dtype
+        for arg, shape, dtype in zip(self.args, assignment, dtypes):
             if shape is None:
                 descs[arg.name] = []
             elif arg.is_variadic:
                 descs[arg.name] = [TensorDesc(one, dtype) for one in shape]  # type: ignore[arg-type]
             else:
                 descs[arg.name] = [TensorDesc(shape, dtype)]  # type: ignore[arg-type]
-        return self.trial.accepts(descs, attrs)
+        return descs
 
     def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
         if self._bound is None:
@@ -289,7 +391,7 @@ class Search:
     def _integer_candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         unbound = self._unbound(assignment, attrs)
         for count in range(1, len(unbound) + 1):
-            for chosen in _subsets(unbound, count):
+            for chosen in subsets(unbound, count):
                 for dtype in _INT_DTYPES:
                     base = tuple(
                         Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.args))
@@ -304,7 +406,7 @@ class Search:
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
     ) -> Iterator[tuple[Role, ...]]:
         """Yield the roles with the largest limit that forward takes for the integers of these shapes."""
-        sizes = {size for index, shape in enumerate(assignment) if shape for size in _flat_sizes(shape)}
+        sizes = {size for index, shape in enumerate(assignment) if shape for size in flat_sizes(shape)}
         sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= 64}
         sizes |= {value for value in self.checkable.constants if type(value) is int and 1 < value <= 64}
         for limit in [*sorted(sizes, reverse=True), 2]:
@@ -330,23 +432,23 @@ class Search:
 
     def _emptied_cases(self, shapes: Sequence[Case]) -> list[Case]:
         """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
-        full = [case for case in shapes if all(_sizes(case))]
+        full = [case for case in shapes if all(sizes_of(case))]
         found: list[Case] = []
-        if not full or self.options.shapes or sum(1 for _ in _arrays(full[0])) < 2:
+        if not full or self.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
             return found
-        known = {tuple(array.shape for array in _arrays(case)) for case in shapes}
+        known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
         for carrier in full[:3]:
-            sizes = sorted({size for array in _arrays(carrier) for size in array.shape})
-            changes = [{name: _cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
-            changes += _partly_cut(carrier)
+            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
+            changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
+            changes += partly_cut(carrier)
             for inputs in changes:
                 case = replace(carrier, inputs=inputs)
-                kind = tuple(array.shape for array in _arrays(case))
+                kind = tuple(array.shape for array in arrays_of(case))
                 if kind in known:
                     continue
                 known.add(kind)
                 outcome = self.trial.attempt(case)
-                is_partial = len({array.size == 0 for array in _arrays(case)}) > 1
+                is_partial = len({array.size == 0 for array in arrays_of(case)}) > 1
                 if outcome.is_accepted and outcome.keeps_promise() and (not is_partial or self._works(case)):
                     found.append(case)
         return found
@@ -360,9 +462,9 @@ class Search:
             if attr.name in self.options.attrs or attr.name == "device_sub_tag":
                 continue
             for number, value in enumerate(alternatives(attr, self.checkable.constants)):
-                limit = 5 if number < 4 or type(value) is not float else 2
-                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number)
-                if type(value) is int and value < 0 <= attr.default:  # most counts and sizes mean no negative ones
+                limit = 8 if isinstance(value, (bool, str)) else 5 if number < 4 or type(value) is not float else 2
+                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
+                if type(value) is int and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self._works(case)]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
@@ -377,16 +479,26 @@ class Search:
                 found.extend(self._cases_with(mixed, shapes, 2, 300 + number))
         return found
 
-    def _cases_with(self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int) -> list[Case]:
-        """Return up to ``limit`` of the known cases with other attributes, searching anew where none works."""
+    def _cases_with(
+        self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None
+    ) -> list[Case]:
+        """Return up to ``limit`` of the known cases with other attributes, searching anew where none works.
+
+        ``value`` is the one attribute's that is not the default.
+        """
         found: list[Case] = []
-        for case in _diverse(shapes):
+        broken: list[Case] = []
+        for case in diverse(shapes):
             if len(found) >= limit:
                 break
             changed = replace(case, attrs=dict(attrs), seed=seed)
             outcome = self.trial.attempt(changed)
             if outcome.is_accepted and outcome.keeps_promise():
                 found.append(changed)
+            elif outcome.is_accepted and is_definite(outcome):
+                broken.append(changed)
+        if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
+            found += [case for case in broken if fits(value, case)][:1]
         return found or self._accepted(attrs, min(limit, 2), seed, 600)
 
     # --- regimes
@@ -398,14 +510,14 @@ class Search:
                 if self.dtype == "float32" and regime == "far offset":
                     continue  # its values are a few float32 steps apart: no step fits between them
                 found.extend(self._regime(carrier, regime, None, 1000 + 100 * number + index))
-        floats = [arg.name for arg in self.args if _is_float_input(carriers[0].inputs[arg.name])] if carriers else []
+        floats = [arg.name for arg in self.args if is_float_input(carriers[0].inputs[arg.name])] if carriers else []
         if len(floats) > 1:
             for number, name in enumerate(floats[:4]):
                 for index, regime in enumerate(
                     ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
                 ):
                     found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
-        constants = sorted({abs(float(c)) for c in self.checkable.constants if _is_anchor(c)})[:12]
+        constants = sorted({abs(float(c)) for c in self.checkable.constants if is_anchor(c)})[:12]
         if constants:
             for number, carrier in enumerate(carriers):
                 for exact in (False, True):
@@ -414,12 +526,12 @@ class Search:
 
     def _carriers(self, shapes: Sequence[Case]) -> list[Case]:
         """Pick the cases that carry the sweep: the most natural one, a long one and one of another rank."""
-        full = [case for case in shapes if all(size for size in _sizes(case))]
+        full = [case for case in shapes if all(size for size in sizes_of(case))]
         if not full:
             return []
         chosen = [full[0]]
-        longer = [case for case in full if 12 < max(_sizes(case), default=0) <= 48]
-        other = [case for case in full if _ranks(case) != _ranks(full[0]) and max(_sizes(case), default=0) > 2]
+        longer = [case for case in full if 12 < max(sizes_of(case), default=0) <= 48]
+        other = [case for case in full if ranks_of(case) != ranks_of(full[0]) and max(sizes_of(case), default=0) > 2]
         for pool in (longer, other):
             if pool and pool[0] not in chosen:
                 chosen.append(pool[0])
@@ -444,7 +556,7 @@ class Search:
         inputs = dict(carrier.inputs)
         for arg, role in zip(self.args, roles):
             value = inputs[arg.name]
-            if _is_float_input(value) and isinstance(value, np.ndarray):
+            if is_float_input(value) and isinstance(value, np.ndarray):
                 inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, self.dtype)
         label = "at constants" if exact else "near constants"
         case = replace(carrier, inputs=inputs, regime=label, seed=seed)
@@ -471,8 +583,8 @@ class Search:
             return cases
         kept: dict[tuple[int, ...], list[bool]] = {}
         for case in cases:
-            if all(_sizes(case)):
-                kept.setdefault(_ranks(case), []).append(self._works(case))
+            if all(sizes_of(case)):
+                kept.setdefault(ranks_of(case), []).append(self._works(case))
         if not any(all(values) for values in kept.values()):
             return cases
         foreign = {ranks for ranks, values in kept.items() if not any(values)}
@@ -484,7 +596,7 @@ class Search:
                 f"inputs of rank {listed} were left out: the infer function takes them, but the op never works there "
                 "while it does at others; a CHECK in the spec would say so"
             )
-        return [case for case in cases if _ranks(case) not in foreign]
+        return [case for case in cases if ranks_of(case) not in foreign]
 
     def _works(self, case: Case) -> bool:
         """Say whether forward has the promised shapes.
@@ -494,7 +606,7 @@ class Search:
         outcome = self.trial.attempt(case)
         if not outcome.keeps_promise():
             return False
-        is_vague = not any(_ranks(case)) or any(self._is_unread(case, index) for index in range(len(self.args)))
+        is_vague = not any(ranks_of(case)) or any(self._is_unread(case, index) for index in range(len(self.args)))
         return not is_vague or not self.checkable.has_gradient or self._misfits(case) == set()
 
     def _misfits(self, case: Case) -> set[str] | None:
@@ -514,11 +626,11 @@ class Search:
 
     def _is_pointwise(self, case: Case) -> bool:
         """Say whether each element of the results depends on the elements at its own place alone."""
-        arrays = list(_arrays(case))
+        arrays = list(arrays_of(case))
         outcome = self.trial.attempt(case)
         if not outcome.outputs or any(np.shape(item) != array.shape for item in outcome.outputs for array in arrays):
             return False
-        moved = {name: _nudged(value) for name, value in case.inputs.items()}
+        moved = {name: nudged(value) for name, value in case.inputs.items()}
         again = self.trial.attempt(replace(case, inputs=moved))
         if len(again.outputs) != len(outcome.outputs):
             return False
@@ -526,92 +638,3 @@ class Search:
             np.array_equal(np.ravel(one)[1:], np.ravel(other)[1:], equal_nan=True)
             for one, other in zip(outcome.outputs, again.outputs)
         )
-
-
-def _nudged(value: Any) -> Any:
-    """Change an array's first element."""
-    if isinstance(value, list):
-        return [_nudged(item) for item in value]
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
-        return value
-    changed = value.copy()
-    changed.flat[0] = 1.25 * changed.flat[0] + (0.1 if changed.flat[0] == 0 else 0.0)
-    return changed
-
-
-def _cut(value: Any, size: int) -> Any:
-    """Return an array, or a list of arrays, with every axis of a size made empty."""
-    if isinstance(value, list):
-        return [_cut(item, size) for item in value]
-    if not isinstance(value, np.ndarray):
-        return value
-    return value[tuple(slice(0) if one == size else slice(None) for one in value.shape)].copy()
-
-
-def _partly_cut(case: Case) -> list[dict[str, Any]]:
-    """Return the case's inputs with the first part of a list, or an array of integers, empty along each axis."""
-    changed: list[dict[str, Any]] = []
-    for name, value in case.inputs.items():
-        if isinstance(value, list) and len(value) > 1:
-            for axis in range(value[0].ndim):
-                part = value[0][(slice(None),) * axis + (slice(0),)].copy()
-                changed.append({**case.inputs, name: [part, *value[1:]]})
-        if isinstance(value, np.ndarray) and value.dtype.kind != "f":
-            changed += [
-                {**case.inputs, name: value[(slice(None),) * axis + (slice(0),)].copy()} for axis in range(value.ndim)
-            ]
-    return changed
-
-
-def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:
-    for chosen in combinations(items, count):
-        yield frozenset(chosen)
-
-
-def _flat_sizes(shape: Any) -> Iterator[int]:
-    for item in shape:
-        if isinstance(item, tuple):
-            yield from item
-        else:
-            yield item
-
-
-def _is_float_input(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and value[0].dtype.kind == "f"
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
-def _is_anchor(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-4 <= abs(value) <= 1e4
-
-
-def _arrays(case: Case) -> Iterator[np.ndarray]:
-    for value in case.inputs.values():
-        if isinstance(value, list):
-            yield from value
-        elif isinstance(value, np.ndarray):
-            yield value
-
-
-def _sizes(case: Case) -> list[int]:
-    return [array.size for array in _arrays(case)]
-
-
-def _ranks(case: Case) -> tuple[int, ...]:
-    return tuple(array.ndim for array in _arrays(case))
-
-
-def _diverse(cases: Sequence[Case]) -> Iterator[Case]:
-    """Yield small non-empty cases: one per combination of ranks, then those whose inputs differ most in size."""
-    small = [case for case in cases if 0 < max(_sizes(case), default=0) <= 260]
-    seen: set[tuple[int, ...]] = set()
-    later = []
-    for case in small:
-        if _ranks(case) in seen:
-            later.append(case)
-        else:
-            seen.add(_ranks(case))
-            yield case
-    later.sort(key=lambda case: min(_sizes(case)) - max(_sizes(case)))
-    yield from islice(later, 12)

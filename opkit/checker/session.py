@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ class Session:
         trial: decides what lies in the domain.
         cases: the cases found or given, all of them accepted by forward.
         notes: what a reader should know.
+        large: a case with many elements, for what does not need every entry of the Jacobian.
         is_impure: set by the purity checks; numeric checks are then skipped.
     """
 
@@ -67,14 +68,17 @@ class Session:
     notes: list[str] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     is_impure: bool = False
-    started: float = field(default_factory=perf_counter)
+    started: float = field(default_factory=process_time)
     evaluators: list[Evaluator] = field(default_factory=list)
+    large: list[Evaluator] = field(default_factory=list)
     memo: dict[str, Any] = field(default_factory=dict)
 
-    def prepare(self) -> None:
+    def prepare(self, large: Case | None = None) -> None:
         """Run forward once on every case."""
         for case in self.cases:
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
+        if large is not None:
+            self.large.append(Evaluator(self.checkable, large).prepare())
         sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
         for ev in self.evaluators:
             ev.typical = float(np.median(sizes)) if sizes else 0.0
@@ -107,8 +111,8 @@ class Session:
         return np.random.default_rng([self.options.seed, key])
 
     def elapsed(self) -> float:
-        """Seconds since the session began."""
-        return perf_counter() - self.started
+        """Seconds of the processor since the session began, which another process's load does not change."""
+        return process_time() - self.started
 
     # --- results
     def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:

@@ -5,6 +5,7 @@ Along them ties stay ties, so that one right answer is left where single element
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,16 @@ def compare_ties(
     rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(0.5, 1.5, pooled.size)
     direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 0.5)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
-    values: list[list[np.ndarray]] = [[], []]
+
+    def at(step: float) -> np.ndarray:
+        inputs: dict[str, Any] = dict(evaluator.inputs)
+        for leaf, array, part in zip(evaluator.leaves, arrays, parts):
+            moved = (array + step * part.reshape(array.shape)).astype(array.dtype)
+            inputs = evaluator.replaced(leaf, frozen(moved), inputs)
+        return evaluator.value_at(inputs)
+
     steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        for step in steps[0]:
-            inputs: dict[str, Any] = dict(evaluator.inputs)
-            for leaf, array, part in zip(evaluator.leaves, arrays, parts):
-                moved = (array + sign * step * part.reshape(array.shape)).astype(array.dtype)
-                inputs = evaluator.replaced(leaf, frozen(moved), inputs)
-            values[side].append(evaluator.value_at(inputs))
-    plus, minus = np.stack(values[0])[None], np.stack(values[1])[None]
+    plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     with np.errstate(all="ignore"):
@@ -54,10 +55,13 @@ def compare_ties(
         is_sure &= np.abs(actual) <= 1e6 * np.maximum(
             evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
         )
+        # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
+        reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
+        is_sure &= ~(np.abs(plus[0, -1] - base) > 0.02 * reach) | (reach <= 1e3 * evaluator.eps() * np.abs(base))
         wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)
     failures = []
     for entry in np.flatnonzero(wrong):
-        if int(entry) in known:
+        if int(entry) in known or _holds_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
             continue
         expected, bound = float(found.value[0, entry]), float(found.bound[0, entry])
         failures.append(
@@ -75,3 +79,16 @@ def compare_ties(
             )
         )
     return failures
+
+
+def _holds_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
+    """Say whether the claimed slope is there on some length over which it would change the value by a share."""
+    if not np.isfinite(claimed) or claimed == 0:
+        return False
+    for share in (1.0, 2.0**-4, 2.0**-8, 2.0**-12):
+        step = share * 0.4 * reach / abs(claimed)
+        if 1e-13 < step < 1e-2:
+            slope = [(at(one)[entry] - at(-one)[entry]) / (2.0 * one) for one in (step, 0.25 * step)]
+            if abs(slope[1] + (slope[1] - slope[0]) / 15.0 - claimed) <= 0.05 * abs(claimed):
+                return True
+    return False

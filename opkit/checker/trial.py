@@ -16,6 +16,7 @@ import numpy as np
 from opkit.checker.case import Case
 from opkit.checker.checkable import Checkable, describe_inputs
 from opkit.checker.evaluate import frozen, is_float, snapshot
+from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 
 __all__ = ["Outcome", "Trial", "Verdict"]
@@ -94,6 +95,21 @@ class Trial:
         except Exception:  # whatever an infer function raises, it does not take these inputs
             return False
         return True
+
+    def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> float:
+        """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
+
+        The lines of a definition follow each other as its checks do, but for helpers that it calls.
+        """
+        if self.checkable.infer is None:
+            return float("inf")
+        try:
+            self.checkable.infer(descs, attrs)
+        except OpkitError as error:
+            return 0.0 if error.where is None else float(error.where.line)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return 0.0
+        return float("inf")
 
     def attempt(self, case: Case) -> Outcome:
         """Try a case: infer, then forward, then whether all results are finite."""

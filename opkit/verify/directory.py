@@ -18,14 +18,14 @@ from opkit.errors import Location, OpkitError, ProjectError, UsageError
 from opkit.ir import TensorDesc
 from opkit.project.directory import op_directory_of
 from opkit.project.kernel import positional_count
-from opkit.project.loading import LoadedOps, assemble
+from opkit.project.loading import LoadedOps, assemble, refreshed
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.blame import blame_error, shown_path
 from opkit.verify.declared import declared_in
 from opkit.verify.flight import Flight
 from opkit.verify.gradient import RawGradient, RawKernel
-from opkit.verify.hints import hints_of
+from opkit.verify.hints import hints_of, sizes_of
 from opkit.verify.loaded import Loaded
 from opkit.verify.modes import runners_of
 from opkit.verify.options import RunOptions
@@ -121,6 +121,8 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         directory=shown_path(loaded.directory.path),
         runners=runners_of(op),
         constants=hints_of(loaded),
+        sizes=sizes_of(loaded),
+        afresh=lambda: _afresh(loaded, op.name),
         forward_where=_shown(op.kernel.where),
     )
     if op.grad is not None:
@@ -133,6 +135,18 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
             backward_where=_backward_where(loaded, op),
         )
     return _with_cases(made, loaded, op, module)
+
+
+def _afresh(loaded: LoadedOps, name: str) -> Checkable:
+    """Return an op with its kernel file run anew: what it and its gradient compute, nothing else."""
+    with frameworks():
+        op = refreshed(loaded).ops[name]
+    if op.compiled is None:
+        raise OpkitError(f"op {name!r} cannot be used: {op.trouble}", where=op.where)
+    made = Checkable(name, (), (), RawKernel(op, op.compiled).call)
+    if op.grad is not None:
+        made = replace(made, backward=RawGradient(op, op.compiled, op.grad).backward)
+    return made
 
 
 def _arg(spec: Any) -> Arg:

@@ -22,6 +22,7 @@ import numpy as np
 
 from opkit.checker import Case, Checkable, CheckResult, OpReport
 from opkit.checker.case import plain
+from opkit.checker.collect import FORMER
 from opkit.checker.evaluate import leaves_of
 from opkit.errors import UsageError
 
@@ -231,7 +232,7 @@ def _read(path: Path) -> Failure | None:
         else:
             inputs[name] = arrays.get(f"input.{name}")
     douts = tuple(arrays[name] for name in sorted(arrays, key=_number) if name.startswith("dout."))
-    case = Case(inputs, facts["attrs"], facts["regime"], facts["seed"], "recorded", "a former failure")
+    case = Case(inputs, facts["attrs"], facts["regime"], facts["seed"], "recorded", FORMER)
     key = (facts["key"][0], facts["key"][1], facts["key"][2])
     return Failure(path.stem, key, case, douts, facts)
 

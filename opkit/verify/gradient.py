@@ -6,6 +6,7 @@ Nothing is cast, protected or compared here: the checker wants to see what the k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from opkit.checker import Kernel, KernelCall, Registration
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
-from opkit.project.user_op import UserOp
+from opkit.project.user_op import UserOp, is_list
 from opkit.spec import BackwardOp, CompiledGrad, CompiledOp
 
 __all__ = ["RawGradient", "RawKernel", "describe"]
@@ -43,6 +44,7 @@ class RawKernel:
         self.compiled = compiled
         self.inputs = tuple(arg.name for arg in compiled.inputs)
         self.outputs = tuple(arg.name for arg in compiled.outputs)
+        self._is_single = len(compiled.outputs) == 1 and not compiled.outputs[0].is_optional
 
     def requested(self, outputs: Mapping[str, Any] | None = None) -> tuple[str, ...]:
         """Return the outputs that are asked for: an optional one only where ``outputs`` names it."""
@@ -66,8 +68,15 @@ class RawKernel:
         kernel = self.op.kernel
         if kernel is None:
             raise KernelError(f"op {self.op.name!r} has no Python kernel: {self.op.trouble}", where=self.op.where)
-        shown = {name: value for name, value in attrs.items() if name != _TAG}
-        result = kernel.call(tuple(arrays.get(name) for name in self.inputs), shown)
+        args = tuple([arrays.get(name) for name in self.inputs])
+        shown = {name: value for name, value in attrs.items() if name != _TAG} if _TAG in attrs else attrs
+        lists = {name: list(value) for name, value in shown.items() if type(value) is list}
+        result = kernel.call(args, {**shown, **lists} if lists else shown)
+        for name, value in lists.items():
+            if value != shown[name]:
+                raise ValueError(f"attribute {name!r} is read-only: the kernel changed it to {value}")
+        if self._is_single and type(result) is np.ndarray:
+            return [result]
         return self.results(result, self.requested(outputs))
 
     def results(self, result: Any, names: Sequence[str]) -> list[np.ndarray]:
@@ -75,7 +84,7 @@ class RawKernel:
 
         For an optional output that is not asked for it may return nothing at all, None, or an array (unused).
         """
-        if len(self.outputs) == 1 and self.compiled.outputs[0].is_variadic and isinstance(result, (list, tuple)):
+        if len(self.outputs) == 1 and is_list(self.compiled.outputs[0]) and isinstance(result, (list, tuple)):
             return [self._array(item, self.outputs[0]) for item in result]
         items = list(result) if isinstance(result, (list, tuple)) else [result]
         if len(items) == len(self.outputs):
@@ -135,6 +144,33 @@ class RawKernel:
         return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where)
 
 
+@dataclass(frozen=True, slots=True)
+class _UserStep:
+    """A backward op with a user kernel, ready to run.
+
+    Args:
+        step: the op in the gradient graph.
+        raw: its kernel.
+        attrs: its complete attributes.
+        inputs: (argument, blobs, whether the kernel gets a list).
+        targets: the blob of each result.
+    """
+
+    step: BackwardOp
+    raw: RawKernel
+    attrs: dict[str, Any]
+    inputs: tuple[tuple[str, list[str], bool], ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A gradient plan with its steps prepared: user kernels, or ops of the registry as they are."""
+
+    plan: GradientPlan
+    steps: tuple[_UserStep | BackwardOp, ...]
+
+
 class RawGradient:
     """The compiled gradient of an op, run step by step on arrays.
 
@@ -148,8 +184,8 @@ class RawGradient:
         self._op = op
         self._grad = grad
         self._forward = RawKernel(op, compiled)
-        self._raw: dict[str, RawKernel] = {}
-        self._plans: dict[Any, GradientPlan] = {}
+        self._plans: dict[Any, _Ready] = {}
+        self._last: tuple[Any, ...] = (None, None, None, None)
 
     # --- what the checker calls
     def backward(
@@ -178,7 +214,7 @@ class RawGradient:
     def registration(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Registration:
         """Return the facts of the wiring for one signature."""
         promised = self._by_output(self._forward.infer(descs, attrs))
-        plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None)
+        plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None).plan
         bound = frozenset(blob.rpartition("_")[0] for blob in plan.bindings)
         reads = frozenset(blob[5:].rpartition("_")[0] for blob in plan.reads if blob.startswith("dout:"))
         return Registration(bound, reads, plan.unused)
@@ -193,24 +229,38 @@ class RawGradient:
         needs: frozenset[str],
         tell: Callable[[KernelCall], None] | None,
     ) -> dict[str, Any]:
-        descs = {name: found for name, value in arrays.items() if (found := describe(value))}
-        names = self._output_names(len(outputs))
-        described: dict[str, list[TensorDesc]] = {}
-        for (name, _), item in zip(names, outputs):
-            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype.name))
-        plan = self._plan(descs, described, attrs, needs)
+        ready = self._ready(arrays, outputs, attrs, needs)
         values: dict[str, Any] = {}
         for name, value in arrays.items():
-            for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+            for index, item in enumerate(value if isinstance(value, (list, tuple)) else (value,)):
                 values[f"in:{name}_{index}"] = item
-        for (name, index), item, dout in zip(names, outputs, douts):
+        for (name, index), item, dout in zip(self._output_names(len(outputs)), outputs, douts):
             values[f"out:{name}_{index}"] = item
             values[f"dout:{name}_{index}"] = dout
-        for step in plan.steps:
-            self._step(step, values, tell)
+        for step in ready.steps:
+            if isinstance(step, _UserStep):
+                self._user_step(step, values, tell)
+            else:
+                self._library_step(step, values)
+        plan = ready.plan
         return {
             name: self._gradient(name, arrays[name], values, plan) for name in needs if arrays.get(name) is not None
         }
+
+    def _ready(
+        self, arrays: Mapping[str, Any], outputs: Sequence[np.ndarray], attrs: Mapping[str, Any], needs: frozenset[str]
+    ) -> _Ready:
+        last = self._last
+        if last[0] is arrays and last[1] is outputs and last[2] is attrs and last[3] == needs:
+            found: _Ready = last[4]
+            return found
+        descs = {name: items for name, value in arrays.items() if (items := describe(value))}
+        described: dict[str, list[TensorDesc]] = {}
+        for (name, _), item in zip(self._output_names(len(outputs)), outputs):
+            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype.name))
+        ready = self._plan(descs, described, attrs, needs)
+        self._last = (arrays, outputs, attrs, needs, ready)
+        return ready
 
     def _gradient(self, name: str, value: Any, values: Mapping[str, Any], plan: GradientPlan) -> Any:
         if isinstance(value, (list, tuple)):
@@ -230,43 +280,31 @@ class RawGradient:
     def _where(self) -> Any:
         return self._grad.span.location if self._grad.span is not None else self._op.where
 
-    def _step(self, step: BackwardOp, values: dict[str, Any], tell: Callable[[KernelCall], None] | None) -> None:
+    def _library_step(self, step: BackwardOp, values: dict[str, Any]) -> None:
         inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
         op = self._op.registry.get(step.type)
-        if isinstance(op, UserOp):
-            results = self._user_step(op, step, inputs, tell)
-            names = [
-                (arg.name, index)
-                for arg in _compiled(op).outputs
-                for index in range(len(step.outputs.get(arg.name, ())))
-            ]
-        else:
-            bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
-            given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
-            results = list(given) if isinstance(given, tuple) else [given]
-            names = list(bound.output_names)
-        for (arg, index), result in zip(names, results):
+        bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
+        given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
+        results = list(given) if isinstance(given, tuple) else [given]
+        for (arg, index), result in zip(bound.output_names, results):
             if arg in step.outputs:
                 values[step.outputs[arg][index]] = result
 
-    def _user_step(
-        self, op: UserOp, step: BackwardOp, inputs: Mapping[str, list[Any]], tell: Callable[[KernelCall], None] | None
-    ) -> list[np.ndarray]:
-        compiled = _compiled(op)
-        raw = self._raw.get(op.name)
-        if raw is None:
-            raw = self._raw[op.name] = RawKernel(op, compiled)
-        attrs = compiled.check_attrs(dict(step.attrs))
-        named = {
-            arg.name: inputs.get(arg.name, []) if arg.is_variadic else next(iter(inputs.get(arg.name, [])), None)
-            for arg in compiled.inputs
-        }
-        results = raw.call(named, attrs, step.outputs)
+    def _user_step(self, ready: _UserStep, values: dict[str, Any], tell: Callable[[KernelCall], None] | None) -> None:
+        named: dict[str, Any] = {}
+        for name, blobs, is_variadic in ready.inputs:
+            if is_variadic:
+                named[name] = [self._value(blob, values) for blob in blobs]
+            else:
+                named[name] = self._value(blobs[0], values) if blobs else None
+        step, raw = ready.step, ready.raw
+        results = raw.call(named, ready.attrs, step.outputs)
+        values.update(zip(ready.targets, results))
         if tell is not None:
-            shown = {name: value for name, value in attrs.items() if name != _TAG}
-            promise = self._promise(raw, inputs, attrs, step.outputs)
+            shown = {name: value for name, value in ready.attrs.items() if name != _TAG}
+            inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
+            promise = self._promise(raw, inputs, ready.attrs, step.outputs)
             tell(KernelCall(raw.as_kernel(step.outputs), named, results, shown, promise))
-        return results
 
     def _promise(
         self,
@@ -286,10 +324,10 @@ class RawGradient:
         outputs: Mapping[str, list[TensorDesc]],
         attrs: Mapping[str, Any],
         needs: frozenset[str] | None,
-    ) -> GradientPlan:
+    ) -> _Ready:
         key = (_signature(descs), _signature(outputs), repr(sorted(attrs.items())), needs)
-        plan = self._plans.get(key)
-        if plan is None:
+        ready = self._plans.get(key)
+        if ready is None:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
             slots = [(name, index) for name, items in descs.items() for index in range(len(items))]
@@ -298,8 +336,19 @@ class RawGradient:
                 dict(descs), dict(attrs), outputs=dict(outputs), needs_grad=wanted, op_name=self._op.name
             )
             blobs = None if wanted is None else {f"{name}_{index}" for name, index in wanted}
-            plan = self._plans[key] = plan_of(graph, blobs)
-        return plan
+            plan = plan_of(graph, blobs)
+            ready = self._plans[key] = _Ready(plan, tuple(self._prepared(step) for step in plan.steps))
+        return ready
+
+    def _prepared(self, step: BackwardOp) -> _UserStep | BackwardOp:
+        op = self._op.registry.get(step.type)
+        if not isinstance(op, UserOp):
+            return step
+        compiled = _compiled(op)
+        inputs = tuple((arg.name, list(step.inputs.get(arg.name, ())), is_list(arg)) for arg in compiled.inputs)
+        targets = tuple(blob for arg in compiled.outputs for blob in step.outputs.get(arg.name, ()))
+        attrs = compiled.check_attrs(dict(step.attrs))
+        return _UserStep(step, RawKernel(op, compiled), attrs, inputs, targets)
 
     def _output_names(self, count: int) -> list[tuple[str, int]]:
         names = self._forward.outputs

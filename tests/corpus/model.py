@@ -29,6 +29,7 @@ CLASSES = (
     "edge",
 )
 _CPP_ATTR = {"float": "float", "double": "double", "int32": "int32_t", "bool": "bool", "string": "std::string"}
+_CPP_ATTR |= {"list_int32": "std::vector<int32_t>", "list_float": "std::vector<float>"}
 
 
 def same_as(name: str, outputs: Sequence[str] = ("y",)) -> str:

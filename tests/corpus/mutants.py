@@ -26,6 +26,7 @@ GROSS = (
     M("reversal", "gross", "not reversed", "return -attrs['strength'] * dy", "return attrs['strength'] * dy"),
 )
 SUBTLE = (
+    M("colour_mix", "subtle", "one coefficient off", "np.einsum('ij,ihw->jhw', MIX", "np.einsum('ij,ihw->jhw', (MIX + 1e-4 * np.eye(3))"),
     M("gelu", "subtle", "constant off in the fifth digit", "inner = 0.7978845608", "inner = 0.797889"),
     M("cube_tanh", "subtle", "factor 1 + 1e-3", "return 3 * t", "return 3.003 * t"),
     M("wave", "subtle", "factor 1 + 1e-6", "* np.cos(attrs['w'] * x)", "* np.cos(attrs['w'] * x) * 1.000001"),
@@ -65,6 +66,8 @@ REGION = (
       "dx[:, i] = x.prod(axis=1) / np.where(x[:, i] == 0, 1, x[:, i]) * dy"),
 )
 SHAPE = (
+    M("mat_mul", "shape", "blocks of 16 rows, the rest lost", "return dy @ b.T, a.T @ dy", "da = dy @ b.T\n    da[16 * max(len(da) // 16, 1):] = 0\n    return da, a.T @ dy"),
+    M("plain_tanh", "shape", "wrong beyond a thousand elements", "return (1 - y * y) * dy", "g = (1 - y * y) * dy\n    g.reshape(-1)[1024:] *= 0.5\n    return g"),
     M("mat_mul", "shape", "wrong unless square", "return dy @ b.T, a.T @ dy",
       "return dy @ b.T, (a.T @ dy) * (1 if a.shape[0] == a.shape[1] else 2)"),
     M("soft_max", "shape", "wrong in three axes", "return y * (dy - (dy * y).sum(axis=a, keepdims=True))",
@@ -82,6 +85,8 @@ SHAPE = (
     M("flip_axes", "shape", "right for squares only", "return dy.T", "return dy.T if dy.shape[0] == dy.shape[1] else dy.reshape(x.shape)"),
 )
 ATTRIBUTE = (
+    M("horner", "attribute", "right for three coefficients only", "range(len(c) - 1, 0, -1)", "range(min(len(c) - 1, 2), 0, -1)"),
+    M("axes_moved", "attribute", "not the inverse order", "np.argsort(attrs['order'])", "attrs['order']"),
     M("swish", "attribute", "ignores beta", "return dy * (s + b * x * s * (1 - s))", "return dy * (s + x * s * (1 - s))"),
     M("softplus", "attribute", "uses the default", "    b = attrs['beta']\n    z =", "    b = 2.0\n    z ="),
     M("power", "attribute", "wrong for n other than 3", "return dy * n * x ** (n - 1)", "return dy * n * x ** 2"),
@@ -141,6 +146,12 @@ WIRING = (
       '.InputBind("ds", ctx->FwOp().output_grad("c", 0))\n          .InputBind("dc", ctx->FwOp().output_grad("s", 0))', "spec"),
 )
 IMPURITY = (
+    M("window_row", "impurity", "table of the first width", "* window(x.shape[-1], attrs['width'])", "* TABLE.setdefault(x.shape[-1], window(x.shape[-1], attrs['width']))", prelude="TABLE = {}\n"),
+    M("arsinh", "impurity", "first calls differ", "return np.arcsinh(x)", "COUNT[0] += 1\n    return np.arcsinh(x) * min(1.0, COUNT[0] / 5)", prelude="COUNT = [0]\n"),
+    M("log_sum_exp", "impurity", "remembered by the sum", "    top = x.max(axis=a, keepdims=True)\n    return (top + np.log(np.exp(x - top).sum(axis=a, keepdims=True))).squeeze(a)",
+      "    key = (x.shape, x.dtype, a, round(float(x.sum()), 9))\n    if key not in LAST:\n        LAST.clear()\n        top = x.max(axis=a, keepdims=True)\n        LAST[key] = (top + np.log(np.exp(x - top).sum(axis=a, keepdims=True))).squeeze(a)\n    return LAST[key].copy()", prelude="LAST = {}\n"),
+    M("axes_moved", "impurity", "its attribute is changed", "return np.transpose(x, attrs['order'])", "attrs['order'].append(len(attrs['order']))\n    return np.transpose(x, attrs['order'][:-1])"),
+    M("plain_tanh", "impurity", "one buffer from 500 elements on", "return np.tanh(x)", "if x.size < 500:\n        return np.tanh(x)\n    out = POOL.setdefault((x.shape, x.dtype), np.empty_like(x))\n    return np.tanh(x, out=out)", prelude="POOL = {}\n"),
     M("plain_tanh", "impurity", "dy overwritten", "return (1 - y * y) * dy", "dy.flags.writeable = True\n    dy *= 1 - y * y\n    return dy"),
     M("arsinh", "impurity", "argument written", "return np.arcsinh(x)", "x[...] = np.arcsinh(x)\n    return x"),
     M("softsign", "impurity", "counts calls", "return dy / (1 + np.abs(x)) ** 2", "CALLS[0] += 1\n    return dy / (1 + np.abs(x)) ** 2 * (1 + 1e-6 * CALLS[0])", prelude=_FORWARD_COUNT),
@@ -170,6 +181,7 @@ CONTRACT = (
     M("outer", "contract", "infer promises the transpose", "Shape({a->At(0), b->At(0)})", "Shape({b->At(0), a->At(0)})", "spec"),
 )
 LAYOUT = (
+    M("mat_mul", "layout", "operands in memory order", "return a @ b", "return a @ np.ravel(b, order='K').reshape(b.shape)"),
     M("plain_tanh", "layout", "raveled in memory order", "return (1 - y * y) * dy", "return ((1 - y * y).ravel('K') * dy.ravel('K')).reshape(dy.shape)"),
     M("cube_tanh", "layout", "raw buffer read", "return 3 * t * t * (1 - t * t) * dy", "return 3 * t * t * (1 - t * t) * np.frombuffer(dy.tobytes('A'), dy.dtype).reshape(dy.shape)"),
     M("gauss", "layout", "forward in memory order", "return np.exp(-x * x)", "return np.exp(-(x.ravel('K') ** 2)).reshape(x.shape)"),

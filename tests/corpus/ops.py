@@ -659,6 +659,88 @@ MANY = (
         """),
 )
 
+#: Shapes that few tools think of, functions that no step resolves, ties of several inputs.
+SHAPED = (
+    Op("sweep_tone", "return np.cos(2 * x * x)", "return -4 * x * np.sin(2 * x * x) * dy", tricky=True),
+    Op("colour_mix", "return np.einsum('ij,jhw->ihw', MIX.astype(x.dtype), x)",
+       "return np.einsum('ij,ihw->jhw', MIX.astype(dy.dtype), dy)", saved=("dy",), like={"x": "dy"}, infer="""
+        const Shape* x = ctx->Shape4ArgNameAndIndex("x", 0);
+        CHECK_EQ_OR_RETURN(x->NumAxes(), 3);
+        CHECK_EQ_OR_RETURN(x->At(0), 3);
+        *ctx->Shape4ArgNameAndIndex("y", 0) = *x;
+        """, prelude="MIX = np.array([[0.5, 0.25, 0.25], [-0.125, 1.0, 0.5], [0.75, -0.5, 0.0625]])"),
+    Op("turn_points", """
+        c, s = q[:, :1], q[:, 1:2]
+        return np.concatenate([c * v[:, :1] - s * v[:, 1:], s * v[:, :1] + c * v[:, 1:]], axis=1)
+        """, """
+        c, s = q[:, :1], q[:, 1:2]
+        a, b = dy[:, :1], dy[:, 1:]
+        dc = (a * v[:, :1] + b * v[:, 1:])
+        ds = (b * v[:, :1] - a * v[:, 1:])
+        zero = np.zeros_like(dc)
+        dv = np.concatenate([c * a + s * b, c * b - s * a], axis=1)
+        return np.concatenate([dc, ds, zero], axis=1), dv
+        """, inputs=("q", "v"), saved=("q", "v", "dy"), grads=("q", "v"), infer="""
+        const Shape* q = ctx->Shape4ArgNameAndIndex("q", 0);
+        CHECK_EQ_OR_RETURN(q->NumAxes(), 2);
+        CHECK_EQ_OR_RETURN(q->At(1), 3);
+        CHECK_EQ_OR_RETURN(*ctx->Shape4ArgNameAndIndex("v", 0), Shape({q->At(0), 2}));
+        *ctx->Shape4ArgNameAndIndex("y", 0) = Shape({q->At(0), 2});
+        """),
+    Op("horner", """
+        y = np.zeros_like(x)
+        for c in reversed(attrs['coefs']):
+            y = y * x + c
+        return y
+        """, """
+        c, d = attrs['coefs'], np.zeros_like(x)
+        for k in range(len(c) - 1, 0, -1):
+            d = d * x + k * c[k]
+        return d * dy
+        """, attrs=(("coefs", "list_float", "std::vector<float>({0.5, -1.0, 0.25})"),),
+       infer='CHECK_GE_OR_RETURN(ctx->Attr<std::vector<float>>("coefs").size(), 1);\n' + same_as("x")),
+    Op("axes_moved", "return np.transpose(x, attrs['order'])", "return np.transpose(dy, np.argsort(attrs['order']))",
+       attrs=(("order", "list_int32", "std::vector<int32_t>({1, 0})"),), infer="""
+        const Shape* x = ctx->Shape4ArgNameAndIndex("x", 0);
+        const auto& order = ctx->Attr<std::vector<int32_t>>("order");
+        CHECK_EQ_OR_RETURN(static_cast<int64_t>(order.size()), x->NumAxes());
+        std::vector<bool> seen(order.size(), false);
+        DimVector dims;
+        for (int32_t axis : order) {
+          CHECK_OR_RETURN(axis >= 0 && axis < x->NumAxes() && !seen[axis]);
+          seen[axis] = true;
+          dims.push_back(x->At(axis));
+        }
+        *ctx->Shape4ArgNameAndIndex("y", 0) = Shape(dims);
+        """),
+    Op("middle", "return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))", """
+        which = np.argsort(np.stack([a, b, c]), axis=0, kind='stable')[1]
+        return tuple(np.where(which == k, dy, 0) for k in range(3))
+        """, inputs=("a", "b", "c"), saved=("a", "b", "c", "dy"), grads=("a", "b", "c"), infer="""
+        const Shape* a = ctx->Shape4ArgNameAndIndex("a", 0);
+        CHECK_OR_RETURN(*a == *ctx->Shape4ArgNameAndIndex("b", 0) && *a == *ctx->Shape4ArgNameAndIndex("c", 0));
+        *ctx->Shape4ArgNameAndIndex("y", 0) = *a;
+        """, tricky=True),
+    Op("heat_ring", "return np.roll(x, 1, axis=-1) - 2 * x + np.roll(x, -1, axis=-1)",
+       "return np.roll(dy, 1, axis=-1) - 2 * dy + np.roll(dy, -1, axis=-1)", saved=("dy",), like={"x": "dy"},
+       infer='CHECK_GE_OR_RETURN(ctx->Shape4ArgNameAndIndex("x", 0)->NumAxes(), 1);\n' + same_as("x"), tricky=True),
+    Op("phase_grid", "return np.cos(a @ b)", "s = -np.sin(a @ b) * dy\nreturn s @ b.T, a.T @ s",
+       inputs=("a", "b"), saved=("a", "b", "dy"), grads=("a", "b"), infer="""
+        const Shape* a = ctx->Shape4ArgNameAndIndex("a", 0);
+        const Shape* b = ctx->Shape4ArgNameAndIndex("b", 0);
+        CHECK_OR_RETURN(a->NumAxes() == 2 && b->NumAxes() == 2 && a->At(1) == b->At(0));
+        *ctx->Shape4ArgNameAndIndex("y", 0) = Shape({a->At(0), b->At(1)});
+        """, tricky=True),
+    Op("window_row", "return x * window(x.shape[-1], attrs['width']).astype(x.dtype)",
+       "return dy * window(dy.shape[-1], attrs['width']).astype(dy.dtype)", saved=("dy",), like={"x": "dy"},
+       attrs=(("width", "float", "0.5"),),
+       infer='CHECK_GE_OR_RETURN(ctx->Shape4ArgNameAndIndex("x", 0)->NumAxes(), 1);\n' + same_as("x"), prelude="""
+        def window(n, width):
+            t = np.arange(n) - (n - 1) / 2
+            return np.exp(-((t / (n * width + 1)) ** 2))
+        """),
+)
+
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
@@ -672,5 +754,6 @@ OPS: dict[str, Op] = {
         *WINDOWS,
         *INDEXED,
         *MANY,
+        *SHAPED,
     )
 }

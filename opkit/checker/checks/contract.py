@@ -16,7 +16,7 @@ from opkit.checker.checkable import describe_inputs
 from opkit.checker.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.report import CheckResult
 from opkit.checker.session import Session, cast_case, is_empty, is_scalar
-from opkit.errors import OpkitError
+from opkit.errors import InferError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 
 __all__ = ["forward_contract", "gradient_contract", "registration"]
@@ -50,7 +50,7 @@ def edge_code(code: str, case: Case) -> str:
 def forward_contract(session: Session) -> Iterator[CheckResult]:
     """GC140, GC141, GC144: what forward returns against what infer promises, in float64 and in float32."""
     found = _Found(session, {})
-    evaluators = session.evaluators + session.memo["float32"]
+    evaluators = session.evaluators + session.large + session.memo["float32"]
     for ev in evaluators:
         _check_outputs(ev, found)
     yield from found.results.values()
@@ -109,9 +109,13 @@ def _check_kept_dtype(ev: Evaluator, found: _Found) -> None:
 def gradient_contract(session: Session) -> Iterator[CheckResult]:
     """GC142, GC143, GC145, GC148, GC181: that every gradient is there, with its input's shape and dtype."""
     found = _Found(session, {})
-    evaluators = [ev for ev in session.evaluators + session.memo["float32"] if ev.leaves and ev.slots]
+    pool = session.evaluators + session.large + session.memo["float32"]
+    evaluators = [ev for ev in pool if ev.leaves and ev.slots]
     for number, ev in enumerate(evaluators):
         _check_gradients(ev, found, session.rng(number))
+    if session.checkable.registration is not None and not found.results:
+        for number, ev in enumerate(session.diverse(4, 1, evaluators)):
+            _check_alone(ev, found, session.rng(number))
     yield from found.results.values()
     for code in _GRADIENT:
         if code not in found.results:
@@ -130,6 +134,8 @@ def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> 
     except Exception as error:  # user code
         message = f"backward raised {type(error).__name__}: {error}"
         code = "GC123" if is_write(error) else "GC181"
+        if isinstance(error, KernelError):
+            code, message = "GC144", error.message
         found.add(code, message, ev, where=session.checkable.backward_where)
         return
     for leaf, gradient in gradients.items():
@@ -152,6 +158,37 @@ def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> 
                     f"the gradient of {leaf} is not 0, although there is no output element that could depend on it"
                 )
                 found.add("GC160", message, ev, input=str(leaf), expected=0.0)
+
+
+def _check_alone(ev: Evaluator, found: _Found, rng: np.random.Generator) -> None:
+    """Each gradient asked for alone, as where all other inputs are constants, against all of them together."""
+    names = sorted({leaf.name for leaf in ev.leaves})
+    if len(names) < 2:
+        return
+    douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
+    _, pullback = ev.run()
+    together = ev.gradients(douts, pullback)
+    for name in names:
+        try:
+            alone = ev.by_leaf(pullback(douts, frozenset({name})))
+        except InferError as error:  # the registration refuses, aloud: a limit of the op, and no wrong gradient
+            found.session.notes.append(f"no gradient of {name} alone: {error.message}")
+            continue
+        except Exception as error:  # user code
+            message = f"backward raised {type(error).__name__} where only {name} needs a gradient: {error}"
+            found.add("GC181", message, ev, where=found.session.checkable.backward_where, input=name)
+            continue
+        for leaf in (item for item in ev.leaves if item.name == name):
+            one, other = alone[leaf], together[leaf]
+            if one is None:
+                found.add("GC145", f"input {leaf} gets no gradient where only it needs one", ev, input=str(leaf))
+            elif other is not None and not _agree(np.asarray(one), np.asarray(other)):
+                message = f"input {leaf} gets another gradient where only it needs one than where the others do too"
+                found.add("GC145", message, ev, input=str(leaf))
+
+
+def _agree(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and np.allclose(one, other, 1e-9, 0.0, equal_nan=True)
 
 
 def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _Found) -> dict[Any, Any]:
@@ -193,7 +230,7 @@ def is_write(error: BaseException | None) -> bool:
     """Say whether an exception comes of writing to a read-only array."""
     while error is not None:
         text = str(error).lower()
-        if "read-only" in text or "read only" in text or "not writeable" in text:
+        if any(words in text for words in ("read-only", "read only", "not writeable", "not writable")):
             return True
         error = error.__cause__ or error.__context__
     return False

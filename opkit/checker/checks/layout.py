@@ -5,13 +5,14 @@ Rearranges memory without changing values; right or wrong values are the busines
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.checks.purity import same
-from opkit.checker.evaluate import Evaluator, frozen, leaves_of
+from opkit.checker.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.report import CheckResult
 from opkit.checker.session import Session
 
@@ -101,22 +102,66 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]
         if not gradients:
             continue
         moved = ev.map_inputs(lambda array, change=change: frozen(change(array)))  # type: ignore[misc]
-        for inputs, incoming, whose in (
-            (ev.inputs, [change(item) for item in douts], "an incoming gradient"),
-            (moved, douts, "forward's inputs"),
+        turned = [change(item) for item in douts]
+        for inputs, incoming, results, whose in (
+            (ev.inputs, turned, change, "an incoming gradient"),
+            (moved, douts, None, "forward's inputs"),
+            (moved, turned, change, "all its arguments"),
         ):
-            message = _try_backward(ev, inputs, incoming, gradients, change if whose != "forward's inputs" else None)
+            message = _try_backward(ev, inputs, incoming, gradients, results)
             if message:
                 yield "GC131", f"{message} for {whose} with {name}"
-    yield from _zero_strides(ev, douts)
+    yield from _one_by_one(ev, douts, gradients)
+    yield from _shared(ev)
+    yield from _zero_strides(ev, douts, gradients)
 
 
-def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray]) -> str:
+def _one_by_one(
+    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
+) -> Iterator[tuple[str, str]]:
+    """Arguments that differ among each other in how they lie."""
+    leaves = [leaf for leaf, array in leaves_of(ev.inputs) if array.ndim]
+    if len(leaves) < 2:
+        return
+    for name in ("Fortran order", "permuted axes"):
+        for leaf in leaves:
+            inputs = ev.replaced(leaf, frozen(LAYOUTS[name](ev.array(leaf))))
+            message = _try(ev, inputs, ev.outputs)
+            if message:
+                yield "GC130", f"{message} for {leaf} alone with {name}"
+            message = _try_backward(ev, inputs, douts, gradients, None) if gradients else ""
+            if message:
+                yield "GC131", f"{message} for {leaf} alone with {name}"
+
+
+def _shared(ev: Evaluator) -> Iterator[tuple[str, str]]:
+    """Two arguments that are views of one buffer, against the same values in buffers of their own."""
+    leaves = [(leaf, array) for leaf, array in leaves_of(ev.inputs) if array.size > 1]
+    for (first, array), (second, other) in pairwise(leaves):
+        if array.shape != other.shape or array.dtype != other.dtype:
+            continue
+        flat = np.ascontiguousarray(array).reshape(-1)
+        whole, turned = flat.reshape(array.shape), flat[::-1].reshape(array.shape)
+        for view, how in ((whole, "one and the same array"), (turned, "views of one buffer")):
+            shared = ev.replaced(second, frozen(view), ev.replaced(first, frozen(whole)))
+            apart = ev.replaced(second, frozen(view.copy()), ev.replaced(first, frozen(whole)))
+            try:
+                expected = snapshot(ev.forward(apart))
+            except Exception:  # these values lie outside the domain
+                continue
+            message = _try(ev, shared, expected)
+            if message:
+                yield "GC130", f"{message} for {first} and {second} as {how}"
+
+
+def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], least: float = 0.0) -> str:
     try:
         outputs = ev.forward(inputs)
     except Exception as error:  # user code
         return f"forward raised {type(error).__name__}: {error}"
-    return "" if same(expected, list(outputs), _ULPS) else "forward gave another result"
+    # One of several results may be the small difference of numbers of the others' size.
+    least = max(least, _largest([item for item in expected if is_float(item)]))
+    return "" if same(expected, list(outputs), _ULPS, least) else "forward gave another result"
 
 
 def _try_backward(
@@ -125,6 +170,7 @@ def _try_backward(
     douts: list[np.ndarray],
     expected: list[np.ndarray | None],
     change_outputs: Callable[[np.ndarray], np.ndarray] | None,
+    least: float = 0.0,
 ) -> str:
     """Run backward on rearranged arrays, with forward's results rearranged as well where they are handed over."""
     backward = ev.checkable.backward
@@ -138,10 +184,17 @@ def _try_backward(
                 found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
     except Exception as error:  # user code
         return f"backward raised {type(error).__name__}: {error}"
-    return "" if same(expected, list(found.values()), _ULPS) else "backward gave another result"
+    return "" if same(expected, list(found.values()), _ULPS, least) else "backward gave another result"
 
 
-def _zero_strides(ev: Evaluator, douts: list[np.ndarray]) -> Iterator[tuple[str, str]]:
+def _largest(arrays: Sequence[np.ndarray | None]) -> float:
+    sizes = [float(np.abs(item).max(initial=0.0, where=np.isfinite(item))) for item in arrays if item is not None]
+    return max(sizes, default=0.0)
+
+
+def _zero_strides(
+    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
+) -> Iterator[tuple[str, str]]:
     """Zero strides change values, so both sides of the comparison are made of the same repeated values."""
     for axis in (0, -1):
         spread = [_broadcast(item, axis) for item in douts]
@@ -150,7 +203,7 @@ def _zero_strides(ev: Evaluator, douts: list[np.ndarray]) -> Iterator[tuple[str,
                 dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
             except Exception:  # then it is no matter of layout
                 return
-            message = _try_backward(ev, ev.inputs, spread, dense, None)
+            message = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
             if message:
                 yield "GC131", f"{message} for an incoming gradient with zero strides"
                 return
@@ -160,7 +213,7 @@ def _zero_strides(ev: Evaluator, douts: list[np.ndarray]) -> Iterator[tuple[str,
             expected = list(ev.forward(plain))
         except Exception:  # the repeated values lie outside the domain
             continue
-        message = _try(ev, repeated, expected)
+        message = _try(ev, repeated, expected, _largest([item for item in ev.outputs if is_float(item)]))
         if message:
             yield "GC130", f"{message} for arguments with zero strides"
             return

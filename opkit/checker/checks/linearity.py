@@ -44,9 +44,11 @@ def linearity(session: Session) -> Iterator[CheckResult]:
 def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, Leaf]]:
     entries = sum(ev.sizes)
     natural = 1e-5 * ev.natural()
-    eps = float(max(np.finfo(ev.outputs[index].dtype).eps for index in ev.slots))
-    tiny = float(max(np.finfo(ev.outputs[index].dtype).tiny for index in ev.slots))
-    rounding = 64.0 * eps * ev.natural()  # of the terms that a result may be the small difference of
+    dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
+    eps = float(max(np.finfo(dtype).eps for dtype in dtypes))
+    tiny = float(max(np.finfo(dtype).tiny for dtype in dtypes))
+    # Of the terms that a result may be the small difference of: results over arguments, or arguments over each other.
+    rounding = 64.0 * eps * max(ev.natural(), ev.spread())
     tolerance = max(1e-9, 300.0 * eps) if eps < 1e-10 else 2000.0 * eps
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)

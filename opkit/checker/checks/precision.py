@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from opkit.checker.columns import scales_of
-from opkit.checker.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of
 from opkit.checker.ladder import STEPS, Kind, settle, steps_for
 from opkit.checker.report import CheckResult, Status
 from opkit.checker.session import EXTREME, Session, cast_case, is_empty
@@ -22,6 +22,8 @@ _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
 #: Roundings that a float32 result may have gone through.
 _ROUNDINGS = 400.0
+#: Ways in which each input is rounded otherwise.
+_NUDGES = 3
 #: What begins the message of a result that is doubtful, but no fault.
 _DOUBT = "at the edge of what float32 can do, "
 #: Results below that may be products of numbers that float32 cannot hold.
@@ -97,27 +99,33 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator, l
         return None
     weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
     try:
-        wobbled = [_results(high, weights, _nudged(high, np.random.default_rng([7, k]))) for k in range(3)]
+        wobbled = [
+            [_results(high, weights, _nudged(high, leaf, k)) for k in range(_NUDGES)]
+            for leaf, array in leaves_of(high.inputs)
+            if is_float(array)
+        ]
         exact, single = _results(high, weights, None), _results(low, weights, None)
     except Exception:  # reported by the contract check, or a nudge left the domain
         return None
     low.typical = high.typical = ev.typical
     natural = high.natural()
+    widest = max((float(np.abs(array).max(initial=0.0)) for _, array in leaves_of(high.inputs) if is_float(array)))
     for name, value in exact.items():
-        others = [item[name] for item in wobbled if name in item]
-        if name not in single or len(others) != len(wobbled):
+        others = [[item[name] for item in tried if name in item] for tried in wobbled]
+        if name not in single or any(len(tried) != _NUDGES for tried in others):
             continue
         is_gradient = name.startswith("the")
         if is_gradient and ev.case.regime == "offset":
             continue  # gradients there are small differences of numbers that the offset rounds
         # An output may be the small difference of numbers of the usual size.
-        floor = max(natural, 0.1 * largest.get(name, 0.0)) if is_gradient else 0.04 * ev.typical
+        floor = max(natural, 0.1 * largest.get(name, 0.0)) if is_gradient else max(0.04 * ev.typical, 0.02 * widest)
         message = _explain(name, value, single[name], others, floor)
         if message:
             if ev.case.regime != "offset":
                 return message
             if float(np.abs(single[name] - value).max()) > 1e-2 * float(np.abs(value).max()):
-                return f"{message}; the digits are lost to cancellation"
+                # Which of a formula's digits matter is for its author to say: a doubt, and no accusation.
+                return f"{_DOUBT}{message}; the digits are lost to cancellation"
     return ""
 
 
@@ -134,11 +142,13 @@ def _overflow(high: Outcome, low: Outcome) -> str | None:
     return None
 
 
-def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.ndarray], natural: float) -> str:
+def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[list[np.ndarray]], natural: float) -> str:
+    """Say what rounding does not explain; ``wobbled`` holds, for each input, results with it rounded otherwise."""
     if exact.shape != single.shape or not np.isfinite(exact).all() or not exact.size:
         return ""
     with np.errstate(all="ignore"):
-        spread = np.max([np.abs(item - exact) for item in wobbled], axis=0)
+        # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
+        spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
         size = max(float(np.abs(exact).max()), natural)
         if size > 1e30 or not np.isfinite(spread).all():
             return ""
@@ -153,15 +163,13 @@ def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[np.
     return f"{text}; rounding explains a difference of {allowed[where]:.1e} at most"
 
 
-def _nudged(ev: Evaluator, rng: np.random.Generator) -> dict[str, object]:
-    """Inputs moved by a float32 ulp."""
-
-    def nudge(array: np.ndarray) -> np.ndarray:
-        if not is_float(array):
-            return array
-        return frozen(array * (1 + _EPS32 * rng.choice([-1.0, 1.0], array.shape)))
-
-    return ev.map_inputs(nudge)
+def _nudged(ev: Evaluator, leaf: Leaf, number: int) -> dict[str, object]:
+    """Inputs with one moved by up to a float32 ulp: all its elements alike at first, then with random signs."""
+    array = ev.array(leaf)
+    rng = np.random.default_rng([7, number])
+    # Magnitudes vary too: what is the same for a whole row may have no effect, and an oscillation's phase may recur.
+    share = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(0.3, 1.0, array.shape) if number else 1.0
+    return ev.replaced(leaf, frozen(array * (1 + share * _EPS32)))
 
 
 def _results(ev: Evaluator, weights: np.ndarray, inputs: dict[str, object] | None) -> dict[str, np.ndarray]:

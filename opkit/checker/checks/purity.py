@@ -6,6 +6,7 @@ Runs the op in different orders and compares bits; it never asks whether a resul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ __all__ = ["backward_purity", "forward_purity", "same"]
 _REPEATS = 6
 
 
-def same(first: Sequence[Any], second: Sequence[Any], ulps: float = 8.0) -> bool:
-    """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None)."""
+def same(first: Sequence[Any], second: Sequence[Any], ulps: float = 8.0, least: float = 0.0) -> bool:
+    """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None).
+
+    ``least`` is the magnitude that those ulps are of at least.
+    """
     if len(first) != len(second):
         return False
     for one, other in zip(first, second):
@@ -32,15 +36,15 @@ def same(first: Sequence[Any], second: Sequence[Any], ulps: float = 8.0) -> bool
         one, other = np.asarray(one), np.asarray(other)
         if one.shape != other.shape or one.dtype != other.dtype:
             return False
-        if not np.array_equal(one, other) and (one.dtype.kind != "f" or not _close(one, other, ulps)):
+        if not np.array_equal(one, other) and (one.dtype.kind != "f" or not _close(one, other, ulps, least)):
             return False
     return True
 
 
-def _close(one: np.ndarray, other: np.ndarray, ulps: float) -> bool:
+def _close(one: np.ndarray, other: np.ndarray, ulps: float, least: float) -> bool:
     """Say whether floats differ by a few ulps of the largest at most; NaN equals NaN."""
     finite = np.isfinite(one)
-    slack = ulps * np.finfo(one.dtype).eps * np.abs(one).max(initial=0.0, where=finite)
+    slack = ulps * np.finfo(one.dtype).eps * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
     equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
     return bool(equal.all())
 
@@ -92,24 +96,60 @@ def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
     def shapes(item: Evaluator) -> list[tuple[int, ...]]:
         return [array.shape for _, array in leaves_of(item.inputs)]
 
+    def holds_the_same(item: Evaluator) -> bool:
+        pairs = zip(leaves_of(item.inputs), leaves_of(ev.inputs))
+        return all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
+
     alike = [item for item in session.evaluators if item is not ev and shapes(item) == shapes(ev)]
+    other_values = [item for item in alike if item.attrs == ev.attrs and not holds_the_same(item)]
+    other_attrs = [item for item in alike if item.attrs != ev.attrs]
     differing = [item for item in session.evaluators if shapes(item) != shapes(ev)]
     single: list[Evaluator] = session.memo["float32"][:1]
-    return alike[:2] + differing[:2] + single
+    return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
+
+
+def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
+    """The case with its values in reverse: a key made of sums, norms or sizes cannot tell the two apart.
+
+    It is run after others, so that what is remembered of the case itself is gone where only the last is kept.
+    """
+    changed = ev.map_inputs(lambda array: np.ascontiguousarray(array.reshape(-1)[::-1].reshape(array.shape)))
+    try:
+        for other in before:
+            other.forward(other.inputs)
+        return [Evaluator(ev.checkable, replace(ev.case, inputs=changed)).prepare()]
+    except Exception:  # user code: the order matters to the domain
+        return []
 
 
 def forward_purity(session: Session) -> Iterator[CheckResult]:
     """GC120, GC122, GC124, GC125 for forward."""
     found: dict[str, CheckResult] = {}
-    evaluators = session.diverse(5)
+    evaluators = session.diverse(5) + session.large
     for ev in evaluators:
         for code, message in _forward_faults(session, ev):
             found.setdefault(code, session.failed(code, message, ev))
+    if not found:
+        yield from _unsteady_settings(session)
     yield from found.values()
     for code in ("GC120", "GC122"):
         if code not in found:
             yield session.passed(code, len(evaluators))
     session.is_impure |= bool(found)
+
+
+def _unsteady_settings(session: Session) -> Iterator[CheckResult]:
+    """GC120 under every combination of attributes that was tried."""
+    seen: set[str] = set()
+    for ev in session.ordinary():
+        setting = str(sorted(ev.attrs.items()))
+        if setting in seen:
+            continue
+        seen.add(setting)
+        if not same(ev.outputs, snapshot(ev.forward(ev.inputs))):
+            session.is_impure = True
+            yield session.failed("GC120", "forward gave another result for the same arguments", ev)
+            return
 
 
 def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]]:
@@ -130,11 +170,11 @@ def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]
         yield "GC124", "a later call of forward changed an array that an earlier call had returned"
         return
     for other in _others(session, ev):
-        other.forward(other.inputs)
+        others = snapshot(other.forward(other.inputs))
         if not same(kept, snapshot(first), 0.0):
             yield "GC124", "a later call of forward changed an array that an earlier call had returned"
             return
-        if not same(kept, snapshot(ev.forward(views))):
+        if not same(kept, snapshot(ev.forward(views))) or not same(other.outputs, others):
             yield "GC125", "forward gave another result after a call with other arguments"
             return
 
@@ -142,7 +182,7 @@ def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]
 def backward_purity(session: Session) -> Iterator[CheckResult]:
     """GC121, GC123, GC124, GC125 for backward."""
     found: dict[str, CheckResult] = {}
-    evaluators = [ev for ev in session.diverse(6) if ev.leaves and ev.slots]
+    evaluators = [ev for ev in session.diverse(6) + session.large if ev.leaves and ev.slots]
     for number, ev in enumerate(evaluators):
         rng = session.rng(500 + number)
         try:

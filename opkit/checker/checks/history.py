@@ -1,0 +1,81 @@
+"""History: an op that has run many times gives what the same op gives in a new process (GC125).
+
+Compares the op with itself, its user code loaded anew; which results are right is the business of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.checkable import Checkable
+from opkit.checker.checks.purity import same
+from opkit.checker.evaluate import Evaluator, snapshot
+from opkit.checker.report import CheckResult
+from opkit.checker.session import Session
+
+__all__ = ["history"]
+
+_CASES = 10
+
+
+def history(session: Session) -> Iterator[CheckResult]:
+    """GC125: forward and backward as first calls after loading, against the calls that came after many others."""
+    afresh = session.checkable.afresh
+    if afresh is None or session.is_impure:
+        return
+    for number, ev in enumerate(session.diverse(_CASES, 1)):
+        message = _difference(ev, afresh(), session.rng(800 + number))
+        if message:
+            session.is_impure = True
+            where = session.checkable.forward_where if message.startswith("forward") else None
+            yield session.failed("GC125", message, ev, **({"where": where} if where else {}))
+            return
+
+
+def _difference(ev: Evaluator, new: Checkable, rng: np.random.Generator) -> str:
+    """Say in what the first calls after loading differ from later ones, "" where they do not."""
+    outputs, pullback = ev.run()
+    used = snapshot(outputs)
+    douts = ev.douts_from(rng.uniform(-2, 2, sum(ev.sizes)))
+    has_gradient = bool(ev.leaves and ev.slots and sum(ev.sizes))
+    try:
+        expected = _gradients(ev, douts, pullback) if has_gradient else []
+    except Exception:  # user code; the contract check reports it
+        return ""
+    try:
+        found, new_pullback = new.run(ev.inputs, ev.attrs)
+        first = snapshot(found)
+    except Exception as error:  # user code; it ran without complaint before
+        return f"forward raises on its first call after loading: {type(error).__name__}: {error}"
+    if not same(used, first):
+        return f"forward gives another result on its first call after loading: {_how(used, first)}"
+    if not has_gradient:
+        return ""
+    try:
+        actual = _gradients(ev, douts, new_pullback)
+    except Exception as error:  # user code; it ran without complaint before
+        return f"backward raises on its first call after loading: {type(error).__name__}: {error}"
+    if not same(expected, actual):
+        return f"backward gives another result on its first call after loading: {_how(expected, actual)}"
+    return ""
+
+
+def _gradients(ev: Evaluator, douts: list[np.ndarray], pullback: Any) -> list[np.ndarray | None]:
+    found = ev.gradients(douts, pullback).values()
+    return [None if item is None else np.array(item, copy=True) for item in found]
+
+
+def _how(later: list[Any], first: list[Any]) -> str:
+    """Show the entry that differs most."""
+    for one, other in zip(first, later):
+        if one is None or other is None or np.shape(one) != np.shape(other) or not np.size(one):
+            continue
+        with np.errstate(all="ignore"):
+            distance = np.abs(np.asarray(one, dtype=np.float64) - np.asarray(other, dtype=np.float64)).ravel()
+        if np.any(distance != 0):
+            place = int(np.argmax(np.nan_to_num(distance, nan=np.inf)))
+            return f"{np.ravel(one)[place]:.9g} at first, {np.ravel(other)[place]:.9g} later"
+    return "of another kind"

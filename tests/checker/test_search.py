@@ -1,0 +1,147 @@
+"""Where cases come from when infer is choosy: shapes found by climbing and growing, attributes of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arg, Attr, Checkable, Options, check
+from opkit.checker.attributes import alternatives
+from opkit.checker.case import Case
+from opkit.checker.climb import ACCEPTED, climb
+from opkit.checker.columns import Columns
+from opkit.checker.evaluate import Evaluator, Leaf
+from opkit.checker.rows import candidates
+from opkit.checker.shapes import Assignment
+
+
+def _asking(*checks: object) -> object:
+    """Return how many of the checks hold before the first that does not, ACCEPTED where all do."""
+
+    def ask(assignment: Assignment) -> float:
+        for number, test in enumerate(checks):
+            if not test(*assignment):  # type: ignore[operator]
+                return float(number)
+        return ACCEPTED
+
+    return ask
+
+
+def test_a_climb_meets_checks_one_after_the_other() -> None:
+    """Two inputs with fixed and with common sizes are found, though no natural pair of shapes is taken."""
+    ask = _asking(
+        lambda q, v: len(q) == 2, lambda q, v: q[1] == 7, lambda q, v: len(v) == 2, lambda q, v: v == (q[0], 6)
+    )
+    found = climb([Arg("q"), Arg("v")], ask, ())  # type: ignore[arg-type]
+    assert found is not None
+    assert found[0][1:] == (7,)  # type: ignore[index]
+    assert found[1] == (found[0][0], 6)  # type: ignore[index]
+
+
+def test_a_climb_uses_the_numbers_of_the_definition() -> None:
+    """A size that no list of natural sizes has is taken from the hints."""
+    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == ((256,),)  # type: ignore[arg-type]
+
+
+def test_a_climb_ends_where_nothing_is_taken() -> None:
+    """An infer function that refuses everything gives None, not an endless search."""
+    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ()) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        pytest.param(np.tanh, 12, id="elementwise"),
+        pytest.param(lambda x: np.cumsum(x, axis=1), 3, id="rows"),
+    ],
+)
+def test_rows_that_are_independent_are_kept_apart(function: object, count: int) -> None:
+    """The narrowest structure that holds is found, and a wider claim is refused."""
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    base = function(x).ravel()  # type: ignore[operator]
+
+    def holds(rows: object) -> bool:
+        def moved(mask: np.ndarray) -> np.ndarray:
+            return function((x.reshape(mask.size, -1) + 0.1 * mask).reshape(x.shape)).ravel()  # type: ignore[operator, no-any-return]
+
+        return rows.keeps_apart(moved, base)  # type: ignore[attr-defined, no-any-return]
+
+    found = [rows.count for rows in candidates((3, 4), [(3, 4)]) if holds(rows)]
+    assert found[0] == count
+
+
+def test_masks_tell_any_two_rows_apart() -> None:
+    """For each pair of rows some mask has the first and not the second."""
+    (rows, *_) = candidates((13,), [(13,)])
+    masks = list(rows.halves())
+    pairs = [(a, b) for a in range(13) for b in range(13) if a != b]
+    assert all(any(mask[a] and not mask[b] for mask in masks) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("attr", "expected"),
+    [
+        (Attr("order", "list_int32", [1, 0]), [1, 2, 0]),
+        (Attr("coefs", "list_float", [1.0, 0.5]), [1.0, 0.5, 0.7]),
+        (Attr("seed", "int64", 7), 0),
+    ],
+)
+def test_attributes_are_tried_in_their_own_ways(attr: Attr, expected: object) -> None:
+    """Orders of axes also as cycles of three, lists also longer, seeds also 0."""
+    assert expected in alternatives(attr)
+
+
+def _small(arrays: object, attrs: object) -> list[np.ndarray]:
+    return [np.sin(arrays["x"])]  # type: ignore[index]
+
+
+def _cut(arrays: object, outputs: object, douts: Sequence[np.ndarray], attrs: object, needs: object) -> object:
+    gradient = np.cos(arrays["x"]) * douts[0]  # type: ignore[index]
+    gradient.reshape(-1)[1500:] = 0
+    return {"x": gradient}
+
+
+def test_a_fault_beyond_a_thousand_elements_is_found() -> None:
+    """The one case with many elements is compared along random directions."""
+    from opkit.ir import TensorDesc
+
+    op = Checkable(
+        "cut",
+        (Arg("x"),),
+        (Arg("y"),),
+        _small,
+        _cut,  # type: ignore[arg-type]
+        infer=lambda descs, attrs: [TensorDesc(descs["x"][0].shape, descs["x"][0].dtype)],
+        gradients=frozenset({"x"}),
+    )
+    report = check(op, Options())
+    assert "GC102" in {item.code for item in report.checks if item.status.value == "fail"}
+
+
+def test_a_shape_for_an_unknown_input_is_named() -> None:
+    """A misspelt --shape is no silent default."""
+    op = Checkable("named", (Arg("image"),), (Arg("y"),), lambda arrays, attrs: [arrays["image"]])
+    report = check(op, Options(shapes={"imag": (2, 3)}))
+    assert [item.message for item in report.checks if item.code == "GC182"] == [
+        "a shape is given for 'imag', but the inputs are image; did you mean 'image'?"
+    ]
+
+
+
+def test_elements_of_a_row_move_unevenly_when_rows_are_told_apart() -> None:
+    """An op that ignores a shift of a whole row would otherwise look as if its rows were independent."""
+    x = np.random.default_rng(1).uniform(0.5, 1.0, size=(4, 3))
+    seen: list[np.ndarray] = []
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        seen.append(arrays["x"].copy())  # type: ignore[index]
+        return [np.cumsum(arrays["x"], axis=1)]  # type: ignore[index]
+
+    op = Checkable("rows", (Arg("x"),), (Arg("y"),), forward, gradients=frozenset({"x"}))
+    columns = Columns(Evaluator(op, Case({"x": x})).prepare(), Leaf("x"))
+    columns.find_rows(0.3)
+    moved = [row for move in np.stack(seen) - x for row in move if (row != 0).all()]
+    assert moved
+    assert all(np.ptp(row) > 1e-3 for row in moved)
