@@ -308,7 +308,6 @@ for e in [
     "paddle.matmul(x,x)",
     "paddle.transpose(x,[0])",
     "paddle.split(x,2,1)",
-    "paddle.gather(x,I([5]))",
     "F.cross_entropy(x,I([1,2,3]))",
     "F.mse_loss(x,x,'avg')",
     "paddle.ones(-1)",
