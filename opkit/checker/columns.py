@@ -116,7 +116,7 @@ class Columns:
         assert rows is not None
         values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
         kept = self.flat.copy()
-        row, column = np.divmod(elements, rows.width)
+        row, column = np.divmod(rows.place[elements], rows.width)
         for one in np.unique(column):
             chosen = np.flatnonzero(column == one)
             entries = rows.entries[row[chosen]]
@@ -150,8 +150,7 @@ class Columns:
 
     def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         def moved(mask: np.ndarray) -> np.ndarray:
-            shape = (mask.size, -1)
-            np.add(kept.reshape(shape), mask * step.reshape(shape), out=self.flat.reshape(shape), casting="same_kind")
+            np.add(kept, mask * step, out=self.flat, casting="same_kind")
             return self.call()
 
         return moved

@@ -81,46 +81,67 @@ def analytic(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray]:
 def _by_rows(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray] | None:
     """Return what ``analytic`` does with one backward for all rows, None where backward mixes rows."""
     shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
-    lists = [list(candidates(evaluator.array(leaf).shape, shapes)) for leaf in evaluator.leaves]
-    for first in lists[0] if lists else ():
-        same = [next((rows for rows in found if rows.count == first.count), None) for found in lists]
-        rows = [item for item in same if item is not None]
-        if len(rows) < len(lists) or first.tests() + first.entries.shape[1] >= entries:
-            continue
-        found = _rows_of_backward(evaluator, entries, dict(zip(evaluator.leaves, rows)))
-        if found is not None:
-            return found
-    return None
-
-
-def _rows_of_backward(evaluator: Evaluator, entries: int, rows: Mapping[Leaf, Rows]) -> dict[Leaf, np.ndarray] | None:
-    first = next(iter(rows.values()))
-    pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
-    found = {leaf: np.zeros((entries, evaluator.array(leaf).size)) for leaf in rows}
-
-    def gradients(vector: np.ndarray) -> dict[Leaf, np.ndarray] | None:
-        given = evaluator.gradients(evaluator.douts_from(vector), pullback)
-        flat = {leaf: np.asarray(value).reshape(-1) for leaf, value in given.items() if value is not None}
-        return flat if all(leaf in flat and flat[leaf].size == found[leaf].shape[1] for leaf in rows) else None
-
-    weights = np.where(np.arange(entries) % 2 == 0, 0.625, -1.375) * (1.0 + np.arange(entries) / (7.0 * entries))
-    for mask in first.halves():
-        vector = np.zeros(entries)
-        vector[first.entries[mask]] = weights[first.entries[mask]]
-        given = gradients(vector)
-        if given is None or any((given[leaf].reshape(one.count, -1)[~mask] != 0).any() for leaf, one in rows.items()):
+    tried = _Rowwise(evaluator, entries)
+    found: dict[Leaf, np.ndarray] = {}
+    for leaf in evaluator.leaves:
+        for rows in candidates(evaluator.array(leaf).shape, shapes):
+            if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows):
+                matrix = tried.jacobian(leaf, rows)
+                if matrix is not None:
+                    found[leaf] = matrix
+                break
+        if leaf not in found:
             return None
-    for column in range(first.entries.shape[1]):
-        chosen = first.entries[:, column]
-        vector = np.zeros(entries)
-        vector[chosen] = WEIGHT
-        given = gradients(vector)
-        if given is None:
-            return None
-        for leaf, one in rows.items():
-            elements = np.arange(one.count)[:, None] * one.width + np.arange(one.width)
-            found[leaf][chosen[:, None], elements] = given[leaf].reshape(one.count, one.width) / WEIGHT
-    return found
+    return found or None
+
+
+class _Rowwise:
+    """Runs backward for many rows at once; what one input asked for serves the next one too.
+
+    Args:
+        evaluator: the prepared case.
+        entries: J.
+    """
+
+    def __init__(self, evaluator: Evaluator, entries: int) -> None:
+        self.evaluator, self.entries = evaluator, entries
+        self.pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
+        index = np.arange(entries)
+        self.weights = np.where(index % 2 == 0, 0.625, -1.375) * (1.0 + index / (7.0 * entries))
+        self.known: dict[tuple[object, ...], dict[Leaf, np.ndarray]] = {}
+
+    def cost(self, rows: Rows) -> int:
+        """Number of calls that a structure would add to what was spent."""
+        return len(self.known) + rows.tests() + len(rows.entries.T)
+
+    def gradient(self, leaf: Leaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
+        if key not in self.known:
+            vector = np.zeros(self.entries)
+            vector[chosen] = values
+            given = self.evaluator.gradients(self.evaluator.douts_from(vector), self.pullback)
+            # copies: the next call may write into the same array
+            self.known[key] = {one: np.array(value).reshape(-1) for one, value in given.items() if value is not None}
+        return self.known[key].get(leaf, np.zeros(0))
+
+    def keeps_apart(self, leaf: Leaf, rows: Rows) -> bool:
+        """Say whether the gradient of rows that nothing comes in for is exactly 0."""
+        for number, mask in enumerate(rows.halves()):
+            chosen = rows.entries[mask]
+            given = self.gradient(leaf, (rows.axes, "half", number), chosen, self.weights[chosen])
+            if given.size != rows.place.size or (given[rows.elements[~mask]] != 0).any():
+                return False
+        return True
+
+    def jacobian(self, leaf: Leaf, rows: Rows) -> np.ndarray | None:
+        """Return the matrix (J, n) from one backward per column of the rows' entries."""
+        matrix = np.zeros((self.entries, rows.place.size))
+        for column, chosen in enumerate(rows.entries.T):
+            given = self.gradient(leaf, (rows.axes, "column", column), chosen, np.asarray(WEIGHT))
+            if given.size != rows.place.size:
+                return None
+            matrix[chosen[:, None], rows.elements] = given[rows.elements] / WEIGHT
+        return matrix
 
 
 def compare(

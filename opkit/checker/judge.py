@@ -11,7 +11,8 @@ import numpy as np
 
 from opkit.checker.columns import Columns, scales_of
 from opkit.checker.evaluate import Evaluator, Leaf, frozen
-from opkit.checker.ladder import STEPS, Estimate, Kind, steps_for
+from opkit.checker.ladder import STEPS, Estimate, Kind
+from opkit.checker.resolution import misled
 
 __all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
 
@@ -19,10 +20,6 @@ __all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
 FLOOR = 1e-9
 #: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show.
 WEIGHT = -1.25
-#: At most so many rows, and entries of each, are asked again on a finer scale.
-_MOST_FINE = 16
-#: Shares of that length: an oscillation's flat parts bend within less of it.
-_FINER = np.array([1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,80 +132,11 @@ class Judge:
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed
-        if keep.any():
-            keep &= ~self._is_unresolved(keep)
-        if keep.any():
-            keep &= ~self._holds_at_small_steps(keep)
-        if keep.any():
-            keep &= ~self._holds_on_a_finer_scale(keep)
+        keep &= ~misled(self.columns, self.rows, self.estimate, self.claimed, keep)
         if keep.any():
             keep &= ~self._within_hull(evaluator, leaf, keep)
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
-
-    def _is_unresolved(self, wrong: np.ndarray) -> np.ndarray:
-        """Entries whose value changes as much over 1e-11 of the scale as over much of it, and not by rounding.
-
-        They oscillate within any step that can be taken, and all slopes that were measured are accidents.
-        """
-        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
-        chosen = np.flatnonzero(wrong.any(axis=1))[:_MOST_FINE]
-        elements = self.rows[chosen]
-        grid = self.scales[elements][:, None] * np.array([0.2836, 0.07, 0.0177, 1e-11, 3e-12])
-        plus, minus = columns.ladder(elements, grid)[:2]
-        with np.errstate(all="ignore"):
-            change = np.fmax(np.abs(plus - columns.base), np.abs(minus - columns.base))
-            coarse, fine = np.fmax.reduce(change[:, :3], axis=1), np.fmax.reduce(change[:, 3:], axis=1)
-            rounding = 1e3 * columns.evaluator.eps() * np.abs(columns.base)
-            found[chosen] = (fine > 0.02 * coarse) & (fine > rounding)
-        return found & (self.estimate.kind <= Kind.ONE_SIDED)
-
-    def _holds_at_small_steps(self, wrong: np.ndarray) -> np.ndarray:
-        """Entries whose claimed slope is what small steps show that can tell it from the numeric one.
-
-        Where a function is flat in the small and has steps, or saturates, in the large, a coarse slope may look surer.
-        """
-        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
-        chosen = np.flatnonzero(wrong.any(axis=1))[:_MOST_FINE]
-        elements, claimed = self.rows[chosen], self.claimed[chosen]
-        grid = self.scales[elements][:, None] * np.array([1e-5, 1e-7, 1e-9, 3e-12, 2e-14])
-        plus, minus, up, down = columns.ladder(elements, grid)
-        with np.errstate(all="ignore"):
-            slope = (plus - minus) / (up + down)[:, :, None]
-            rounding = 4.0 * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
-            agrees = np.abs(slope - claimed[:, None]) <= 0.02 * np.abs(claimed)[:, None] + rounding
-            gap = np.abs(self.estimate.value[chosen] - claimed)  # a slight one is no matter of scales
-            gap[gap < 0.2 * np.fmax(np.abs(claimed), np.abs(self.estimate.value[chosen]))] = 0.0
-            tells = gap[:, None] > 10.0 * rounding
-            found[chosen] = (agrees & tells).any(axis=1)
-        return found & (self.estimate.kind <= Kind.ONE_SIDED)
-
-    def _holds_on_a_finer_scale(self, wrong: np.ndarray) -> np.ndarray:
-        """Entries whose claimed slope is there on the length over which it would change the values by a share.
-
-        A function that oscillates many times within the finest step of a ladder looks flat on all of them.
-        """
-        columns, found = self.columns, np.zeros(wrong.shape, dtype=bool)
-        steep = wrong & np.isfinite(self.claimed) & (np.abs(self.claimed) > 3.0 * np.abs(self.estimate.value))
-        for row in np.flatnonzero(steep.any(axis=1))[:_MOST_FINE]:
-            element = self.rows[row : row + 1]
-            entries = np.flatnonzero(steep[row])
-            coarse = columns.ladder(element, steps_for(self.scales[element], 4))[:2]
-            with np.errstate(all="ignore"):
-                reach = np.nanmax([np.abs(side[0][:, entries] - columns.base[entries]) for side in coarse], axis=(0, 1))
-                share = 0.4 * reach / np.abs(self.claimed[row, entries])
-            resolution = np.finfo(columns.array.dtype).eps * self.scales[row]
-            for entry, largest in zip(entries[:_MOST_FINE], share[:_MOST_FINE]):
-                steps = [step for step in largest * _FINER if 64.0 * resolution < step < 1e-4 * self.scales[row]]
-                claimed = self.claimed[row, entry]
-                found[row, entry] = any(self._slope_at(element, int(entry), step, claimed) for step in steps)
-        return found
-
-    def _slope_at(self, element: np.ndarray, entry: int, step: float, claimed: float) -> bool:
-        """Say whether differences over a step and a quarter of it agree with a slope to a twentieth."""
-        plus, minus, up, down = self.columns.ladder(element, np.array([[step, 0.25 * step]]))
-        slope = (plus[0, :, entry] - minus[0, :, entry]) / (up + down)[0]
-        return bool(abs(slope[1] + (slope[1] - slope[0]) / 15.0 - claimed) <= 0.05 * abs(claimed))
 
     def _within_hull(self, evaluator: Evaluator, leaf: Leaf, wrong: np.ndarray) -> np.ndarray:
         """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""

@@ -1,13 +1,16 @@
 """Rows: ops whose results in one row depend on that row of the input alone need few evaluations for a whole Jacobian.
 
-A row is an index into the leading axes that inputs and outputs share; where it covers all axes, the op is elementwise.
-The structure is never assumed: each pair of rows is told apart by at least one test in which only one of them moves.
+A row is an index into leading and trailing axes that an input and the outputs share: the first axis of a in a @ b, the
+last of b; where it covers all axes, the op is elementwise. The structure is never assumed: each pair of rows is told
+apart by at least one test in which only one of them moves.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +18,8 @@ __all__ = ["Rows", "candidates"]
 
 #: With fewer elements there is nothing to gain.
 _LEAST = 8
+#: At most so many structures are tried for one input.
+_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +27,32 @@ class Rows:
     """Rows of one flat input and of the flat vector of outputs.
 
     Args:
-        count: R.
-        width: elements of the input per row; element r * width + c is the c-th of row r.
+        axes: number of leading and of trailing axes that are shared.
+        elements: (R, C) the elements of the input that belong to each row.
         entries: (R, W) the entries of the vector that belong to each row.
-        size: J, the length of the vector.
+        place: (n,) row * C + column of every element.
     """
 
-    count: int
-    width: int
+    axes: tuple[int, int]
+    elements: np.ndarray
     entries: np.ndarray
-    size: int
+    place: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """R."""
+        return len(self.elements)
+
+    @property
+    def width(self) -> int:
+        """C, elements of the input per row."""
+        return int(self.elements.shape[1])
+
+    @property
+    def of_elements(self) -> np.ndarray:
+        """(n,) the row of every element."""
+        found: np.ndarray = self.place // self.width
+        return found
 
     def halves(self) -> Iterator[np.ndarray]:
         """Masks (R,) of rows, so that for any two rows some mask has the first and not the second."""
@@ -49,37 +70,59 @@ class Rows:
         """Say whether outputs of rows at rest stay bit for bit what they are.
 
         Args:
-            moved: the vector (J,) with the input's elements in a mask (R, 1) of rows moved.
+            moved: the vector (J,) with the elements in a mask (n,) moved.
             base: the vector with none moved.
         """
-        return not any((moved(mask[:, None]) != base)[self.entries[~mask]].any() for mask in self.halves())
+        of_elements = self.of_elements
+        return not any((moved(mask[of_elements]) != base)[self.entries[~mask]].any() for mask in self.halves())
 
 
 def candidates(shape: Sequence[int], outputs: Sequence[Sequence[int]]) -> Iterator[Rows]:
-    """Yield the rows that an input and the outputs may share, the narrowest first, two at most.
+    """Yield the rows that an input and the outputs may share, the narrowest first, a few at most.
 
     Args:
         shape: of the input.
         outputs: of the outputs that make up the vector.
     """
-    size = int(np.prod(shape, dtype=np.int64))
-    total = sum(int(np.prod(item, dtype=np.int64)) for item in outputs)
-    if size < _LEAST or not total:
-        return
-    found = 0
-    for axes in range(len(shape), 0, -1):
-        lead = tuple(shape[:axes])
-        count = int(np.prod(lead, dtype=np.int64))
-        if found == 2 or count < 2 or any(tuple(item[:axes]) != lead for item in outputs):
+    given = tuple(shape), tuple(tuple(item) for item in outputs)
+    if math.prod(shape) >= _LEAST and any(math.prod(item) for item in outputs):
+        for lead, trail in _shared(*given):
+            yield _rows(*given, lead, trail)
+
+
+@lru_cache(maxsize=64)
+def _rows(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...], lead: int, trail: int) -> Rows:
+    size = math.prod(shape)
+    elements = _by_row(np.arange(size).reshape(shape), lead, trail)
+    starts = np.cumsum([0, *map(math.prod, outputs)])
+    grids = [np.arange(start, stop).reshape(item) for start, stop, item in zip(starts, starts[1:], outputs)]
+    place = np.empty(size, dtype=np.intp)
+    place[elements.reshape(-1)] = np.arange(size)
+    return Rows((lead, trail), elements, np.concatenate([_by_row(grid, lead, trail) for grid in grids], axis=1), place)
+
+
+@lru_cache(maxsize=256)
+def _shared(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+    """Return (leading axes, trailing axes) that all shapes have in common; most rows, then most leading axes, first."""
+    rank = min(map(len, (shape, *outputs)))
+    found: dict[tuple[int, int], int] = {}
+    for lead in range(rank, -1, -1):
+        if any(item[:lead] != shape[:lead] for item in outputs):
             continue
-        found += 1
-        yield Rows(count, size // count, _entries(count, outputs), total)
+        for trail in range(rank - lead, -1, -1):
+            if trail and any(item[len(item) - trail :] != shape[len(shape) - trail :] for item in outputs):
+                continue
+            count = math.prod(shape[:lead] + shape[len(shape) - trail :])
+            is_whole = lead + trail == len(shape) and all(len(item) == len(shape) for item in outputs)
+            if count > 1:
+                found.setdefault((len(shape), 0) if is_whole else (lead, trail), count)
+    return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:_MOST]
 
 
-def _entries(count: int, outputs: Sequence[Sequence[int]]) -> np.ndarray:
-    parts, start = [], 0
-    for shape in outputs:
-        size = int(np.prod(shape, dtype=np.int64))
-        parts.append(start + np.arange(size).reshape(count, size // count))
-        start += size
-    return np.concatenate(parts, axis=1)
+def _by_row(indices: np.ndarray, lead: int, trail: int) -> np.ndarray:
+    """Return flat indices (R, width) by row from an array of them in their own shape."""
+    rank = indices.ndim
+    order = [*range(lead), *range(rank - trail, rank), *range(lead, rank - trail)]
+    count = math.prod(indices.shape[axis] for axis in order[: lead + trail])
+    found: np.ndarray = indices.transpose(order).reshape(count, -1)
+    return found

@@ -13,6 +13,7 @@ import numpy as np
 from opkit.checker.evaluate import Evaluator, Leaf, frozen
 from opkit.checker.judge import EntryFailure
 from opkit.checker.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.resolution import finer_steps, has_slope, oscillates
 
 __all__ = ["compare_ties"]
 
@@ -57,11 +58,11 @@ def compare_ties(
         )
         # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
         reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
-        is_sure &= ~(np.abs(plus[0, -1] - base) > 0.02 * reach) | (reach <= 1e3 * evaluator.eps() * np.abs(base))
+        is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), 1e3 * evaluator.eps() * np.abs(base))
         wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)
     failures = []
     for entry in np.flatnonzero(wrong):
-        if int(entry) in known or _holds_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
+        if int(entry) in known or _has_it_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
             continue
         expected, bound = float(found.value[0, entry]), float(found.bound[0, entry])
         failures.append(
@@ -81,14 +82,8 @@ def compare_ties(
     return failures
 
 
-def _holds_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
-    """Say whether the claimed slope is there on some length over which it would change the value by a share."""
-    if not np.isfinite(claimed) or claimed == 0:
+def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
+    if claimed == 0:
         return False
-    for share in (1.0, 2.0**-4, 2.0**-8, 2.0**-12):
-        step = share * 0.4 * reach / abs(claimed)
-        if 1e-13 < step < 1e-2:
-            slope = [(at(one)[entry] - at(-one)[entry]) / (2.0 * one) for one in (step, 0.25 * step)]
-            if abs(slope[1] + (slope[1] - slope[0]) / 15.0 - claimed) <= 0.05 * abs(claimed):
-                return True
-    return False
+    steps = finer_steps(claimed, reach)
+    return has_slope(lambda step: (at(step)[entry], at(-step)[entry]), claimed, steps[(steps > 1e-13) & (steps < 1e-2)])

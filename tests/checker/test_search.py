@@ -55,6 +55,7 @@ def test_a_climb_ends_where_nothing_is_taken() -> None:
     [
         pytest.param(np.tanh, 12, id="elementwise"),
         pytest.param(lambda x: np.cumsum(x, axis=1), 3, id="rows"),
+        pytest.param(lambda x: np.cumsum(x, axis=0), 4, id="columns"),
     ],
 )
 def test_rows_that_are_independent_are_kept_apart(function: object, count: int) -> None:
@@ -64,7 +65,7 @@ def test_rows_that_are_independent_are_kept_apart(function: object, count: int) 
 
     def holds(rows: object) -> bool:
         def moved(mask: np.ndarray) -> np.ndarray:
-            return function((x.reshape(mask.size, -1) + 0.1 * mask).reshape(x.shape)).ravel()  # type: ignore[operator, no-any-return]
+            return function(x + 0.1 * mask.reshape(x.shape)).ravel()  # type: ignore[operator, no-any-return]
 
         return rows.keeps_apart(moved, base)  # type: ignore[attr-defined, no-any-return]
 
