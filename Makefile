@@ -29,8 +29,9 @@ $(VENV)/.opkit-test: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.opkit  ## scaffold an op in a temporary folder, build, check and run it
 	$(BIN)/opkit demo
 
+# One seed: the same commit gives the same result. "pytest" without it looks for new counterexamples.
 test: $(VENV)/.opkit-test  ## run the whole test suite
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --hypothesis-seed=0 $(ARGS)
 
 lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 	$(BIN)/ruff check .

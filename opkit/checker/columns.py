@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -114,16 +115,20 @@ class Columns:
         """Values (M, K, J) with each element at its points, those of independent rows moved at once."""
         rows = self._rows
         assert rows is not None
-        values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
-        kept = self.flat.copy()
         row, column = np.divmod(rows.place[elements], rows.width)
-        for one in np.unique(column):
-            chosen = np.flatnonzero(column == one)
-            entries = rows.entries[row[chosen]]
-            for rung in range(points.shape[1]):
-                self.flat[elements[chosen]] = points[chosen, rung]
-                values[chosen[:, None], rung, entries] = self.call()[entries]
-            self.flat[elements[chosen]] = kept[elements[chosen]]
+        order = np.argsort(column, kind="stable")
+        moved, entries, targets = elements[order], rows.entries[row[order]], points[order].T.copy()
+        kept, found = self.flat[moved], np.empty((targets.shape[0], *entries.shape))
+        stops = [*(np.flatnonzero(np.diff(column[order])) + 1).tolist(), order.size]
+        for start, stop in zip([0, *stops], stops):  # elements of one column, all in different rows
+            part = slice(start, stop)
+            for rung in range(targets.shape[0]):
+                self.flat[moved[part]] = targets[rung, part]
+                found[rung, part] = self.call()[entries[part]]
+            self.flat[moved[part]] = kept[part]
+        values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
+        for rung in range(targets.shape[0]):
+            values[order[:, None], rung, entries] = found[rung]
         return values
 
     def find_rows(self, share: float) -> None:
@@ -131,15 +136,10 @@ class Columns:
         if share <= self._reach or self._is_mixed:
             return
         kept = self.flat.copy()
-        # Elements of a row move differently: what is the same for a whole row may have no effect on anything.
-        rng = np.random.default_rng([3, kept.size])
-        moves = [
-            share * self.scales * rng.choice([-1.0, 1.0], kept.size) * rng.uniform(0.4, 1, kept.size)
-            for _ in range(2 if share > 0.2 else 1)
-        ]
+        moves = [share * self.scales * pattern for pattern in _patterns(kept.size)[: 2 if share > 0.2 else 1]]
         shapes = [self.evaluator.outputs[slot].shape for slot in self.evaluator.slots]
         for rows in [self._rows] if self._rows is not None else candidates(self.array.shape, shapes):
-            if rows.tests() + 2 * rows.width >= kept.size:
+            if len(rows.masks()) + 2 * rows.width >= kept.size:
                 continue
             if all(rows.keeps_apart(self._mover(kept, move), self.base) for move in moves):
                 self._rows, self._reach = rows, share
@@ -206,6 +206,14 @@ class Columns:
         return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
 
 
+@lru_cache(maxsize=64)
+def _patterns(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two ways (n,) to move all elements, each by another share: a row moved evenly may have no effect on anything."""
+    rng = np.random.default_rng([3, size])
+    first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(0.4, 1, size) for _ in range(2))
+    return first, second
+
+
 def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.ndarray) -> Steps:
     """Choose steps from the values (2, K, J) on both sides along one direction."""
     slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
@@ -225,7 +233,8 @@ def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.nda
     noise = np.where(usable, np.maximum(level, deviation.max(axis=0)), level)
     size = np.abs(value[usable])
     error = (np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]) / size
-    scores = np.quantile(np.where(np.isfinite(error), error, np.inf), 0.75, axis=1, method="lower")
+    error[~np.isfinite(error)] = np.inf
+    scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
     best = int(np.argmin(scores))
     extrapolated = float(np.median(rungs[2:-1][chosen[usable]]))
     return Steps(float(rungs[best]), min(max(extrapolated, 1e-6), 0.06), bool(scores[best] < 3e-10), noise)

@@ -23,6 +23,7 @@ __all__ = ["Comparison", "Tally", "analytic", "compare"]
 
 #: Two independent computations that agree to this relative distance are taken as right (float64).
 AGREE = 2e-9
+_NOTHING = np.zeros(0)
 #: At most so many elements of an input get ladders of their own in one case.
 _MOST_JUDGED = 48
 
@@ -108,27 +109,40 @@ class _Rowwise:
         self.pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
         index = np.arange(entries)
         self.weights = np.where(index % 2 == 0, 0.625, -1.375) * (1.0 + index / (7.0 * entries))
+        self.vector = np.zeros(entries)
+        buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
+        stops = np.cumsum([0, *evaluator.sizes]).tolist()
+        self.parts = [
+            (buffers[slot].reshape(-1), self.vector[start:stop])
+            for slot, start, stop in zip(evaluator.slots, stops, stops[1:])
+        ]
+        self.douts = [frozen(item) for item in buffers]
+        self.needs = frozenset(leaf.name for leaf in evaluator.leaves)
         self.known: dict[tuple[object, ...], dict[Leaf, np.ndarray]] = {}
 
     def cost(self, rows: Rows) -> int:
         """Number of calls that a structure would add to what was spent."""
-        return len(self.known) + rows.tests() + len(rows.entries.T)
+        return len(self.known) + len(rows.masks()) + len(rows.entries.T)
 
     def gradient(self, leaf: Leaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
-        if key not in self.known:
-            vector = np.zeros(self.entries)
-            vector[chosen] = values
-            given = self.evaluator.gradients(self.evaluator.douts_from(vector), self.pullback)
-            # copies: the next call may write into the same array
-            self.known[key] = {one: np.array(value).reshape(-1) for one, value in given.items() if value is not None}
-        return self.known[key].get(leaf, np.zeros(0))
+        found = self.known.get(key)
+        if found is None:
+            self.vector.fill(0.0)
+            self.vector[chosen] = values
+            for buffer, part in self.parts:
+                buffer[...] = part
+            given = self.evaluator.by_leaf((self.pullback or self.evaluator.run()[1])(self.douts, self.needs))
+            # copies: a gradient may be the incoming one itself, or written into by the next call
+            found = {one: np.array(value).reshape(-1) for one, value in given.items() if value is not None}
+            self.known[key] = found
+        return found.get(leaf, _NOTHING)
 
     def keeps_apart(self, leaf: Leaf, rows: Rows) -> bool:
         """Say whether the gradient of rows that nothing comes in for is exactly 0."""
-        for number, mask in enumerate(rows.halves()):
+        for number, mask in enumerate(rows.masks()):
             chosen = rows.entries[mask]
-            given = self.gradient(leaf, (rows.axes, "half", number), chosen, self.weights[chosen])
+            given = self.gradient(leaf, (rows.axes, "mask", number), chosen, self.weights[chosen])
             if given.size != rows.place.size or (given[rows.elements[~mask]] != 0).any():
                 return False
         return True
@@ -156,7 +170,7 @@ def compare(
         evaluator: the prepared case.
         rng: source of the directions.
         declared: {input name: relative tolerance} that the user declared.
-        known: {input name: steps} that suited other cases of the op; filled by this one.
+        known: {input name: steps} that suited other cases of the op, or its other inputs; filled by this one.
 
     Raises:
         Exception: what backward raised.
@@ -197,12 +211,14 @@ def _compare_leaf(
     out: Comparison,
 ) -> None:
     columns = Columns(evaluator, leaf)
-    steps = known.get(leaf.name)
+    steps = known.get(leaf.name) or next(iter(known.values()), None)
     is_settled = False
     if steps is not None:
         columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))
         value, tolerance, settled = _quick(columns, claimed, single, declared, columns.usual_steps(steps), False)
         is_settled = bool(settled.all())
+        if is_settled:
+            known.setdefault(leaf.name, steps)
     if not is_settled:
         steps = columns.steps(rng)
         columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))

@@ -7,6 +7,7 @@ apart by at least one test in which only one of them moves.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -54,17 +55,9 @@ class Rows:
         found: np.ndarray = self.place // self.width
         return found
 
-    def halves(self) -> Iterator[np.ndarray]:
-        """Masks (R,) of rows, so that for any two rows some mask has the first and not the second."""
-        rows = np.arange(self.count)
-        for bit in range(max(int(self.count - 1).bit_length(), 1)):
-            mask = (rows >> bit) & 1 == 1
-            yield mask
-            yield ~mask
-
-    def tests(self) -> int:
-        """Number of masks that ``halves`` yields."""
-        return 2 * max(int(self.count - 1).bit_length(), 1)
+    def masks(self) -> np.ndarray:
+        """Masks (T, R) of rows, so that for any two rows some mask has the first and not the second."""
+        return _masks(self.count)
 
     def keeps_apart(self, moved: Callable[[np.ndarray], np.ndarray], base: np.ndarray) -> bool:
         """Say whether outputs of rows at rest stay bit for bit what they are.
@@ -74,7 +67,7 @@ class Rows:
             base: the vector with none moved.
         """
         of_elements = self.of_elements
-        return not any((moved(mask[of_elements]) != base)[self.entries[~mask]].any() for mask in self.halves())
+        return not any((moved(mask[of_elements]) != base)[self.entries[~mask]].any() for mask in self.masks())
 
 
 def candidates(shape: Sequence[int], outputs: Sequence[Sequence[int]]) -> Iterator[Rows]:
@@ -88,6 +81,17 @@ def candidates(shape: Sequence[int], outputs: Sequence[Sequence[int]]) -> Iterat
     if math.prod(shape) >= _LEAST and any(math.prod(item) for item in outputs):
         for lead, trail in _shared(*given):
             yield _rows(*given, lead, trail)
+
+
+@lru_cache(maxsize=256)
+def _masks(count: int) -> np.ndarray:
+    """Sets of T // 2 out of T tests, one for each row: none is part of another (Sperner 1928), and T is least."""
+    tests = next(number for number in itertools.count(2) if math.comb(number, number // 2) >= count)
+    masks = np.zeros((tests, count), dtype=bool)
+    sets = list(itertools.islice(itertools.combinations(range(tests), tests // 2), count))
+    masks[np.array(sets).T, np.arange(count)] = True
+    masks.flags.writeable = False
+    return masks
 
 
 @lru_cache(maxsize=64)

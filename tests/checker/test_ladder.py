@@ -74,11 +74,11 @@ def test_noise_widens_the_bound() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.floats(-3, 3), st.floats(0.1, 20))
-def test_a_scaled_sine_is_within_its_bound(point: float, rate: float) -> None:
-    """|numeric - true| stays below the bound for sin(rate x)."""
+def test_a_scaled_sine_is_within_three_bounds(point: float, rate: float) -> None:
+    """|numeric - true| stays below three bounds, beyond which a gradient is accused, for sin(rate x)."""
     found = derivative(lambda x: np.sin(rate * x), np.array([point]))
     scale = max(abs(found.value[0, 0]), 1e-12)
-    assert abs(found.value[0, 0] - rate * np.cos(rate * point)) <= found.bound[0, 0] + 1e-13 * scale
+    assert abs(found.value[0, 0] - rate * np.cos(rate * point)) <= 3 * found.bound[0, 0] + 1e-13 * scale
 
 
 def test_steps_have_no_common_period() -> None:

@@ -76,7 +76,7 @@ def test_rows_that_are_independent_are_kept_apart(function: object, count: int) 
 def test_masks_tell_any_two_rows_apart() -> None:
     """For each pair of rows some mask has the first and not the second."""
     (rows, *_) = candidates((13,), [(13,)])
-    masks = list(rows.halves())
+    masks = rows.masks()
     pairs = [(a, b) for a in range(13) for b in range(13) if a != b]
     assert all(any(mask[a] and not mask[b] for mask in masks) for a, b in pairs)
 
