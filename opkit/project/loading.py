@@ -7,6 +7,7 @@ the files now is what is loaded.
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -65,12 +66,16 @@ class LoadedOps:
         These are told by their name, or by a gradient registration that builds them. One of them counts too where it
         has a gradient of its own.
         """
-        built = _built_types(self.result.source.text)
+        built, beginnings = _built_types(self.result.source.text)
         return tuple(
             name
             for name, op in self.ops.items()
             if op.grad is not None
-            or not (name in built or name.removeprefix(self.directory.name).endswith(("backward", "grad")))
+            or not (
+                name in built
+                or name.startswith(beginnings)
+                or _OF_A_GRADIENT.search(name.removeprefix(self.directory.name))
+            )
         )
 
     def api(self) -> ModuleType:
@@ -143,15 +148,21 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
 
 
+#: Words in an op type that gradients are made of, as in ``user_relu_backward`` and ``matmul_grad_a``.
+_OF_A_GRADIENT = re.compile(r"(?:backward|grad)(?:$|_)")
+
+
 @lru_cache(maxsize=32)
-def _built_types(text: str) -> frozenset[str]:
-    """Return the op types that a spec builds anywhere: ``.Op("...")`` and ``OpTypeName("...")``."""
+def _built_types(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the op types that a spec builds anywhere, ``.Op("...")``, and beginnings of names: ``.Op("..." + arg)``."""
     tokens = lex(SourceText(text, ""), Findings())
-    return frozenset(
-        token.text[1:-1]
-        for name, bracket, token in zip(tokens, tokens[1:], tokens[2:])
+    found = [
+        (token.text[1:-1], after.text)
+        for name, bracket, token, after in zip(tokens, tokens[1:], tokens[2:], tokens[3:])
         if token.kind == STRING and bracket.text == "(" and name.text in ("Op", "OpTypeName")
-    )
+    ]
+    whole = frozenset(name for name, after in found if after != "+")
+    return whole, tuple(name for name, after in found if after == "+" and name)
 
 
 def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
