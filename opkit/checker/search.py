@@ -5,6 +5,7 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -15,7 +16,7 @@ import numpy as np
 from opkit.checker.attributes import alternatives
 from opkit.checker.case import Case
 from opkit.checker.checkable import Arg, Checkable, describe_inputs
-from opkit.checker.climb import climb
+from opkit.checker.climb import ACCEPTED, climb
 from opkit.checker.evaluate import Evaluator
 from opkit.checker.options import Options
 from opkit.checker.shapes import Assignment, Shape, assignments, signature
@@ -45,6 +46,10 @@ from opkit.ir import TensorDesc
 __all__ = ["Search"]
 
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
+#: Assignments of shapes to look at before it is asked how far infer's checks get.
+_PATIENCE = 1500
+#: Refusals of a choice of dtypes at one check, after which it is not tried with other shapes.
+_ENOUGH = 30
 #: Shapes made of one case by changing a size: so many per size, and elements that they may have.
 _GROWN, _MOST_GROWN = 4, 300
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have.
@@ -87,6 +92,7 @@ class Search:
     _roles: tuple[Role, ...] | None = None
     _bound: frozenset[str] | None = None
     _tolerant: bool = False
+    _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -101,21 +107,28 @@ class Search:
 
     def run(self) -> list[Case]:
         """Return the cases found, the most natural first; none where forward never ran."""
-        for dtype, tolerant in (("float64", False), ("float64", True), ("float32", False), ("float32", True)):
-            if tolerant and not self.checkable.has_gradient:
-                continue
-            self.dtype, self._tolerant = dtype, tolerant
-            shapes = self._shape_cases()
-            if shapes:
-                break
-        else:
-            shapes = self._climbed_cases()
+        shapes = self._natural_cases()
         if not shapes:
             return []
         shapes += self._grown_cases(shapes)
         self.large = self._large_case(shapes)
         cases = shapes + self._emptied_cases(shapes) + self._attribute_cases(shapes) + self._regime_cases(shapes)
         return self._without_foreign_ranks(cases)
+
+    def _natural_cases(self) -> list[Case]:
+        """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
+        shapes = self._shape_cases(patience=_PATIENCE)
+        if not shapes and not self._got_past_infer():
+            shapes = self._climbed_cases()
+        if shapes:
+            return shapes
+        for self.dtype in ("float64", "float32"):
+            for self._tolerant in (False, True):
+                if not self._tolerant or (self.checkable.has_gradient and self._got_past_infer()):
+                    shapes = self._shape_cases()
+                if shapes:
+                    return shapes
+        return self._climbed_cases()
 
     # --- filling
     def _rng(self, *key: int) -> np.random.Generator:
@@ -156,12 +169,18 @@ class Search:
         return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed)
 
     # --- shapes
-    def _shape_cases(self) -> list[Case]:
+    def _got_past_infer(self) -> bool:
+        """Say whether forward was ever run."""
+        return any(count for verdict, count in self.trial.counts.items() if verdict is not Verdict.REFUSED)
+
+    def _shape_cases(self, patience: int = 6000) -> list[Case]:
         attrs = {**self.checkable.default_attrs, **self.options.attrs}
         limit = round((30 if len(self.args) == 1 else 24) * max(self.options.effort, 0.2))
-        return self._accepted(attrs, limit, 0)
+        return self._accepted(attrs, limit, 0, patience=patience)
 
-    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000) -> list[Case]:
+    def _accepted(
+        self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000, patience: int = 6000
+    ) -> list[Case]:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
         relations: dict[int, Any] = {}
@@ -171,6 +190,8 @@ class Search:
             if len(self.args) > 1 and alike >= 11 and self._is_alike(assignment) and 0 not in (assignment[0] or ()):
                 continue
             if len(found) >= limit or number >= (most if len(self.args) < 4 else min(most, 4000)):
+                break
+            if number == patience and not self._got_past_infer():
                 break
             kind = signature(assignment)
             if kind in seen and number > 30:
@@ -353,7 +374,8 @@ class Search:
             yield from self._with_limits(self._roles, assignment, attrs)
             return
         real = (Role(),) * count
-        if self._accepts_dtypes(assignment, attrs, real):
+        reached = self._reach(assignment, attrs, real)
+        if reached == ACCEPTED:
             yield real
             names = list(DOMAINS)
             for name in names[1:]:
@@ -364,7 +386,10 @@ class Search:
                     for chosen in product(names[:5], repeat=count)
                     if len(set(chosen)) > 1
                 )
-        yield from self._integer_candidates(assignment, attrs)
+        yield from self._integer_candidates(assignment, attrs, reached)
+
+    def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
+        return self.trial.reach(self._descs(assignment, [role.dtype or self.dtype for role in roles]), attrs)
 
     def _accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
         """Ask infer alone, without making arrays."""
@@ -388,19 +413,42 @@ class Search:
         bound = self._bound
         return [index for index, arg in enumerate(self.args) if bound is None or arg.name not in bound]
 
-    def _integer_candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
+    def _integer_candidates(
+        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield roles with integers that infer takes.
+
+        Args:
+            assignment: the shapes.
+            attrs: the attributes.
+            reached: the check at which infer refuses floats alone, ACCEPTED where none does.
+        """
+        if reached < ACCEPTED:
+            self._refusals[()][reached] += 1
         unbound = self._unbound(assignment, attrs)
         for count in range(1, len(unbound) + 1):
             for chosen in subsets(unbound, count):
                 for dtype in _INT_DTYPES:
+                    variant = (dtype, *chosen)
+                    if self._is_hopeless(variant):
+                        continue
                     base = tuple(
                         Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.args))
                     )
-                    if not self._accepts_dtypes(assignment, attrs, base):
+                    got = self._reach(assignment, attrs, base)
+                    if got < ACCEPTED:
+                        self._refusals[variant][got] += 1
                         continue
                     for domain in ("real", "positive", "unit"):
                         mapped = tuple(role if role.is_integer else Role(domain) for role in base)
                         yield from self._with_limits(mapped, assignment, attrs)
+
+    def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
+        """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
+        floats, own = self._refusals[()], self._refusals[variant]
+        if own.total() < _ENOUGH or len(floats) < 2:
+            return False
+        return len(own) == 1 and not own.keys() & floats.keys()
 
     def _with_limits(
         self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]

@@ -154,7 +154,7 @@ _OF_A_GRADIENT = re.compile(r"(?:backward|grad)(?:$|_)")
 
 @lru_cache(maxsize=32)
 def _built_types(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the op types that a spec builds anywhere, ``.Op("...")``, and beginnings of names: ``.Op("..." + arg)``."""
+    """Return the op types that a spec builds, ``.Op("...")``, and beginnings of such: ``.Op("..." + arg)``."""
     tokens = lex(SourceText(text, ""), Findings())
     found = [
         (token.text[1:-1], after.text)

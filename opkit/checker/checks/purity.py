@@ -111,7 +111,8 @@ def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
 def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
     """The case with its floats in reverse: a key made of sums, norms or sizes cannot tell the two apart.
 
-    Integers stay: they may be offsets or labels, which have an order. It is run after others, so that what is remembered of the case itself is gone where only the last is kept.
+    Integers stay: they may be offsets or labels, which have an order. It is run after others, so that what is
+    remembered of the case itself is gone where only the last is kept.
     """
     changed = ev.map_inputs(
         lambda array: np.ascontiguousarray(array.reshape(-1)[::-1].reshape(array.shape)) if is_float(array) else array
