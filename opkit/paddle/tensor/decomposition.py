@@ -128,7 +128,9 @@ def lu(x: Any, pivot: bool = True, get_infos: bool = False, name: str | None = N
     """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1); no gradient."""
     if local.mode.is_static or not pivot:
         raise UnsupportedError("lu: opkit has it in dynamic mode and with pivots only")
-    data = need_value("lu", "x", x)._data
+    if not need_value("lu", "x", x).stop_gradient and local.mode.is_grad_enabled:
+        raise UnsupportedError("lu: opkit has no gradient of it", help="x.detach(), or solve, det and inverse")
+    data = x._data
     stack = data.reshape(-1, *data.shape[-2:])
     pairs = [_lu_of(matrix) for matrix in stack]
     packed = np.array([first for first, _ in pairs], data.dtype).reshape(data.shape)
@@ -185,7 +187,7 @@ def cholesky_solve(x: Any, y: Any, upper: bool = False, name: str | None = None)
 
 
 def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
-    """Return least-squares solutions, residuals, ranks and singular values; they have no gradient."""
+    """Return least-squares solutions, residuals, ranks and singular values; no gradient, as in Paddle 2.6."""
     if local.mode.is_static or x.ndim != 2:
         raise UnsupportedError("lstsq: opkit has it in dynamic mode and for one matrix only")
     data = need_value("lstsq", "x", x)._data

@@ -1,0 +1,25 @@
+"""What ``paddle.linalg`` refuses, and that it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from opkit import paddle
+from opkit.errors import UnsupportedError
+
+
+def test_lu_of_a_matrix_that_takes_a_gradient_is_refused() -> None:
+    """A factor without its gradient would train on zeros without a word."""
+    x = paddle.to_tensor(np.eye(2), stop_gradient=False)
+    with pytest.raises(UnsupportedError, match="no gradient"):
+        paddle.linalg.lu(x)
+
+
+def test_lu_of_a_constant_gives_back_the_matrix() -> None:
+    """L @ U is the matrix with its rows exchanged."""
+    matrix = np.random.default_rng(0).normal(size=(3, 3))
+    packed, pivots = (item.numpy() for item in paddle.linalg.lu(paddle.to_tensor(matrix)))
+    for row, other in enumerate(pivots - 1):
+        matrix[[row, other]] = matrix[[other, row]]
+    np.testing.assert_allclose((np.tril(packed, -1) + np.eye(3)) @ np.triu(packed), matrix, atol=1e-12)
