@@ -343,13 +343,18 @@ class _Grid:
         doubt = np.zeros(out.value.shape)
         for values, steps in ((self.plus, self.up), (self.minus, -self.down)):
             with np.errstate(all="ignore"):
+                width = np.abs(np.diff(steps, axis=1))
                 beside = np.diff(values, axis=1) / np.diff(steps, axis=1)
-            middle = beside[:, beside.shape[1] // 2]
-            finite = np.isfinite(middle)
-            low = np.where(finite, np.minimum(low, middle), low)
-            high = np.where(finite, np.maximum(high, middle), high)
-            near = beside[:, beside.shape[1] // 2 - 1]
-            doubt = np.fmax(doubt, np.where(np.isfinite(near), np.abs(near - middle), 0.0))
+                # Coarse steps may pass over further jumps: slopes on finer ones that are no rounding are valid as well.
+                is_clear = 2.0 * self.level[:, 1:] / width < 0.05 * np.abs(beside)
+            half = beside.shape[1] // 2
+            is_clear[:, :half] = False
+            is_clear[:, half] = True
+            is_clear &= np.isfinite(beside)
+            low = np.minimum(low, np.where(is_clear, beside, np.inf).min(axis=1))
+            high = np.maximum(high, np.where(is_clear, beside, -np.inf).max(axis=1))
+            near = np.abs(beside[:, half - 1] - beside[:, half])
+            doubt = np.fmax(doubt, np.where(np.isfinite(near), near, 0.0))
         out.low[jump], out.high[jump] = low[jump], high[jump]
         out.value[jump] = 0.5 * (low + high)[jump]
         out.bound[jump] = doubt[jump]

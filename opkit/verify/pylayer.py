@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from opkit.ops import local
 from opkit.verify.blame import shown_path
 from opkit.verify.declared import Declared
 from opkit.verify.pair import location_of
+from opkit.verify.second import second_of
 
 __all__ = ["Parameters", "checkable_of_layer", "dynamic_mode", "is_layer", "parameters_of"]
 
@@ -131,7 +132,7 @@ def checkable_of_layer(
     runner = _Runner(layer, parameters, frozenset(inputs), constants)
     declared = declared or Declared()
     outputs = runner.count_outputs(given[0])
-    return Checkable(
+    made = Checkable(
         name=name or layer.__qualname__.replace("<locals>.", ""),
         inputs=tuple(_arg(item, given) for item in inputs),
         outputs=tuple(Arg("y" if outputs == 1 else f"y{index}") for index in range(outputs)),
@@ -149,6 +150,8 @@ def checkable_of_layer(
         backward_where=_where(layer, "backward"),
         cases_where=declared.cases_where or (location_of(cases) if cases is not None else None),
     )
+    example = {key: _array_or(value) for key, value in given[0].items()}
+    return replace(made, second=second_of(made, runner, example))
 
 
 def _first(cases: Iterable[Any], count: int = 8) -> list[Any]:
@@ -303,6 +306,13 @@ class _Runner:
         """Run forward; see ``opkit.checker.Forward``."""
         args, kwargs = self.arguments(arrays, attrs, takes_gradient=False)
         return [tensor._data for tensor in tensors_in(self._layer.apply(*args, **kwargs))]  # type: ignore[attr-defined]
+
+    def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
+        """Return the outputs of one application, and the leaf of each input that is a single array."""
+        args, kwargs = self.arguments(arrays, attrs, takes_gradient=True)
+        outputs = tensors_in(self._layer.apply(*args, **kwargs))  # type: ignore[attr-defined]
+        named = self._parameters.bind(args, kwargs)
+        return outputs, {name: value for name, value in named.items() if isinstance(value, Tensor)}
 
     def vjp(
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]

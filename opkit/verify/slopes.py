@@ -34,8 +34,9 @@ def _with(result: CheckResult, checkable: Checkable) -> CheckResult:
         return result
     if evidence.element is None or evidence.output_element is None or not isinstance(result.actual, float):
         return result
+    second = checkable.second if result.check == "second_order" else None
     try:
-        slopes = _slopes(result, checkable)
+        slopes = _slopes(result, second or checkable)
     except Exception:  # user code away from the case; the plot is left out
         return result
     return result if slopes is None else replace(result, evidence=replace(evidence, slopes=slopes))

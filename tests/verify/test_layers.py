@@ -202,3 +202,51 @@ def cases_Abs(rng):
     assert (slopes.element, slopes.claimed) == (1, 1.5)
     assert set(slopes.left) == {-1.0}
     assert set(slopes.right) == {1.0}
+
+
+SECOND = """
+from opkit import ops
+
+
+class Cube(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.square = Tensor(x.numpy() ** 2)
+        return Tensor(x.numpy() ** 3)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensor()
+        return dy * 3.0 * x * x
+"""
+
+
+def test_a_backward_of_ops_is_checked_at_second_order(here: Path) -> None:
+    """What can be differentiated twice is, and its being right is a check that passes."""
+    (op,) = run(here, SECOND, "Cube").report.ops
+    assert op.status.value == "pass", op.findings
+    assert {item.status.value for item in op.checks if item.code == "GC171"} == {"pass"}
+
+
+def test_a_factor_cut_from_the_graph_is_wrong_at_second_order(here: Path) -> None:
+    """A factor that depends on x through numpy alone is right once and wrong twice."""
+    (op,) = run(here, SECOND.replace("* x * x", "* ctx.square"), "Cube").report.ops
+    assert op.status.value == "pass", "with no way back to x nothing is offered"
+    (op,) = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube").report.ops
+    assert [(item.code, item.input, item.output) for item in op.findings] == [("GC171", "x", "dx")]
+
+
+def test_the_repro_of_a_second_order_failure_shows_its_slope(here: Path) -> None:
+    """The numbers in the script's data are those of the gradient, not of forward."""
+    import numpy as np
+
+    from opkit.verify.repro import write_repro
+
+    outcome = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube")
+    (failure_id,) = outcome.saved.values()
+    data, _ = write_repro(failure_id, here)
+    with np.load(data) as arrays:
+        slope = ((arrays["above"] - arrays["below"]) / (2 * arrays["steps"]))[3]
+    (finding,) = outcome.report.ops[0].findings
+    assert slope == pytest.approx(finding.expected, rel=1e-5)
