@@ -19,7 +19,7 @@ from opkit.checker.codes import CODES
 from opkit.checker.evaluate import is_float, leaves_of
 from opkit.checker.options import Options
 from opkit.checker.report import CheckResult, Evidence, Status
-from opkit.checker.search import Search
+from opkit.checker.search import search
 from opkit.checker.session import cast_case
 from opkit.checker.trial import Trial, Verdict
 from opkit.errors import KernelError, nearest
@@ -191,9 +191,9 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
             hint = f"; did you mean {near[0]!r}?" if near else ""
             message = f"a shape is given for {name!r}, but the inputs are {', '.join(known)}{hint}"
             return Collected(findings=[_result("GC182", Status.ERROR, message, checkable)])
-    search = Search(checkable, options, trial)
-    cases = search.run()
-    found = Collected(cases, [], list(search.notes), search.dtype, domain=search.domain, large=search.large)
+    searched = search(checkable, options, trial)
+    cases = searched.cases
+    found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=searched.large)
     dropped = trial.counts[Verdict.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
