@@ -5,13 +5,32 @@ Values only; whether the op takes them is found out in search.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from opkit.checker.checkable import Attr
 
-__all__ = ["alternatives"]
+__all__ = ["alternatives", "is_mark", "pairwise"]
 
+#: Settings that mix attributes, and values of one that take part.
+_MOST_MIXED, _MOST_VALUES = 14, 6
+_MARK_WORDS = ("ignore", "ignored", "blank", "pad", "padding", "mask", "masked", "missing", "invalid", "skip")
+#: Of these 0 is as good a value as others.
+_DISTANCE_WORDS = (
+    "pad",
+    "padding",
+    "left",
+    "right",
+    "top",
+    "bottom",
+    "before",
+    "after",
+    "offset",
+    "shift",
+    "start",
+    "lag",
+)
 _AXIS_WORDS = ("axis", "axes", "dim", "dims")
 
 
@@ -40,6 +59,39 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     return [value for value in _unique(found) if value != default or type(value) is not type(default)]
 
 
+def pairwise(choices: Mapping[str, Sequence[Any]], most: int = _MOST_MIXED) -> list[dict[str, Any]]:
+    """Return settings in which every two values of two attributes meet, as far as so many settings allow.
+
+    Args:
+        choices: {attribute: its values}, the default first and the most telling ones after it.
+        most: settings at most.
+    """
+    names = [name for name, values in choices.items() if len(values) > 1]
+    kept = {name: list(choices[name])[:_MOST_VALUES] for name in names}
+    open_ = {
+        (one, i, other, j): None
+        for one, other in combinations(names, 2)
+        for i in range(1, len(kept[one]))
+        for j in range(1, len(kept[other]))
+    }
+    settings: list[dict[str, Any]] = []
+    while open_ and len(settings) < most:
+        one, i, other, j = next(iter(open_))
+        chosen = {one: i, other: j}
+        for name in names:  # the value that settles most of what is open, the default where none does
+            if name not in chosen:
+                counts = [_settled(open_, {**chosen, name: k}) for k in range(len(kept[name]))]
+                chosen[name] = counts.index(max(counts))
+        for key in [key for key in open_ if chosen[key[0]] == key[1] and chosen[key[2]] == key[3]]:
+            del open_[key]
+        settings.append({name: kept[name][k] for name, k in chosen.items()})
+    return settings
+
+
+def _settled(open_: Iterable[tuple[str, int, str, int]], chosen: Mapping[str, int]) -> int:
+    return sum(chosen.get(one) == i and chosen.get(other) == j for one, i, other, j in open_)
+
+
 def _unique(values: Iterable[Any]) -> list[Any]:
     found: list[Any] = []
     for value in values:
@@ -48,9 +100,19 @@ def _unique(values: Iterable[Any]) -> list[Any]:
     return found
 
 
+def is_mark(name: str, value: Any) -> bool:
+    """Say whether an attribute is a number that stands for something else among the integers of an input."""
+    if type(value) is not int or _is_axis(name):
+        return False
+    return _has_word(name, _MARK_WORDS)
+
+
+def _has_word(name: str, words: Sequence[str]) -> bool:
+    return any(word in words for word in name.lower().split("_"))
+
+
 def _is_axis(name: str) -> bool:
-    words = name.lower().split("_")
-    return any(word in _AXIS_WORDS for word in words) or name.lower() in _AXIS_WORDS
+    return _has_word(name, _AXIS_WORDS)
 
 
 def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
@@ -63,7 +125,7 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
         return [0, 1, default - 1]
     if default == 0:
         return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
-    below = [default - 1] if default > 1 else []
+    below = [default - 1] if default > 1 or _has_word(name, _DISTANCE_WORDS) else []
     return [default + 1, *below, 2 * default, default + 2, 7, *[value for value in known if value > 0][:3]]
 
 
@@ -74,7 +136,7 @@ def _floats(default: float) -> list[float]:
     if abs(default) < 1e-2:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
         return near
     sign = 1.0 if default > 0 else -1.0  # a scale, a slope or a bound keeps its meaning within its sign
-    return [*near, sign * 1.7, sign * 0.3]
+    return [*near, sign * 1.0, sign * 1.7, sign * 0.3]
 
 
 def _float_lists(default: list[float]) -> list[list[float]]:

@@ -6,7 +6,7 @@ Combinatorics and asking; nothing is run but what is handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 
 from opkit.checker.checkable import Arg
 from opkit.checker.shapes import Assignment, Shape
@@ -27,30 +27,45 @@ _HINTS = 4
 _PASSES = 3
 
 
-def climb(args: Sequence[Arg], ask: Callable[[Assignment], float], sizes: Sequence[int] = ()) -> Assignment | None:
-    """Return shapes that are taken, None where the climb ends before.
+def climb(
+    args: Sequence[Arg],
+    ask: Callable[[Assignment], float],
+    sizes: Sequence[int] = (),
+    start: Sequence[Shape] | None = None,
+) -> tuple[Assignment, float]:
+    """Return the shapes that get furthest, and how far; ACCEPTED where they are taken.
 
     Args:
         args: the declared inputs.
         ask: how far an assignment gets: the larger the better, ACCEPTED where it is taken.
         sizes: sizes that the definition speaks of.
+        start: shapes to begin with, of which the first input's stays.
     """
-    options = list(_shapes(sizes))
-    current: list[Shape] = [(3, 4)] * len(args)
-    best = -1.0
+    options = [*dict.fromkeys(start or ()), *_shapes(sizes)]
+    few = [shape for shape in options if 0 < len(shape) < 3 and max(shape) < 8]
+    every = range(0 if start is None else 1, len(args))
+    alike = [(frozenset(every), options)] if start is None else []
+    single = [(frozenset([index]), options) for index in every]
+    pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
+    current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
+    best = -1.0 if start is None else ask(_as_assignment(args, current))
     for _ in range(_PASSES):
         before = best
-        for position in (None, *range(len(args))):  # all alike, then one after the other
-            for shape in options:
-                tried = [shape if position is None or index == position else kept for index, kept in enumerate(current)]
-                reached = ask(_as_assignment(args, tried))
-                if reached > best:
-                    best, current = reached, tried
-                if best == ACCEPTED:
-                    return _as_assignment(args, current)
+        # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
+        for moves in (alike, single, pairs):
+            if moves is pairs and best > before:
+                break
+            for positions, shapes in moves:
+                for shape in shapes:
+                    tried = [shape if index in positions else kept for index, kept in enumerate(current)]
+                    reached = ask(_as_assignment(args, tried))
+                    if reached > best:
+                        best, current = reached, tried
+                    if best == ACCEPTED:
+                        return _as_assignment(args, current), best
         if best <= before:
-            return None
-    return None
+            break
+    return _as_assignment(args, current), best
 
 
 def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opkit.checker.case import Case
-from opkit.checker.climb import climb
+from opkit.checker.climb import ACCEPTED, climb
 from opkit.checker.roles import Roles
 from opkit.checker.scope import Role, Scope
-from opkit.checker.shapes import Assignment, assignments, signature
+from opkit.checker.shapes import Assignment, Shape, assignments, signature
 from opkit.checker.trial import Verdict
 
 __all__ = ["Natural"]
 
 #: Assignments of shapes to look at before it is asked how far infer's checks get.
 _PATIENCE = 1500
+#: Shapes of the first input that the others have to follow, once some were found by climbing.
+_FOLLOWED = 9
 
 
 @dataclass(slots=True)
@@ -102,16 +104,38 @@ class Natural:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
         hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
         for self.scope.dtype in ("float64", "float32"):
+            furthest: tuple[Assignment, float] | None = None
             for dtypes in self.roles.dtype_candidates():
 
                 def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> float:
                     return self.scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
 
-                found = climb(self.scope.args, ask, hints)
-                case = None if found is None else self.attempt(found, attrs, 9000, {})
+                # Integers are worth a climb of their own where they get past the check at which floats end.
+                if furthest is not None and ask(furthest[0]) <= furthest[1]:
+                    continue
+                found, reached = climb(self.scope.args, ask, hints)
+                furthest = furthest or (found, reached)
+                case = self.attempt(found, attrs, 9000, {}) if reached == ACCEPTED else None
                 if case is not None:
-                    return [case]
+                    return [case, *self._climbed_on(found, ask, hints, attrs)]
         return []
+
+    def _climbed_on(
+        self, first: Assignment, ask: Callable[[Assignment], float], hints: Sequence[int], attrs: Mapping[str, Any]
+    ) -> list[Case]:
+        """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
+        if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
+            return []
+        shape: Shape = first[0]  # type: ignore[assignment]
+        changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
+        changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
+        cases: list[Case] = []
+        for number, other in enumerate(changed[:_FOLLOWED]):
+            found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]))  # type: ignore[arg-type]
+            case = self.attempt(found, attrs, 9001 + number, {}) if reached == ACCEPTED else None
+            if case is not None:
+                cases.append(case)
+        return cases
 
     def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
         if self.scope.options.shapes:

@@ -43,6 +43,8 @@ class Roles:
         for count in range(1, len(self.scope.args)):
             for chosen in subsets(range(len(self.scope.args)), count):
                 for dtype in _INT_DTYPES:
+                    if self._is_hopeless((dtype, *chosen)):
+                        continue
                     yield tuple(dtype if index in chosen else self.scope.dtype for index in range(len(self.scope.args)))
 
     def candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:

@@ -54,5 +54,5 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
     sweeps = Sweeps(scope, natural)
     shapes += sweeps.grown(shapes)
     large = sweeps.large(shapes)
-    cases = shapes + sweeps.emptied(shapes) + sweeps.attribute(shapes) + sweeps.regime(shapes)
+    cases = shapes + sweeps.emptied(shapes) + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     return Found(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.attributes import alternatives
+from opkit.checker.attributes import alternatives, is_mark, pairwise
 from opkit.checker.case import Case
 from opkit.checker.natural import Natural
 from opkit.checker.scope import Role, Scope
+from opkit.checker.shapes import Assignment
+from opkit.checker.trial import Outcome
 from opkit.checker.values import REGIMES, fill, near_constants
 from opkit.checker.variations import (
     arrays_of,
@@ -77,6 +79,42 @@ class Sweeps:
                     if case is not None and self.scope.trial.attempt(case).keeps_promise():
                         found.append(case)
                         kept += 1
+            narrowed = self._narrowed(carrier, known, attrs)
+            found += narrowed + self._lengthened(narrowed[:3], known, attrs)
+        return found
+
+    def _lengthened(self, cases: Sequence[Case], known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
+        """Take cases and make each size long that the first input alone has: a window may lie in many places."""
+        found: list[Case] = []
+        for number, case in enumerate(cases):
+            first, *others = [array.shape for array in arrays_of(case)]
+            for size in sorted(set(first).difference(*others)):
+                assignment = resized(shapes_of(case), size, 9)
+                if assignment in known or elements(assignment) > _MOST_GROWN:
+                    continue
+                known.add(assignment)
+                longer = self.natural.attempt(assignment, attrs, 9700 + 10 * number + size, {})
+                if longer is not None and self.scope.trial.attempt(longer).keeps_promise():
+                    found.append(longer)
+        return found
+
+    def _narrowed(self, carrier: Case, known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
+        """Take a case and change one size of one further input: a size of its own may be smaller or larger."""
+        found: list[Case] = []
+        shapes = shapes_of(carrier)
+        for index, shape in enumerate(shapes):
+            if index == 0 or not shape or isinstance(shape[0], tuple):
+                continue
+            for axis, size in enumerate(shape):
+                for other in (2, size + 2):
+                    changed = (*shape[:axis], other, *shape[axis + 1 :])
+                    assignment = (*shapes[:index], changed, *shapes[index + 1 :])
+                    if other == size or assignment in known or len(found) >= _GROWN:
+                        continue
+                    known.add(assignment)
+                    case = self.natural.attempt(assignment, attrs, 9600 + 20 * index + 2 * axis + (other > 2), {})
+                    if case is not None and self.scope.trial.attempt(case).keeps_promise():
+                        found.append(case)
         return found
 
     def large(self, shapes: Sequence[Case]) -> Case | None:
@@ -137,14 +175,8 @@ class Sweeps:
                 if cases:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
-        if len(choices) > 1:
-            rng = self.scope.rng(77)
-            for number in range(10):
-                mixed = dict(base)
-                for name, values in choices.items():
-                    if rng.random() < 0.6:
-                        mixed[name] = values[int(rng.integers(len(values)))]
-                found.extend(self._cases_with(mixed, shapes, 2, 300 + number))
+        for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
+            found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
         return found
 
     def _cases_with(
@@ -152,9 +184,11 @@ class Sweeps:
     ) -> list[Case]:
         """Return up to ``limit`` of the known cases with other attributes, searching anew where none works.
 
-        ``value`` is the one attribute's that is not the default.
+        ``value`` is the one attribute's that is not the default. Cases whose results it changes come first: a dilation
+        says nothing to a kernel of size 1.
         """
         found: list[Case] = []
+        idle: list[Case] = []
         broken: list[Case] = []
         for case in diverse(shapes):
             if len(found) >= limit:
@@ -162,12 +196,38 @@ class Sweeps:
             changed = replace(case, attrs=dict(attrs), seed=seed)
             outcome = self.scope.trial.attempt(changed)
             if outcome.is_accepted and outcome.keeps_promise():
-                found.append(changed)
+                has_effect = value is None or not _gives_the_same(outcome, self.scope.trial.attempt(case))
+                (found if has_effect else idle).append(changed)
             elif outcome.is_accepted and is_definite(outcome):
                 broken.append(changed)
+        found += idle[: limit - len(found)]
         if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
             found += [case for case in broken if fits(value, case)][:1]
         return found or self.natural.accepted(attrs, min(limit, 2), seed, 600)
+
+    def marked(self, shapes: Sequence[Case]) -> list[Case]:
+        """Integers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
+        found: list[Case] = []
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        marks = sorted({value for name, value in attrs.items() if is_mark(name, value)})
+        for number, carrier in enumerate(self._carriers(shapes)[:2]):
+            integers = [
+                name
+                for name, value in carrier.inputs.items()
+                if isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+            ]
+            for mark in marks if integers else ():
+                for share in (0.5, 1.0):
+                    rng = self.scope.rng(4000 + number)
+                    inputs = dict(carrier.inputs)
+                    for name in integers:
+                        values = inputs[name]
+                        if np.can_cast(np.min_scalar_type(mark), values.dtype):
+                            inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
+                    case = replace(carrier, inputs=inputs, regime="marked", seed=4000 + number)
+                    if self.scope.trial.attempt(case).is_accepted:
+                        found.append(case)
+        return found
 
     def regime(self, shapes: Sequence[Case]) -> list[Case]:
         """Other values of the inputs: large, small, tied, at and near the constants of the kernels."""
@@ -266,3 +326,8 @@ class Sweeps:
                 "while it does at others; a CHECK in the spec would say so"
             )
         return [case for case in cases if ranks_of(case) not in foreign]
+
+
+def _gives_the_same(one: Outcome, other: Outcome) -> bool:
+    pairs = zip(one.outputs, other.outputs)
+    return len(one.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

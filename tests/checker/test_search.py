@@ -34,20 +34,31 @@ def test_a_climb_meets_checks_one_after_the_other() -> None:
     ask = _asking(
         lambda q, v: len(q) == 2, lambda q, v: q[1] == 7, lambda q, v: len(v) == 2, lambda q, v: v == (q[0], 6)
     )
-    found = climb([Arg("q"), Arg("v")], ask, ())  # type: ignore[arg-type]
-    assert found is not None
+    found, reached = climb([Arg("q"), Arg("v")], ask, ())  # type: ignore[arg-type]
+    assert reached == ACCEPTED
     assert found[0][1:] == (7,)  # type: ignore[index]
     assert found[1] == (found[0][0], 6)  # type: ignore[index]
 
 
 def test_a_climb_uses_the_numbers_of_the_definition() -> None:
     """A size that no list of natural sizes has is taken from the hints."""
-    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == ((256,),)  # type: ignore[arg-type]
+    assert climb([Arg("x")], _asking(lambda x: x == (256,)), (256,)) == (((256,),), ACCEPTED)  # type: ignore[arg-type]
 
 
 def test_a_climb_ends_where_nothing_is_taken() -> None:
-    """An infer function that refuses everything gives None, not an endless search."""
-    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ()) is None  # type: ignore[arg-type]
+    """An infer function that refuses everything ends the climb where it began."""
+    assert climb([Arg("x"), Arg("y")], _asking(lambda *_: False), ())[1] == 0  # type: ignore[arg-type]
+
+
+def test_a_climb_moves_two_inputs_together() -> None:
+    """Bands that must be alike, and one shorter than the diagonal, are no hill that single moves could climb."""
+    ask = _asking(
+        lambda low, diag, up: len(diag) == 1, lambda low, diag, up: low == up, lambda low, diag, up: len(low) == 1,
+        lambda low, diag, up: low[0] == diag[0] - 1,
+    )
+    (low, diag, up), reached = climb([Arg("low"), Arg("diag"), Arg("up")], ask, ())  # type: ignore[arg-type, misc]
+    assert reached == ACCEPTED
+    assert (low, up) == ((diag[0] - 1,),) * 2  # type: ignore[index, operator]
 
 
 @pytest.mark.parametrize(
