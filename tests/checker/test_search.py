@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Attr, Checkable, Options, check
-from opkit.checker.attributes import alternatives
+from opkit.checker.attributes import alternatives, is_mark, pairwise
 from opkit.checker.case import Case
 from opkit.checker.climb import ACCEPTED, climb
 from opkit.checker.columns import Columns
@@ -157,3 +157,91 @@ def test_elements_of_a_row_move_unevenly_when_rows_are_told_apart() -> None:
     moved = [row for move in np.stack(seen) - x for row in move if (row != 0).all()]
     assert moved
     assert all(np.ptp(row) > 1e-3 for row in moved)
+
+
+def test_any_two_values_of_two_attributes_meet() -> None:
+    """Settings that mix attributes cover every pair that is not the default's."""
+    choices = {"mode": ["constant", "edge", "reflect"], "left": [1, 2, 0], "right": [1, 2, 0]}
+    settings = pairwise(choices)
+    for one, other in (("mode", "left"), ("mode", "right"), ("left", "right")):
+        met = {(item[one], item[other]) for item in settings}
+        assert met >= {(a, b) for a in choices[one][1:] for b in choices[other][1:]}
+
+
+def test_one_attribute_alone_is_not_mixed() -> None:
+    """There is nothing to pair, and constants of one value are no attribute to vary."""
+    assert pairwise({"alpha": [1.0, 2.0], "beta": [3.0]}) == []
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), [("ignore_index", -100, True), ("axis", -1, False), ("count", 3, False)])
+def test_a_mark_is_told_by_its_name(name: str, value: int, expected: bool) -> None:
+    """An index to ignore stands for something else among labels; an axis or a count does not."""
+    assert is_mark(name, value) is expected
+
+
+def _cases_of(op: Checkable) -> list[Case]:
+    from opkit.checker.search import search
+    from opkit.checker.trial import Trial
+
+    return search(op, Options(), Trial(op)).cases
+
+
+def test_labels_take_the_value_to_ignore() -> None:
+    """One case ignores some labels, one all."""
+    from opkit.ir import TensorDesc
+
+    def infer(descs: object, attrs: object) -> list[TensorDesc]:
+        (x,), (t,) = descs["x"], descs["t"]  # type: ignore[index]
+        if len(x.shape) != 2 or t.shape != x.shape[:1] or x.dtype != "float64" or t.dtype != "int64":
+            from opkit.errors import InferError
+
+            raise InferError("refused")
+        return [TensorDesc((), "float64")]
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        x, t = arrays["x"], arrays["t"]  # type: ignore[index]
+        kept = t != attrs["ignore"]  # type: ignore[index]
+        return [np.asarray(-x[np.arange(len(t))[kept], t[kept]].sum())]
+
+    op = Checkable(
+        "nll",
+        (Arg("x"), Arg("t")),
+        (Arg("y"),),
+        forward,  # type: ignore[arg-type]
+        infer=infer,  # type: ignore[arg-type]
+        attrs=(Attr("ignore", "int32", -7),),
+    )
+    shares = {float((case.inputs["t"] == -7).mean()) for case in _cases_of(op) if case.inputs["t"].size > 1}
+    assert 1.0 in shares
+    assert any(0 < share < 1 for share in shares)
+
+
+def test_an_attribute_is_tried_where_it_has_an_effect() -> None:
+    """A dilation is tried on kernels longer than 1 before those that it cannot change."""
+    from opkit.ir import TensorDesc
+
+    def infer(descs: object, attrs: object) -> list[TensorDesc]:
+        (x,), (k,) = descs["x"], descs["k"]  # type: ignore[index]
+        length = x.shape[-1] - (k.shape[-1] - 1) * attrs["dilation"] if len(x.shape) == len(k.shape) == 1 else 0  # type: ignore[index]
+        if length < 1 or attrs["dilation"] < 1:  # type: ignore[index]
+            from opkit.errors import InferError
+
+            raise InferError("refused")
+        return [TensorDesc((length,), x.dtype)]
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        x, k, step = arrays["x"], arrays["k"], attrs["dilation"]  # type: ignore[index]
+        length = len(x) - (len(k) - 1) * step
+        return [sum(k[i] * x[i * step : i * step + length] for i in range(len(k)))]  # type: ignore[list-item]
+
+    op = Checkable(
+        "conv",
+        (Arg("x"), Arg("k")),
+        (Arg("y"),),
+        forward,  # type: ignore[arg-type]
+        infer=infer,  # type: ignore[arg-type]
+        attrs=(Attr("dilation", "int32", 1),),
+    )
+    dilated = [case for case in _cases_of(op) if case.attrs["dilation"] == 2]
+    assert dilated
+    assert len(dilated[0].inputs["k"]) > 1
