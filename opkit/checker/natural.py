@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from opkit.checker.case import Case
@@ -17,6 +18,8 @@ __all__ = ["Natural"]
 
 #: Assignments of shapes to look at before it is asked how far infer's checks get.
 _PATIENCE = 1500
+#: The same where every mixture of float dtypes is tried.
+_MIXED_PATIENCE = 200
 #: Shapes of the first input that the others have to follow, once some were found by climbing.
 _FOLLOWED = 9
 
@@ -47,7 +50,21 @@ class Natural:
                     shapes = self._shape_cases()
                 if shapes:
                     return shapes
-        return self._climbed_cases()
+        return self._climbed_cases() or self._mixed_cases()
+
+    def _mixed_cases(self) -> list[Case]:
+        """Return cases whose float inputs are of different dtypes, where infer takes no others."""
+        count = len(self.scope.args)
+        if not 1 < count <= 3 or self._got_past_infer():
+            return []
+        self.scope.dtype = "float64"
+        for self.scope.mixed in product(("float64", "float32"), repeat=count):
+            if len(set(self.scope.mixed)) > 1:
+                shapes = self._shape_cases(patience=_MIXED_PATIENCE)
+                if shapes:
+                    return shapes
+        self.scope.mixed = ()
+        return []
 
     def _got_past_infer(self) -> bool:
         """Say whether forward was ever run."""

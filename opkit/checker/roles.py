@@ -39,13 +39,14 @@ class Roles:
 
     def dtype_candidates(self) -> Iterator[tuple[str, ...]]:
         """Yield dtypes of all inputs: floats alone first, then integers in some places."""
-        yield (self.scope.dtype,) * len(self.scope.args)
+        floats = self.scope.floats
+        yield floats
         for count in range(1, len(self.scope.args)):
             for chosen in subsets(range(len(self.scope.args)), count):
                 for dtype in _INT_DTYPES:
                     if self._is_hopeless((dtype, *chosen)):
                         continue
-                    yield tuple(dtype if index in chosen else self.scope.dtype for index in range(len(self.scope.args)))
+                    yield tuple(dtype if index in chosen else own for index, own in enumerate(floats))
 
     def candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
@@ -75,13 +76,14 @@ class Roles:
         yield from self._integer_candidates(assignment, attrs, reached)
 
     def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
-        return self.scope.trial.reach(self.descs(assignment, [role.dtype or self.scope.dtype for role in roles]), attrs)
+        return self.scope.trial.reach(self.descs(assignment, self._dtypes(roles)), attrs)
+
+    def _dtypes(self, roles: Sequence[Role]) -> list[str]:
+        return [role.dtype or own for role, own in zip(roles, self.scope.floats)]
 
     def accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
         """Ask infer alone, without making arrays."""
-        return self.scope.trial.accepts(
-            self.descs(assignment, [role.dtype or self.scope.dtype for role in roles]), attrs
-        )
+        return self.scope.trial.accepts(self.descs(assignment, self._dtypes(roles)), attrs)
 
     def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
         """Describe inputs of these shapes and dtypes."""

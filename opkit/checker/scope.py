@@ -45,6 +45,7 @@ class Scope:
         options: seed and effort.
         trial: counts what is tried.
         dtype: of the float inputs.
+        mixed: of each input, where the float inputs are not all of one dtype.
         roles: what the inputs hold, None until forward took something.
     """
 
@@ -52,12 +53,18 @@ class Scope:
     options: Options
     trial: Trial
     dtype: str = "float64"
+    mixed: tuple[str, ...] = ()
     roles: tuple[Role, ...] | None = None
 
     @property
     def args(self) -> tuple[Arg, ...]:
         """The declared inputs."""
         return self.checkable.inputs
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        """The dtype of each input, as far as it holds floats."""
+        return self.mixed or (self.dtype,) * len(self.args)
 
     @property
     def domain(self) -> str | None:
@@ -72,19 +79,19 @@ class Scope:
     def _fill(self, assignment: Assignment, roles: Sequence[Role], regimes: Sequence[str], seed: int) -> dict[str, Any]:
         rng = self.rng(seed)
         inputs: dict[str, Any] = {}
-        for arg, shape, role, regime in zip(self.args, assignment, roles, regimes):
+        for arg, shape, role, regime, dtype in zip(self.args, assignment, roles, regimes, self.floats):
             if shape is None:
                 inputs[arg.name] = None
             elif arg.is_variadic:
-                inputs[arg.name] = [self.array(one, role, regime, rng) for one in shape]  # type: ignore[arg-type]
+                inputs[arg.name] = [self.array(one, role, regime, rng, dtype) for one in shape]  # type: ignore[arg-type]
             else:
-                inputs[arg.name] = self.array(shape, role, regime, rng)  # type: ignore[arg-type]
+                inputs[arg.name] = self.array(shape, role, regime, rng, dtype)  # type: ignore[arg-type]
         return inputs
 
-    def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator) -> np.ndarray:
-        """Return an array of a role's values."""
+    def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
+        """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
-            return fill(shape, regime, role.domain, rng, self.dtype)
+            return fill(shape, regime, role.domain, rng, dtype)
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))

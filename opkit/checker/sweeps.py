@@ -287,7 +287,7 @@ class Sweeps:
         for arg, role in zip(self.scope.args, roles):
             value = inputs[arg.name]
             if is_float_input(value) and isinstance(value, np.ndarray):
-                inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, self.scope.dtype)
+                inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
         label = "at constants" if exact else "near constants"
         case = replace(carrier, inputs=inputs, regime=label, seed=seed)
         if self.scope.trial.attempt(case).is_accepted:
@@ -299,8 +299,8 @@ class Sweeps:
         if not isinstance(value, np.ndarray):
             return value
         if role.is_integer:
-            return self.scope.array(value.shape, role, regime, rng) if regime == "ties" else value
-        return fill(value.shape, regime, role.domain, rng, self.scope.dtype)
+            return self.scope.array(value.shape, role, regime, rng, "") if regime == "ties" else value
+        return fill(value.shape, regime, role.domain, rng, value.dtype.name)
 
     def without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
         """Leave out ranks at which forward or backward never keep their promises while they do at others.

@@ -245,3 +245,23 @@ def test_an_attribute_is_tried_where_it_has_an_effect() -> None:
     dilated = [case for case in _cases_of(op) if case.attrs["dilation"] == 2]
     assert dilated
     assert len(dilated[0].inputs["k"]) > 1
+
+
+def test_float_inputs_of_different_dtypes_are_found() -> None:
+    """A float32 array with a float64 scale is an op as well."""
+    from opkit.errors import InferError
+    from opkit.ir import TensorDesc
+
+    def infer(descs: object, attrs: object) -> list[TensorDesc]:
+        (x,), (scale,) = descs["x"], descs["scale"]  # type: ignore[index]
+        if x.dtype != "float32" or scale != TensorDesc(x.shape[-1:], "float64"):
+            raise InferError("refused")
+        return [x]
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        return [(arrays["x"] * arrays["scale"]).astype("float32")]  # type: ignore[index]
+
+    op = Checkable("scaled", (Arg("x"), Arg("scale")), (Arg("y"),), forward, infer=infer)  # type: ignore[arg-type]
+    cases = _cases_of(op)
+    assert len(cases) > 20
+    assert {tuple(value.dtype.name for value in case.inputs.values()) for case in cases} == {("float32", "float64")}
