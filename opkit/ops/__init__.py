@@ -129,6 +129,7 @@ from opkit.ops.layer_normalization import instance_norm, layer_norm
 from opkit.ops.linalg import batch_matmul, dot, matmul
 from opkit.ops.log_space import log_softmax, logsumexp, softmax
 from opkit.ops.loss import sigmoid_cross_entropy, smooth_l1_loss
+from opkit.ops.lu import lu
 from opkit.ops.matrix import diag, tril, triu
 from opkit.ops.mode import Mode, Observer, apply, install_default, local
 from opkit.ops.nn import bias_add, dropout, l2_normalize
@@ -342,6 +343,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "lu",
     "masked_select",
     "matmul",
     "matrix_rank",

@@ -125,31 +125,11 @@ def eigvals(x: Any, name: str | None = None) -> Any:
 
 
 def lu(x: Any, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
-    """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1); no gradient."""
-    if local.mode.is_static or not pivot:
-        raise UnsupportedError("lu: opkit has it in dynamic mode and with pivots only")
-    if not need_value("lu", "x", x).stop_gradient and local.mode.is_grad_enabled:
-        raise UnsupportedError("lu: opkit has no gradient of it", help="x.detach(), or solve, det and inverse")
-    data = x._data
-    stack = data.reshape(-1, *data.shape[-2:])
-    pairs = [_lu_of(matrix) for matrix in stack]
-    packed = np.array([first for first, _ in pairs], data.dtype).reshape(data.shape)
-    count = min(data.shape[-2:])
-    pivots = np.array([second for _, second in pairs], np.int32).reshape(*data.shape[:-2], count)
-    found = ops.literal(packed), ops.literal(pivots)
-    return (*found, ops.literal(np.zeros(data.shape[:-2] or 1, np.int32))) if get_infos else found
-
-
-def _lu_of(matrix: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    left, pivots = matrix.copy(), []
-    for k in range(min(left.shape)):
-        row = k + int(np.argmax(np.abs(left[k:, k])))
-        pivots.append(row + 1)
-        left[[k, row]] = left[[row, k]]
-        if left[k, k]:
-            left[k + 1 :, k] /= left[k, k]
-            left[k + 1 :, k + 1 :] -= np.outer(left[k + 1 :, k], left[k, k + 1 :])
-    return left, pivots
+    """Return both triangles of the LU factors in one matrix, and the row exchanges (counted from 1)."""
+    if not pivot:
+        raise UnsupportedError("lu: opkit has it with pivots only")
+    found = ops.lu(need_value("lu", "x", x))
+    return (*found, ops.literal(np.zeros(tuple(x.shape[:-2]) or (1,), np.int32))) if get_infos else found
 
 
 # ---- systems ---------------------------------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ show("eigvals", lambda: np.round(np.sort(L.eigvals(sq()).numpy().real), 5).tolis
 show("lstsq", lambda: [plain(v) for v in L.lstsq(t((4, 3), sg=True), t((4, 2), 1, sg=True), driver="gelsd")])
 show("lu", lambda: [plain(v) for v in L.lu(sq())])
 show("lu info", lambda: [plain(v) for v in L.lu(sq(), get_infos=True)])
+for sides in [(3, 3), (4, 3), (3, 4), (2, 3, 3)]:
+    show("lu grad %s" % (sides,), lambda: run(lambda v: L.lu(v)[0], t(sides, 5)))
 show("rank deficient", lambda: plain(L.matrix_rank(paddle.ones([3, 4]))))
 show("rank tol", lambda: plain(L.matrix_rank(paddle.diag(paddle.to_tensor([3.0, 1.0, 0.5])), tol=0.9, hermitian=True)))
 show("norm", lambda: run(L.norm, t((2, 3))))
