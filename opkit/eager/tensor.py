@@ -148,7 +148,7 @@ class Tensor:
                 raise ValueError(f"a {self._data.dtype} tensor cannot become a {np.dtype(dtype)} array without a copy")
             return self._data.astype(dtype)
         view: np.ndarray = self._data.view()
-        view.setflags(False)  # write: a keyword would take longer than the rest
+        view.setflags(False)  # type: ignore[call-arg]  # write=False, but a keyword takes longer than all the rest
         return view
 
 

@@ -162,8 +162,8 @@ def _samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
         (target,) = resolve([word])
         loaded = load(target, options, outbox.flight)
         first = loaded.checkables[0]
-        is_second = failure.facts["result"]["check"] == "second_order" and first.second is not None
-        outbox.send(_sampled(first.second if is_second else first, failure, tuple(element), tuple(output)))
+        second = first.second if failure.facts["result"]["check"] == "second_order" else None
+        outbox.send(_sampled(second or first, failure, tuple(element), tuple(output)))
 
     job = Job(0, run, options.timeout or 60.0, options.memory)
     found = [message for _, message in Supervisor(1).run([job]) if isinstance(message, dict)]
