@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ __all__ = ["scan"]
 
 #: At most so many suspicious points become a case.
 _KEPT = 24
+#: So many points show whether an op is elementwise at all, before all of them are computed.
+_FEW = 48
+#: Seconds of processor time for all of them beyond which there is no scan, which takes some thirty such runs.
+_SLOW = 0.02
 _DOUT = -1.25
 
 
@@ -36,7 +41,10 @@ def scan(session: Session, domain: str) -> None:
     settings = alike[:1] + [ev for ev in alike if ev.attrs != alike[0].attrs][:1]
     for number, ev in enumerate(settings):
         for leaf in ev.leaves[:3]:
-            found = _Line(ev, leaf, _points(domain), session.rng(6000 + number)).suspects(session)
+            line = _Line(ev, leaf, _points(domain), session.rng(6000 + number))
+            found = line.suspects(session)
+            if line.is_slow:
+                session.notes.append(f"{leaf} was not scanned: forward takes long on {line.points.size} elements")
             if found is not None:
                 session.cases.append(found.case)
                 session.evaluators.append(found)
@@ -72,11 +80,13 @@ class _Line:
         self.ev, self.leaf = ev, leaf
         self.points = rng.permutation(points)
         self.lead = (1,) * (ev.outputs[0].ndim - 1)
+        self.is_slow = False
         self.others = {
             one: rng.choice(array.reshape(-1), points.size) for one, array in leaves_of(ev.inputs) if one != leaf
         }
 
-    def inputs(self, values: np.ndarray, where: Any = slice(None)) -> dict[str, Any]:
+    def inputs(self, values: np.ndarray, where: Any = None) -> dict[str, Any]:
+        where = slice(values.size) if where is None else where
         shape = (*self.lead, values.size)
         made = self.ev.replaced(self.leaf, frozen(values.reshape(shape)))
         for one, others in self.others.items():
@@ -90,7 +100,12 @@ class _Line:
         """Return a prepared case of the points where backward looks off, None where there are none."""
         points = self.points
         try:
-            if not _is_elementwise(self.forward, points):
+            if not _is_elementwise(self.forward, points[:_FEW]):
+                return None
+            start = process_time()
+            self.forward(points)
+            self.is_slow = process_time() - start > _SLOW
+            if self.is_slow or not _is_elementwise(self.forward, points):
                 return None
             douts = [np.full((*self.lead, points.size), _DOUT)]
             gradient = self.ev.gradients(douts, inputs=self.inputs(points))[self.leaf]
