@@ -66,9 +66,12 @@ def detach(self: Tensor) -> Tensor:
 
 
 def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
-    """Fill ``grad``, where there is one, with zeros."""
+    """Fill ``grad``, where there is one, with zeros; without ``set_to_zero`` drop it."""
     held = self._grad
     if held is None:
+        return
+    if not set_to_zero:
+        self._grad = None
         return
     if held._data.flags.writeable:
         held._data.fill(0)

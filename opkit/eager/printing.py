@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,9 +100,10 @@ def _item(item: Any) -> str:
     if isinstance(item, np.floating):
         if PRINT_OPTIONS.sci_mode:
             return f"{item:.{PRINT_OPTIONS.precision}e}"
-        if np.ceil(item) == item:
-            return f"{item:.0f}."
-        return f"{item:.{PRINT_OPTIONS.precision}f}"
+        number = float(item)
+        if math.isinf(number) or math.isnan(number):
+            return f"{number}." if math.isinf(number) else "nan"
+        return f"{number:.0f}." if number.is_integer() else f"{number:.{PRINT_OPTIONS.precision}f}"
     return str(item)
 
 

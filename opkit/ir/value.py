@@ -161,6 +161,16 @@ class Variable:
         self.value = Value(self, shape, dtype, producer, index, held.version + 1)
         return self.value
 
+    def __str__(self) -> str:
+        """Paddle 2.6's text of a static variable."""
+        kind = f"{'trainable ' if self.trainable else ''}param" if self.is_parameter else "var"
+        held = "persist " if self.persistable else ""
+        kind_of = self.value.dtype.name
+        shape = tuple(self.shape)
+        return (
+            f"{held}{kind} {self.name} : LOD_TENSOR.shape{shape}.dtype({kind_of}).stop_gradient({self.stop_gradient})"
+        )
+
     def __repr__(self) -> str:
         kind = "param" if self.is_parameter else "persist" if self.persistable else "data" if self.is_data else "var"
         return f"{kind} {self.name}: {self.desc}"

@@ -125,8 +125,12 @@ def _integer(axis: Any, op: str) -> int:
         raise DtypeError(f"op {op!r}: an axis is an integer, got {axis!r}") from None
 
 
+class AxisError(ShapeError, IndexError):
+    """An operand has no such axis (Paddle raises a ValueError in some ops and an IndexError in others)."""
+
+
 def raise_axis(op: str, axis: Any, ndim: int) -> None:
     """Refuse an axis that the operand has not."""
-    raise ShapeError(
+    raise AxisError(
         f"op {op!r}: axis {axis} does not fit a tensor of {ndim} axes (use {-ndim} to {ndim - 1}, each once)"
     )

@@ -5,12 +5,14 @@ Methods that a framework's users call by name are the facade's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from opkit.errors import GraphError
 from opkit.ir import Variable
-from opkit.ops.methods import install_operators
+from opkit.ops.methods import OPERATORS, install_operators
+from opkit.ops.mode import local
+from opkit.static.builder import build_in, building
 
 __all__ = ["DataError", "install_methods"]
 
@@ -41,9 +43,24 @@ def _iterate(self: Variable) -> Iterator[Any]:
     return (self[i] for i in range(_length(self)))  # type: ignore[index]
 
 
+def _in_its_program(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operator that builds in its first operand's program, also outside of its ``program_guard``."""
+
+    def operate(self: Variable, *others: Any) -> Any:
+        program = self.block.program
+        if program is building.main or not local.mode.is_static:
+            return build(self, *others)
+        with build_in(program):
+            return build(self, *others)
+
+    return operate
+
+
 def install_methods() -> None:
     """Give Variables their operators; ``bool`` of one is True, as in Paddle 2.6."""
     install_operators(Variable)
+    for name in OPERATORS:
+        setattr(Variable, name, _in_its_program(getattr(Variable, name)))
     kind: Any = Variable
     kind.__array_ufunc__ = None
     kind.__len__ = _length

@@ -74,7 +74,7 @@ def test_hooks_around_forward() -> None:
 
 
 def test_bad_assignments() -> None:
-    """A parameter is replaced by a parameter or None; layers need the base's __init__; shapes must fit."""
+    """A parameter is replaced by a parameter or None; layers need the base's __init__."""
     net = Net()
     with pytest.raises(TypeError, match="takes a parameter or None, got int"):
         net.scale = 3
@@ -85,10 +85,19 @@ def test_bad_assignments() -> None:
 
     with pytest.raises(ValueError, match="super"):
         Hasty()
-    with pytest.raises(ValueError, match="'scale' has shape"):
-        net.set_state_dict({"scale": np.zeros(5, np.float32)})
     with pytest.raises(MissingNameError, match="did you mean 'first'"):
         net.frist  # noqa: B018
+
+
+def test_a_state_of_another_shape_is_left_out_with_a_warning() -> None:
+    """Fine-tuning with a new head loads what fits, and says what does not."""
+    net = Net()
+    held = net.scale.numpy()
+    with pytest.warns(UserWarning, match=r"'scale' is left as it is: its shape is .* that of the state \[5\]"):
+        missing, unexpected = net.set_state_dict({"scale": np.zeros(5, np.float32)})
+    assert "scale" in missing
+    assert unexpected == ["scale"]
+    np.testing.assert_array_equal(net.scale.numpy(), held)
 
 
 @pytest.mark.parametrize("module", [paddle, nn, nn.functional, paddle.optimizer, paddle.autograd, paddle.linalg])

@@ -23,7 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading"]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -106,6 +106,7 @@ DIFFERENCES = {
         "ws no": "weighted sampling works",
         "chain": "list() takes an iterable dataset",
     },
+    "whole_numbers": {},
     "linear_algebra": {
         "eigvalsh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",
         "eigh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",

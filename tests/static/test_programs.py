@@ -70,6 +70,25 @@ def test_variables_of_another_program() -> None:
         paddle.tanh(x)
 
 
+def test_operators_build_in_their_variables_program() -> None:
+    """Outside of program_guard an operator appends to the program of its operand, as in Paddle."""
+    main = Program()
+    with paddle.static.program_guard(main, Program()):
+        x = paddle.static.data("x", [-1, 2])
+    y = 2 * x + 1
+    assert y.block.program is main
+    (found,) = paddle.static.Executor().run(main, feed={"x": np.ones((1, 2), "float32")}, fetch_list=[y])
+    np.testing.assert_array_equal(found, [[3, 3]])
+
+
+def test_a_variable_prints_as_in_paddle() -> None:
+    """Kind, name, shape, dtype and flag."""
+    assert str(fed()).startswith("var x : LOD_TENSOR.shape(")
+    weight = paddle.static.create_parameter([3], "float32", name="held")
+    expected = "persist trainable param held : LOD_TENSOR.shape(3,).dtype(float32).stop_gradient(False)"
+    assert str(weight) == expected
+
+
 def test_tensors_and_arrays_in_a_graph() -> None:
     """An array next to a Variable becomes a constant; a Tensor of dynamic mode is an error."""
     x = fed()

@@ -23,7 +23,7 @@ class LRScheduler:
     Args:
         learning_rate: the rate at the start.
         last_epoch: the epoch to go on from; -1 for a start.
-        verbose: kept; opkit prints nothing.
+        verbose: print the rate at every step.
     """
 
     keys: tuple[str, ...] = ("last_epoch", "last_lr")
@@ -48,10 +48,13 @@ class LRScheduler:
         if epoch is None:
             self.last_epoch += 1
             self.last_lr = self.get_lr()
-            return
-        self.last_epoch = epoch
-        closed_form = getattr(self, "_get_closed_form_lr", None)
-        self.last_lr = self.get_lr() if closed_form is None else closed_form()
+        else:
+            self.last_epoch = epoch
+            closed_form = getattr(self, "_get_closed_form_lr", None)
+            self.last_lr = self.get_lr() if closed_form is None else closed_form()
+        if self.verbose:
+            what = f"{type(self).__name__} set learning rate to {self.last_lr}."
+            print(f"Epoch {self.last_epoch}: {what}")  # noqa: T201 - what a script asks for
 
     def get_lr(self) -> float:
         """Return the rate at ``last_epoch``; to be defined by subclasses."""

@@ -100,9 +100,9 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)
     elif isinstance(data, (bool, int, float, complex)):
-        array = _of_python(np.array(data))
+        array = np.array(data) if wanted else _of_python(np.array(data))
     elif isinstance(data, (list, tuple)):
-        array = _of_list(data)
+        array = _of_list(data, wanted is not None)
     elif hasattr(data, "__array__"):
         array = np.array(data)
     else:
@@ -116,7 +116,7 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
     return array if wanted is None else array.astype(wanted)
 
 
-def _of_list(data: Any) -> np.ndarray:
+def _of_list(data: Any, has_dtype: bool) -> np.ndarray:
     plain, has_arrays = _unwrapped(data)
     try:
         array = np.array(plain)
@@ -124,7 +124,7 @@ def _of_list(data: Any) -> np.ndarray:
         raise UsageError(f"to_tensor: the nested list is ragged ({error})") from None
     if array.dtype == object or array.dtype.kind in "SU":
         raise TypeError(f"to_tensor takes numbers, a list of {type(data[0]).__name__} is none")
-    return array if has_arrays else _of_python(array)
+    return array if has_arrays or has_dtype else _of_python(array)
 
 
 def _unwrapped(data: Any) -> tuple[Any, bool]:
@@ -257,7 +257,7 @@ def diag(x: Any, offset: int = 0, padding_value: float = 0, name: str | None = N
     """Return a matrix with x on its diagonal, or the diagonal of a matrix."""
     if padding_value:
         raise UsageError("diag: opkit pads with 0 only")
-    return ops.diag(need_value("diag", "x", x), offset)
+    return ops.diag(x if need_value("diag", "x", x).ndim else ops.reshape(x, [1]), offset)
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:

@@ -54,11 +54,22 @@ def _unary(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
     return function
 
 
+def _of_its_kind(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a builder whose results are integers where its operand is (Paddle 2.6)."""
+
+    def built(x: Any) -> Any:
+        kind = x._data.dtype
+        return build(x) if kind.kind == "f" else ops.cast(build(ops.cast(x, "float64")), kind.name)
+
+    built.__doc__ = build.__doc__
+    return built
+
+
 #: Paddle's name -> op builder.
 UNARY: dict[str, Callable[..., Any]] = {
     name: _unary(name, build)
     for name, build in {
-        "abs": ops.abs,
+        "abs": _of_its_kind(ops.abs),
         "acos": ops.acos,
         "acosh": ops.acosh,
         "asin": ops.asin,
@@ -86,14 +97,14 @@ UNARY: dict[str, Callable[..., Any]] = {
         "round": ops.round,
         "rsqrt": ops.rsqrt,
         "sigmoid": ops.sigmoid,
-        "sign": ops.sign,
+        "sign": _of_its_kind(ops.sign),
         "sin": ops.sin,
         "sinh": ops.sinh,
         "sqrt": ops.sqrt,
-        "square": ops.square,
+        "square": _of_its_kind(ops.square),
         "tan": ops.tan,
         "tanh": ops.tanh,
-        "trunc": ops.trunc,
+        "trunc": _of_its_kind(ops.trunc),
         "bitwise_not": ops.bitwise_not,
     }.items()
 }
@@ -113,6 +124,14 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return function
 
 
+def _divide(x: Any, y: Any) -> Any:
+    """Return ``x / y``; of integers the integer next to 0 (the operator ``/`` makes floats of them)."""
+    if x._data.dtype.kind in "iu" and y._data.dtype.kind in "iu":
+        wide = ops.trunc(ops.div(ops.cast(x, "float64"), ops.cast(y, "float64")))
+        return ops.cast(wide, np.promote_types(x._data.dtype, y._data.dtype).name)
+    return ops.div(x, y)
+
+
 BINARY: dict[str, Callable[..., Any]] = {
     name: _binary(name, build)
     for name, build in {
@@ -121,7 +140,7 @@ BINARY: dict[str, Callable[..., Any]] = {
         "bitwise_and": ops.bitwise_and,
         "bitwise_or": ops.bitwise_or,
         "bitwise_xor": ops.bitwise_xor,
-        "divide": ops.div,
+        "divide": _divide,
         "floor_divide": ops.floor_div,
         "floor_mod": ops.floor_mod,
         "maximum": ops.maximum,
@@ -220,12 +239,12 @@ def prod(x: Any, axis: Any = None, keepdim: bool = False, dtype: Any = None, nam
 
 def all(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Say whether all elements are true."""
-    return ops.reduce_all(need_value("all", "x", x), axis_of(axis), keepdim)
+    return ops.reduce_all(ops.cast(need_value("all", "x", x), "bool"), axis_of(axis), keepdim)
 
 
 def any(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Say whether some element is true."""
-    return ops.reduce_any(need_value("any", "x", x), axis_of(axis), keepdim)
+    return ops.reduce_any(ops.cast(need_value("any", "x", x), "bool"), axis_of(axis), keepdim)
 
 
 def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
@@ -234,13 +253,21 @@ def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None 
 
 
 def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the variance over axes, divided by n - 1 where ``unbiased``."""
-    return ops.var(need_value("var", "x", x), axis_of(axis), keepdim, unbiased)
+    """Return the variance over axes, divided by n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
+    return ops.var(need_value("var", "x", x), axis_of(axis), keepdim, unbiased and _counts_several(x, axis))
 
 
 def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the standard deviation over axes, of n - 1 where ``unbiased``."""
-    return ops.std(need_value("std", "x", x), axis_of(axis), keepdim, unbiased)
+    """Return the standard deviation over axes, of n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
+    return ops.std(need_value("std", "x", x), axis_of(axis), keepdim, unbiased and _counts_several(x, axis))
+
+
+def _counts_several(x: Any, axis: Any) -> bool:
+    """Say whether more than one element is reduced; true where that is not known."""
+    shape = x._data.shape
+    axes = axis_of(axis)
+    chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int) else axes
+    return len(shape) > 0 and not {shape[one] for one in chosen} <= {1}
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
@@ -265,7 +292,9 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | N
 
 
 def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the median; of an even number of elements, the mean of the middle two."""
+    """Return the median; of an even number of elements, the mean of the middle two; of integers in float32."""
+    if need_value("median", "x", x)._data.dtype.kind in "iu":
+        x = ops.cast(x, "float32")
     value = ops.reshape(x, [-1]) if axis is None else x
     at = -1 if axis is None else axis
     ordered = ops.sort(value, at)

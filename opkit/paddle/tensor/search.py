@@ -30,12 +30,16 @@ def argmin(
 
 def argsort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
     """Return the positions that sort x along an axis."""
-    return ops.argsort(need_value("argsort", "x", x), axis, descending)
+    if not need_value("argsort", "x", x).ndim and axis in (0, -1):
+        return ops.cast(ops.zeros_like(x), "int64")
+    return ops.argsort(x, axis, descending)
 
 
 def sort(x: Any, axis: int = -1, descending: bool = False, name: str | None = None) -> Any:
     """Return x sorted along an axis."""
-    return ops.sort(need_value("sort", "x", x), axis, descending)
+    if not need_value("sort", "x", x).ndim and axis in (0, -1):
+        return ops.identity(x)
+    return ops.sort(x, axis, descending)
 
 
 def topk(

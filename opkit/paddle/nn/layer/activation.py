@@ -96,7 +96,7 @@ class PReLU(Layer):
         super().__init__()
         from opkit.paddle.nn.initializer import Constant
 
-        self._count = num_parameters
+        self._count, self._init, self._format = num_parameters, init, data_format
         self.weight = self.create_parameter([num_parameters], weight_attr, default_initializer=Constant(init))
 
     def forward(self, x: Any) -> Any:
@@ -104,8 +104,8 @@ class PReLU(Layer):
         return functional.prelu(x, self.weight)
 
     def extra_repr(self) -> str:
-        """Return the number of parameters."""
-        return f"num_parameters={self._count}"
+        """Return the settings."""
+        return f"num_parameters={self._count}, data_format={self._format}, init={self._init}, dtype={self._dtype}"
 
 
 class RReLU(Layer):

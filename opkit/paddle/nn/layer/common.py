@@ -39,7 +39,8 @@ class Linear(Layer):
     def extra_repr(self) -> str:
         """Return the sizes and the dtype."""
         rows, columns = self.weight.shape
-        return f"in_features={rows}, out_features={columns}, dtype={self._dtype}"
+        named = f", name={self.name}" if self.name else ""
+        return f"in_features={rows}, out_features={columns}, dtype={self._dtype}{named}"
 
 
 class Embedding(Layer):
@@ -138,13 +139,14 @@ class ConvLayer(Layer):
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that are not the default."""
         text = f"{self._channels[0]}, {self._channels[1]}, kernel_size={self._kernel}"
-        defaults = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+        defaults = {"stride": 1, "padding": 0, "mode": 0, "dilation": 1, "groups": 1}
         for name, default in defaults.items():
+            if name == "mode":
+                text += f", padding_mode={self._padding_mode}" if self._padding_mode != "zeros" else ""
+                continue
             value = self._settings[name]
             if value != default and not (isinstance(value, (list, tuple)) and set(value) == {default}):
                 text += f", {name}={value if name in ('groups', 'padding') else self._sizes(value)}"
-        if self._padding_mode != "zeros":
-            text += f", padding_mode={self._padding_mode}"
         return f"{text}, data_format={self._format}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -303,18 +304,17 @@ class Layer:
             use_structured_name: names are dotted attribute names; else the parameters' own names.
 
         Returns:
-            ``(missing names, unexpected names)``.
-
-        Raises:
-            UsageError: a shape differs.
+            ``(missing names, unexpected names)``. A name whose shape differs is in both; it is warned of and left as
+            it is (Paddle 2.6).
         """
         own = self.state_dict()
         by_name = own if use_structured_name else {item.name: item for item in own.values()}
         missing = [name for name in by_name if name not in state_dict]
         unexpected = [name for name in state_dict if name not in by_name]
         for name, item in by_name.items():
-            if name in state_dict:
-                _load(name, item, state_dict[name])
+            if name in state_dict and not _load(name, item, state_dict[name]):
+                missing.append(name)
+                unexpected.append(name)
         return missing, unexpected
 
     set_dict = set_state_dict
@@ -373,11 +373,15 @@ def _add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> _Hook:
     return _Hook(hooks, key)
 
 
-def _load(name: str, item: Any, value: Any) -> None:
+def _load(name: str, item: Any, value: Any) -> bool:
+    """Load one value; say whether it fits."""
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     if array.shape != tuple(item.shape):
-        raise UsageError(f"set_state_dict: {name!r} has shape {list(item.shape)}, the state has {list(array.shape)}")
+        text = f"set_state_dict: {name!r} is left as it is: its shape is {list(item.shape)}, that of the state "
+        warnings.warn(text + f"{list(array.shape)}", stacklevel=3)
+        return False
     if isinstance(item, Tensor):
         item.set_value(array.astype(item._data.dtype))  # type: ignore[attr-defined]  # attached at import
     else:
         item.set_value(array)
+    return True

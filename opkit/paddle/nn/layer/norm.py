@@ -109,7 +109,7 @@ class _BatchNorm(Layer):
     def extra_repr(self) -> str:
         """Return the settings."""
         text = f"num_features={self._count}, momentum={self._momentum}, epsilon={self._epsilon}"
-        return text if self._format.startswith("NC") else f"{text}, data_format={self._format}"
+        return text if self._format == "NCHW" else f"{text}, data_format={self._format}"
 
 
 class BatchNorm1D(_BatchNorm):
@@ -141,6 +141,19 @@ class BatchNorm3D(_BatchNorm):
     """Normalises (N, C, D, H, W) per channel."""
 
     _ranks = (5,)
+
+    def __init__(
+        self,
+        num_features: int,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCDHW",
+        use_global_stats: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats)
 
     def _layout(self) -> str:
         return "NCHW" if self._format.startswith("NC") else "NHWC"
