@@ -54,7 +54,7 @@ class Columns:
     """
 
     def __init__(self, evaluator: Evaluator, leaf: Leaf) -> None:
-        self.array = evaluator.array(leaf)
+        self.leaf, self.array = leaf, evaluator.array(leaf)
         self.buffer = np.array(self.array, order="C", copy=True)
         self.flat = self.buffer.reshape(-1)
         self.evaluator = evaluator

@@ -205,6 +205,12 @@ class Evaluator:
         smallest = min((size for size in sizes if size > 0), default=1.0)
         return max([*results, self.typical]) / smallest
 
+    def others(self, leaf: Leaf) -> float:
+        """Return the product of the magnitudes above 1 of the two largest inputs beside one, 0 where it is alone."""
+        arrays = [self.array(one) for one in self.leaves if one != leaf]
+        sizes = sorted((float(np.abs(array).max(initial=0.0)) for array in arrays), reverse=True)
+        return float(np.prod([max(size, 1.0) for size in sizes[:2]])) if sizes else 0.0
+
     def spread(self) -> float:
         """Return the largest argument over the typical size of the smallest."""
         arrays = [np.abs(self.array(leaf).astype(np.float64)) for leaf in self.leaves]

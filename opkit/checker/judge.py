@@ -69,7 +69,9 @@ class Judge:
         rounding = 64.0 * columns.evaluator.eps() * self.natural + 1e-30
         # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
         self.grid = 4.0 * columns.evaluator.eps() * largest_value
-        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding
+        # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
+        terms = 8.0 * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
+        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding + terms
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Kind.KINK
         self.is_undecided = self._undecided(self.estimate)

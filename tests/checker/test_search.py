@@ -265,3 +265,14 @@ def test_float_inputs_of_different_dtypes_are_found() -> None:
     cases = _cases_of(op)
     assert len(cases) > 20
     assert {tuple(value.dtype.name for value in case.inputs.values()) for case in cases} == {("float32", "float64")}
+
+
+def test_terms_that_cancel_are_as_large_as_products_of_the_other_inputs() -> None:
+    """The two largest inputs beside one count, those below 1 as 1; a lone input has no such terms."""
+    arrays = {"q": np.full(3, 5.0), "k": np.full(2, 100.0), "v": np.full(4, -30.0), "small": np.full(1, 1e-3)}
+    op = Checkable("terms", tuple(map(Arg, arrays)), (Arg("y"),), lambda given, attrs: [given["q"]])
+    ev = Evaluator(op, Case(arrays)).prepare()
+    assert ev.others(Leaf("q")) == 3000
+    assert ev.others(Leaf("k")) == 150
+    alone = Checkable("alone", (Arg("x"),), (Arg("y"),), lambda given, attrs: [given["x"]])
+    assert Evaluator(alone, Case({"x": np.ones(2)})).prepare().others(Leaf("x")) == 0
