@@ -40,13 +40,15 @@ class Natural:
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
         shapes = self._shape_cases(patience=_PATIENCE)
-        if not shapes and not self._got_past_infer():
+        was_whole = self._got_past_infer()
+        if not shapes and not was_whole:
             shapes = self._climbed_cases()
         if shapes:
             return shapes
         for self.scope.dtype in ("float64", "float32"):
             for self._tolerant in (False, True):
-                if not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer()):
+                is_new = (self.scope.dtype, self._tolerant) != ("float64", False) or not was_whole
+                if is_new and (not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer())):
                     shapes = self._shape_cases()
                 if shapes:
                     return shapes

@@ -54,22 +54,26 @@ def _unary(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
     return function
 
 
-def _of_its_kind(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a builder whose results are integers where its operand is (Paddle 2.6)."""
+def _of_integers(build: Callable[[Any], Any], exact: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a builder that computes integers as integers (Paddle 2.6): float64 has no room for all int64."""
 
     def built(x: Any) -> Any:
-        kind = x._data.dtype
-        return build(x) if kind.kind == "f" else ops.cast(build(ops.cast(x, "float64")), kind.name)
+        return exact(x) if x._data.dtype.kind in "iu" else build(x)
 
     built.__doc__ = build.__doc__
     return built
+
+
+def _sign_of_integers(x: Any) -> Any:
+    kind = x._data.dtype.name
+    return ops.sub(ops.cast(ops.greater(x, 0), kind), ops.cast(ops.less(x, 0), kind))
 
 
 #: Paddle's name -> op builder.
 UNARY: dict[str, Callable[..., Any]] = {
     name: _unary(name, build)
     for name, build in {
-        "abs": _of_its_kind(ops.abs),
+        "abs": _of_integers(ops.abs, lambda x: ops.maximum(x, ops.neg(x))),
         "acos": ops.acos,
         "acosh": ops.acosh,
         "asin": ops.asin,
@@ -97,14 +101,14 @@ UNARY: dict[str, Callable[..., Any]] = {
         "round": ops.round,
         "rsqrt": ops.rsqrt,
         "sigmoid": ops.sigmoid,
-        "sign": _of_its_kind(ops.sign),
+        "sign": _of_integers(ops.sign, _sign_of_integers),
         "sin": ops.sin,
         "sinh": ops.sinh,
         "sqrt": ops.sqrt,
-        "square": _of_its_kind(ops.square),
+        "square": _of_integers(ops.square, lambda x: ops.mul(x, x)),
         "tan": ops.tan,
         "tanh": ops.tanh,
-        "trunc": _of_its_kind(ops.trunc),
+        "trunc": _of_integers(ops.trunc, ops.identity),
         "bitwise_not": ops.bitwise_not,
     }.items()
 }
@@ -127,8 +131,10 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 def _divide(x: Any, y: Any) -> Any:
     """Return ``x / y``; of integers the integer next to 0 (the operator ``/`` makes floats of them)."""
     if x._data.dtype.kind in "iu" and y._data.dtype.kind in "iu":
-        wide = ops.trunc(ops.div(ops.cast(x, "float64"), ops.cast(y, "float64")))
-        return ops.cast(wide, np.promote_types(x._data.dtype, y._data.dtype).name)
+        floor = ops.floor_div(x, y)
+        rest = ops.not_equal(ops.mul(floor, y), x)
+        is_below = ops.logical_and(rest, ops.logical_xor(ops.less(x, 0), ops.less(y, 0)))
+        return ops.add(floor, ops.cast(is_below, floor._data.dtype.name))
     return ops.div(x, y)
 
 

@@ -38,6 +38,11 @@ for kind in ("int32", "int64"):
     show(f"operator / {kind}", lambda: plain(p(np.array([7, -7], kind)) / p(np.array([2, 2], kind))))
     show(f"median {kind}", lambda: plain(paddle.median(p(np.array([1, 2, 3], kind)))))
     show(f"median axis {kind}", lambda: plain(paddle.median(p(np.array([[1, 2, 4], [3, 5, 9]], kind)), axis=1)))
+big = 2**60 + 1
+for name in ("abs", "sign", "trunc"):
+    show(f"{name} of a large integer", lambda: plain(getattr(paddle, name)(p([-big, big]))))
+show("divide large", lambda: plain(paddle.divide(p([big, -big]), p([1, 1]))))
+show("divide signs", lambda: plain(paddle.divide(p([7, -7, 7, -7, 6, -6, 0]), p([2, 2, -2, -2, 3, 3, 5]))))
 for values in ([1, 0], [1.0, 0.0], [True, False]):
     show(f"all {values}", lambda: plain(paddle.all(p(values))))
     show(f"any {values}", lambda: plain(paddle.any(p(values))))
