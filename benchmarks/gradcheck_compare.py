@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from opkit.checker import Checkable, Options, Status, check
 from opkit.checker.collect import collect
-from opkit.checker.evaluate import Evaluator
-from opkit.checker.session import cast_case, is_empty
-from opkit.checker.trial import Trial
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.session import cast_case, is_empty
+from opkit.checker.model.trial import Trial
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.shim import frameworks
-from opkit.verify.directory import checkables_of
+from opkit.verify.subjects.directory import checkables_of
 from tests.corpus.model import CLASSES, Mutant, Op, write
 from tests.corpus.mutants import MUTANTS
 from tests.corpus.ops import OPS

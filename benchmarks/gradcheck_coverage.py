@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opkit.checker.ladder import Kind
-from opkit.checker.lines import derivative
+from opkit.checker.derivative.ladder import Kind
+from opkit.checker.derivative.lines import derivative
 
 F = Callable[[np.ndarray], np.ndarray]
 Row = tuple[str, F, F, tuple[float, float], float]

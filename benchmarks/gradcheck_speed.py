@@ -25,8 +25,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from opkit.checker import Case, check_functions, checkable_of
-from opkit.checker.evaluate import Evaluator
-from opkit.checker.jacobian import compare
+from opkit.checker.derivative.jacobian import compare
+from opkit.checker.model.evaluate import Evaluator
 
 Function = Callable[..., object]
 

@@ -5,8 +5,9 @@ Re-exports only.
 
 from __future__ import annotations
 
-from opkit.checker.case import Case
-from opkit.checker.checkable import (
+from opkit.checker.engine import check
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import (
     Arg,
     Arrays,
     Attr,
@@ -22,12 +23,11 @@ from opkit.checker.checkable import (
     Registration,
     Value,
 )
-from opkit.checker.codes import CODES, CheckCode, code_of
-from opkit.checker.constants import constants_of
-from opkit.checker.engine import check
+from opkit.checker.model.codes import CODES, CheckCode, code_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
 from opkit.checker.numeric import check_functions, checkable_of
-from opkit.checker.options import Options
-from opkit.checker.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
+from opkit.checker.search.constants import constants_of
 
 __all__ = [
     "CODES",

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.case import Case
-from opkit.checker.checkable import Checkable
 from opkit.checker.checks.contract import is_write
-from opkit.checker.codes import CODES
-from opkit.checker.evaluate import is_float, leaves_of
-from opkit.checker.options import Options
-from opkit.checker.report import CheckResult, Evidence, Status
-from opkit.checker.search import search
-from opkit.checker.session import cast_case
-from opkit.checker.trial import Trial, Verdict
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.codes import CODES
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.session import cast_case
+from opkit.checker.model.trial import Trial, Verdict
+from opkit.checker.search.search import search
 from opkit.errors import KernelError, nearest
 
 __all__ = ["FORMER", "Collected", "collect"]

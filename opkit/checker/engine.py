@@ -14,8 +14,6 @@ from time import perf_counter
 
 import numpy as np
 
-from opkit.checker.case import Case
-from opkit.checker.checkable import Checkable
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
 from opkit.checker.checks.history import history
@@ -26,12 +24,14 @@ from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
-from opkit.checker.evaluate import is_float, leaves_of
-from opkit.checker.options import Options
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.session import Session
+from opkit.checker.model.trial import Trial, Verdict
 from opkit.checker.power import power
-from opkit.checker.report import CheckResult, OpReport, Status
-from opkit.checker.session import Session
-from opkit.checker.trial import Trial, Verdict
 
 __all__ = ["check"]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.case import Case
-from opkit.checker.checkable import Arg, Arrays, Attrs, Checkable, Gradients
-from opkit.checker.constants import constants_of
 from opkit.checker.engine import check
-from opkit.checker.evaluate import is_float
-from opkit.checker.options import Options
-from opkit.checker.report import OpReport
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Arg, Arrays, Attrs, Checkable, Gradients
+from opkit.checker.model.evaluate import is_float
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import OpReport
+from opkit.checker.search.constants import constants_of
 from opkit.errors import Location, UsageError
 
 __all__ = ["check_functions", "checkable_of"]

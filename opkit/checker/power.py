@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opkit.checker.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
-from opkit.checker.options import Options
-from opkit.checker.report import CheckResult, OpReport, Status
+from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, OpReport, Status
 
 __all__ = ["FAULTS", "Fault", "power"]
 

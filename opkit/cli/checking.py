@@ -89,7 +89,7 @@ def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None
 
 def put_repro(failure_id: str, options: RunOptions) -> int:
     """Write a saved failure's data and script to the working directory, and say where they are."""
-    from opkit.verify.repro import write_repro
+    from opkit.verify.failures.repro import write_repro
 
     data, script = write_repro(failure_id, options=options)
     put(f"{data}\n{script}")

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opkit.cli.console import console, warn
-from opkit.ops.mode import local
-from opkit.ops.profile import Profile
+from opkit.ops.core.mode import local
+from opkit.ops.core.profile import Profile
 
 __all__ = ["profiled"]
 

@@ -16,8 +16,8 @@ from opkit.eager.checks import checks
 from opkit.eager.grad_hooks import HookedRule, run_hooks
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError, UsageError
-from opkit.ops.arithmetic import add
-from opkit.ops.mode import local
+from opkit.ops.basis.arithmetic import add
+from opkit.ops.core.mode import local
 
 __all__ = ["accumulate", "grad", "run_backward"]
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from opkit.errors import UsageError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 
 __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 

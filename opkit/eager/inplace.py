@@ -12,8 +12,8 @@ import numpy as np
 
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError, DtypeError, ShapeError
-from opkit.ops.indexing import setitem
-from opkit.ops.mode import local
+from opkit.ops.arrange.indexing import setitem
+from opkit.ops.core.mode import local
 
 __all__ = ["InplaceLeafError", "InplaceValueError", "become", "check_inplace", "overwrite", "set_item", "set_value"]
 
@@ -100,7 +100,7 @@ def set_item(tensor: Tensor, index: Any, value: Any) -> None:
 
     Args:
         tensor: what is changed.
-        index: as ``opkit.ops.indexing.getitem`` takes it.
+        index: as ``opkit.ops.arrange.indexing.getitem`` takes it.
         value: a Tensor, array or number that broadcasts; cast to the Tensor's dtype.
 
     Raises:

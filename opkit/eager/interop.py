@@ -10,7 +10,7 @@ import numpy as np
 from opkit import ops
 from opkit.eager.tensor import Tensor
 from opkit.errors import AutogradError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 
 __all__ = ["UFUNCS", "array_ufunc"]
 

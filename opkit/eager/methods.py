@@ -19,7 +19,7 @@ from opkit.eager.interop import array_ufunc
 from opkit.eager.printing import text_of
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.creation import identity
+from opkit.ops.basis.creation import identity
 from opkit.ops.methods import install_operators
 
 __all__ = ["SeedError", "install_methods"]

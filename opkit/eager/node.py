@@ -15,9 +15,9 @@ import numpy as np
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
-from opkit.ops.inference import explain
-from opkit.ops.mode import install_default, local
-from opkit.ops.opdef import OpDef
+from opkit.ops.core.inference import explain
+from opkit.ops.core.mode import install_default, local
+from opkit.ops.core.opdef import OpDef
 
 __all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
 

@@ -17,8 +17,8 @@ from opkit.eager.pylayer_record import record
 from opkit.eager.pylayer_rule import checked_grads, general_rule
 from opkit.eager.tensor import Tensor
 from opkit.errors import Location
-from opkit.ops.mode import ever, local
-from opkit.ops.opdef import ArgDef, OpDef
+from opkit.ops.core.mode import ever, local
+from opkit.ops.core.opdef import ArgDef, OpDef
 
 __all__ = ["PyLayer"]
 

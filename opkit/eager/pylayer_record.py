@@ -15,7 +15,7 @@ from opkit.eager.pylayer_context import Marks
 from opkit.eager.pylayer_faults import note, refuse
 from opkit.eager.pylayer_rule import Slot, general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 
 __all__ = ["record"]
 

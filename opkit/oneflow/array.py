@@ -15,7 +15,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.value import dtype_of, shape_of
+from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
     "assign",

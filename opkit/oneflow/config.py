@@ -6,7 +6,7 @@ from typing import Any
 
 from opkit.errors import MissingNameError, UnsupportedError, nearest
 from opkit.ops import local
-from opkit.ops.finite import refuse_non_finite
+from opkit.ops.core.finite import refuse_non_finite
 from opkit.settings import current_settings
 
 __all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from opkit.ir import canonical_dtype, is_integer
 from opkit.oneflow.scalar_types import float32
-from opkit.ops import initializer as init
-from opkit.ops.initializer import Initializer
+from opkit.ops.kernels import initializer as init
+from opkit.ops.kernels.initializer import Initializer
 
 __all__ = [
     "Regularizer",

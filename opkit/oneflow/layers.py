@@ -17,8 +17,8 @@ from opkit.oneflow.scope import namespace
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value
 from opkit.oneflow.variable import get_variable
-from opkit.ops.initializer import Initializer
-from opkit.ops.value import dtype_of, shape_of
+from opkit.ops.core.value import dtype_of, shape_of
+from opkit.ops.kernels.initializer import Initializer
 
 __all__ = ["batch_normalization", "conv2d", "dense", "layer_norm"]
 

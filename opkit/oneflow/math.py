@@ -12,7 +12,7 @@ from typing import Any
 from opkit import ops
 from opkit.errors import MissingNameError, nearest
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.value import shape_of
+from opkit.ops.core.value import shape_of
 
 __all__ = [
     "abs",

@@ -14,7 +14,7 @@ from opkit.oneflow import array
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.value import shape_of
+from opkit.ops.core.value import shape_of
 
 __all__ = [
     "avg_pool2d",

@@ -14,7 +14,7 @@ import numpy as np
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, to_numpy
 from opkit.ops import Registry
-from opkit.ops.initializer import Initializer, constant
+from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.project import Library
 from opkit.static.scope import Holder, Scope
 

@@ -15,7 +15,7 @@ from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
 from opkit.oneflow.session import Session, session
-from opkit.ops.initializer import Initializer
+from opkit.ops.kernels.initializer import Initializer
 from opkit.static.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
 
 __all__ = [

@@ -4,7 +4,99 @@
 A builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
 """
 
-from opkit.ops.activation import (
+from opkit.ops.arrange.indexing import getitem, setitem
+from opkit.ops.arrange.matrix import diag, tril, triu
+from opkit.ops.arrange.scattering import (
+    add_along_axis,
+    gather_nd,
+    multiply_along_axis,
+    put_along_axis,
+    scatter,
+    scatter_nd_add,
+    take_along_axis,
+)
+from opkit.ops.arrange.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
+from opkit.ops.arrange.shape import (
+    concat,
+    expand_dims,
+    flatten,
+    reshape,
+    reshape_like,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    transpose,
+    unstack,
+)
+from opkit.ops.arrange.slicing import flip, pad, repeat_interleave, roll, slice, tile
+from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
+from opkit.ops.basis.arithmetic import (
+    add,
+    add_n,
+    div,
+    floor_div,
+    floor_mod,
+    mul,
+    multiply,
+    neg,
+    promoted_dtype,
+    scalar_add,
+    scalar_div,
+    scalar_mul,
+    sub,
+)
+from opkit.ops.basis.broadcasting import broadcast_like, broadcast_to, reduce_mean, reduce_sum, reduce_sum_like, sum_to
+from opkit.ops.basis.creation import (
+    as_value,
+    cast,
+    cast_like,
+    constant,
+    eye,
+    full_like,
+    identity,
+    linspace,
+    literal,
+    ones_like,
+    range,
+    zeros_like,
+)
+from opkit.ops.basis.random import (
+    bernoulli,
+    generator,
+    generator_state,
+    multinomial,
+    normal,
+    poisson,
+    randint,
+    random_mask_like,
+    randperm,
+    seed,
+    set_generator_state,
+    truncated_normal,
+    uniform,
+)
+from opkit.ops.core.inference import explain
+from opkit.ops.core.mode import Mode, Observer, apply, install_default, local
+from opkit.ops.core.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
+from opkit.ops.core.registry import BUILTIN, Registry
+from opkit.ops.core.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
+from opkit.ops.forms import ONEFLOW_FORMS
+from opkit.ops.kernels.resampling import resampling_matrix
+from opkit.ops.linear.contraction import einsum, tensordot
+from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
+from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
+from opkit.ops.linear.lu import lu
+from opkit.ops.linear.products import batch_matmul, dot, matmul
+from opkit.ops.network.batch_normalization import batch_norm
+from opkit.ops.network.conv import conv, conv_transpose, window_list
+from opkit.ops.network.cross_entropy import softmax_cross_entropy, sparse_cross_entropy, sparse_softmax_cross_entropy
+from opkit.ops.network.layer_normalization import instance_norm, layer_norm
+from opkit.ops.network.layers import bias_add, dropout, l2_normalize
+from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
+from opkit.ops.network.pool import avg_pool, global_avg_pool, global_max_pool, max_pool
+from opkit.ops.network.resize import resize
+from opkit.ops.pointwise.activation import (
     elu,
     gelu,
     hardshrink,
@@ -23,25 +115,8 @@ from opkit.ops.activation import (
     tanhshrink,
     thresholded_relu,
 )
-from opkit.ops.arithmetic import (
-    add,
-    add_n,
-    div,
-    floor_div,
-    floor_mod,
-    mul,
-    multiply,
-    neg,
-    promoted_dtype,
-    scalar_add,
-    scalar_div,
-    scalar_mul,
-    sub,
-)
-from opkit.ops.batch_normalization import batch_norm
-from opkit.ops.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
-from opkit.ops.broadcasting import broadcast_like, broadcast_to, reduce_mean, reduce_sum, reduce_sum_like, sum_to
-from opkit.ops.compare import (
+from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
+from opkit.ops.pointwise.compare import (
     clip,
     equal,
     greater,
@@ -60,25 +135,7 @@ from opkit.ops.compare import (
     not_equal,
     where,
 )
-from opkit.ops.contraction import einsum, tensordot
-from opkit.ops.conv import conv, conv_transpose, window_list
-from opkit.ops.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
-from opkit.ops.creation import (
-    as_value,
-    cast,
-    cast_like,
-    constant,
-    eye,
-    full_like,
-    identity,
-    linspace,
-    literal,
-    ones_like,
-    range,
-    zeros_like,
-)
-from opkit.ops.cross_entropy import softmax_cross_entropy, sparse_cross_entropy, sparse_softmax_cross_entropy
-from opkit.ops.elementwise import (
+from opkit.ops.pointwise.elementwise import (
     abs,
     acos,
     acosh,
@@ -120,39 +177,10 @@ from opkit.ops.elementwise import (
     tanh,
     trunc,
 )
-from opkit.ops.error_inverse import erfinv
-from opkit.ops.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
-from opkit.ops.indexing import getitem, setitem
-from opkit.ops.inference import explain
-from opkit.ops.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
-from opkit.ops.layer_normalization import instance_norm, layer_norm
-from opkit.ops.linalg import batch_matmul, dot, matmul
-from opkit.ops.log_space import log_softmax, logsumexp, softmax
-from opkit.ops.loss import sigmoid_cross_entropy, smooth_l1_loss
-from opkit.ops.lu import lu
-from opkit.ops.matrix import diag, tril, triu
-from opkit.ops.mode import Mode, Observer, apply, install_default, local
-from opkit.ops.nn import bias_add, dropout, l2_normalize
-from opkit.ops.oneflow_forms import ONEFLOW_FORMS
-from opkit.ops.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
-from opkit.ops.pool import avg_pool, global_avg_pool, global_max_pool, max_pool
-from opkit.ops.power import atan2, pow, xdivy, xlogy
-from opkit.ops.random import (
-    bernoulli,
-    generator,
-    generator_state,
-    multinomial,
-    normal,
-    poisson,
-    randint,
-    random_mask_like,
-    randperm,
-    seed,
-    set_generator_state,
-    truncated_normal,
-    uniform,
-)
-from opkit.ops.reduce import (
+from opkit.ops.pointwise.error_inverse import erfinv
+from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
+from opkit.ops.reduce.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
+from opkit.ops.reduce.extremes import (
     amax,
     amin,
     argmax,
@@ -166,38 +194,10 @@ from opkit.ops.reduce import (
     std,
     var,
 )
-from opkit.ops.registry import BUILTIN, Registry
-from opkit.ops.resampling import resampling_matrix
-from opkit.ops.resize import resize
-from opkit.ops.running import cummax, cummin, logcumsumexp
-from opkit.ops.scan import cumprod, cumsum
-from opkit.ops.scattering import (
-    add_along_axis,
-    gather_nd,
-    multiply_along_axis,
-    put_along_axis,
-    scatter,
-    scatter_nd_add,
-    take_along_axis,
-)
-from opkit.ops.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
-from opkit.ops.shape import (
-    concat,
-    expand_dims,
-    flatten,
-    reshape,
-    reshape_like,
-    split,
-    squeeze,
-    stack,
-    swapaxes,
-    transpose,
-    unstack,
-)
-from opkit.ops.slicing import flip, pad, repeat_interleave, roll, slice, tile
-from opkit.ops.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
-from opkit.ops.update import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
-from opkit.ops.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
+from opkit.ops.reduce.log_space import log_softmax, logsumexp, softmax
+from opkit.ops.reduce.running import cummax, cummin, logcumsumexp
+from opkit.ops.reduce.scan import cumprod, cumsum
+from opkit.ops.update.named import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 
 __all__ = [
     "ADAM_UPDATE",

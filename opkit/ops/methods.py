@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.ops.arithmetic import add, div, floor_div, floor_mod, mul, neg, scalar_add, sub
-from opkit.ops.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor
-from opkit.ops.compare import (
+from opkit.ops.arrange.indexing import getitem
+from opkit.ops.basis.arithmetic import add, div, floor_div, floor_mod, mul, neg, scalar_add, sub
+from opkit.ops.linear.products import matmul
+from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor
+from opkit.ops.pointwise.compare import (
     equal,
     greater,
     greater_equal,
@@ -22,10 +24,8 @@ from opkit.ops.compare import (
     logical_xor,
     not_equal,
 )
-from opkit.ops.elementwise import abs as absolute
-from opkit.ops.indexing import getitem
-from opkit.ops.linalg import matmul
-from opkit.ops.power import pow as power
+from opkit.ops.pointwise.elementwise import abs as absolute
+from opkit.ops.pointwise.power import pow as power
 
 __all__ = ["OPERATORS", "install_operators"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from opkit import ops
 from opkit.errors import AutogradError, Location
 from opkit.ops import Registry
-from opkit.ops.value import shape_of
+from opkit.ops.core.value import shape_of
 from opkit.spec import BackwardOp, GradGraph
 
 __all__ = ["GradientPlan", "blob_names", "gradient_rule", "plan_of"]

@@ -27,7 +27,7 @@ from opkit.project.module import load_module
 from opkit.project.user_op import UserOp
 from opkit.spec import CompiledOp, CompileResult, compile_spec
 from opkit.spec.findings import Findings
-from opkit.spec.lexer import STRING, lex
+from opkit.spec.text.lexer import STRING, lex
 
 __all__ = ["LoadedOps", "assemble", "load", "refreshed"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from opkit.errors import AutogradError, Location, ProjectError, UsageError, nearest
 from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
-from opkit.ops.value import desc_of, dtype_of, shape_of
+from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import Slot, UserKernel, guarded
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import opkit
 from opkit.checker import Status
-from opkit.checker.case import plain
+from opkit.checker.model.case import plain
 from opkit.diagnostics import Diagnostic, Severity, Span, explain
 from opkit.errors import Location, UsageError
 from opkit.reporters.run import Finding, Run, findings, subject

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from opkit.diagnostics import Diagnostic, SourceText
-from opkit.spec.checks import check_program
-from opkit.spec.entries import GradEntry, OpEntry
+from opkit.spec.check.consistency import check_program
 from opkit.spec.findings import Findings
-from opkit.spec.grads import CompiledGrad
-from opkit.spec.link import Linker
-from opkit.spec.ops import CompiledOp
-from opkit.spec.parser import parse
-from opkit.spec.preprocessor import preprocess
-from opkit.spec.program import Program
-from opkit.spec.reading import check_text, read_source
-from opkit.spec.registrations import read_registrations
-from opkit.spec.siblings import Siblings
+from opkit.spec.lower.link import Linker
+from opkit.spec.lower.program import Program
+from opkit.spec.parse.parser import parse
+from opkit.spec.registry.compiled_grad import CompiledGrad
+from opkit.spec.registry.compiled_op import CompiledOp
+from opkit.spec.registry.entries import GradEntry, OpEntry
+from opkit.spec.registry.registrations import read_registrations
+from opkit.spec.registry.siblings import Siblings
+from opkit.spec.text.decoding import check_text, read_source
+from opkit.spec.text.preprocessor import preprocess
 
 __all__ = ["CompileResult", "compile_spec"]
 

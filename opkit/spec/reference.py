@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from opkit.spec.entries import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
 from opkit.spec.findings import CODES
-from opkit.spec.library import (
+from opkit.spec.library.registration_names import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
+from opkit.spec.library.table import (
     CONSTANTS,
     DATA_TYPES,
     FREE_FUNCTIONS,
@@ -19,9 +19,9 @@ from opkit.spec.library import (
     LibraryFunction,
     type_names,
 )
-from opkit.spec.lower_standard import special_names
-from opkit.spec.macros import SEQUENCE_MACROS
-from opkit.spec.types import ATTR_TYPES, CLASS_ALIASES, Type, spelled
+from opkit.spec.library.types import ATTR_TYPES, CLASS_ALIASES, Type, spelled
+from opkit.spec.lower.standard import special_names
+from opkit.spec.text.macros import SEQUENCE_MACROS
 
 __all__ = ["tables", "with_tables"]
 

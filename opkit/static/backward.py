@@ -11,9 +11,9 @@ from typing import Any
 from opkit.autograd import reverse_walk
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Block, Operation, Value, Variable
-from opkit.ops.arithmetic import add
-from opkit.ops.creation import ones_like
-from opkit.ops.opdef import OpDef
+from opkit.ops.basis.arithmetic import add
+from opkit.ops.basis.creation import ones_like
+from opkit.ops.core.opdef import OpDef
 from opkit.static.builder import ForeignVariableError, build_in, building, note_site
 from opkit.static.site import user_site
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from opkit.errors import GraphError, OpkitError, UnsupportedError, UsageError
 from opkit.ir import Block, Operation, Program, TensorDesc, Value, Variable, to_numpy
-from opkit.ops.mode import Mode, install_default, local
-from opkit.ops.opdef import OpDef
+from opkit.ops.core.mode import Mode, install_default, local
+from opkit.ops.core.opdef import OpDef
 from opkit.static.names import name_prefixes, unique_name
 from opkit.static.site import Site, user_site
 

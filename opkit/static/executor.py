@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, nearest
 from opkit.ir import Program, TensorDesc, Value, Variable, canonical_dtype
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.static.builder import apply, default_main_program
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized

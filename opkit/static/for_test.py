@@ -6,7 +6,7 @@ One rule per op type; all other ops are copied as they are.
 from __future__ import annotations
 
 from opkit.ir import Operation, Rewrite, Value, test_rules
-from opkit.ops.registry import BUILTIN
+from opkit.ops.core.registry import BUILTIN
 
 __all__ = ["install_rules"]
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from opkit.errors import GraphError, ShapeError, UsageError
 from opkit.ir import Program, TensorDesc, Value, Variable
-from opkit.ops.mode import local
-from opkit.ops.opdef import ArgDef, OpDef
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.backward import gradients
 from opkit.static.builder import build_in
 from opkit.static.executor import PlanCache

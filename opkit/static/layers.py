@@ -15,8 +15,8 @@ import numpy as np
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, Variable
-from opkit.ops.initializer import Initializer, constant, normal
-from opkit.ops.opdef import ArgDef, OpDef
+from opkit.ops.core.opdef import ArgDef, OpDef
+from opkit.ops.kernels.initializer import Initializer, constant, normal
 from opkit.static.builder import append, building, name_outputs
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_parameter, create_state

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from opkit.errors import GraphError
 from opkit.ir import Variable
+from opkit.ops.core.mode import local
 from opkit.ops.methods import OPERATORS, install_operators
-from opkit.ops.mode import local
 from opkit.static.builder import build_in, building
 
 __all__ = ["DataError", "install_methods"]

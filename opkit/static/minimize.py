@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Variable, to_numpy
-from opkit.ops.opdef import OpDef
+from opkit.ops.core.opdef import OpDef
 from opkit.static.backward import append_backward
 from opkit.static.builder import append, build_in, building
 from opkit.static.names import unique_name

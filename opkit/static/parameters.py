@@ -12,9 +12,9 @@ import numpy as np
 
 from opkit.errors import GraphError, UsageError
 from opkit.ir import Program, TensorDesc, Variable, canonical_dtype, to_numpy
-from opkit.ops import random
-from opkit.ops.initializer import Initializer, constant
-from opkit.ops.opdef import ArgDef, AttrDef, OpDef
+from opkit.ops.basis import random
+from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
+from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.static.builder import append, build_in, building
 
 __all__ = ["create_parameter", "create_state", "data"]

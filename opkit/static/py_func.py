@@ -14,8 +14,8 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
-from opkit.ops.mode import local
-from opkit.ops.opdef import ArgDef, OpDef
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.builder import append, building, new_variable
 from opkit.static.names import unique_name
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from opkit.errors import OpkitError, nearest
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable, to_numpy
-from opkit.ops.opdef import OpDef
-from opkit.ops.registry import BUILTIN
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.registry import BUILTIN
 from opkit.static.layers import ASSIGN_STATE
 from opkit.static.parameters import INITIALIZE
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, arguments_of, grad_arguments_of, label_of, py_func_rule

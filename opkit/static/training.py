@@ -19,8 +19,8 @@ from opkit import ops
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, OpDef, apply
-from opkit.ops.update import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
-from opkit.ops.value import desc_of
+from opkit.ops.core.value import desc_of
+from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.static.schedules import Schedule
 from opkit.static.site import user_site
 

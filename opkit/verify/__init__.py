@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opkit.verify.api import gradcheck, outcome_of
-    from opkit.verify.failures import FailureStore
+    from opkit.verify.failures.repro import write_repro
+    from opkit.verify.failures.store import FailureStore
     from opkit.verify.options import RunOptions
     from opkit.verify.outcome import Outcome
-    from opkit.verify.repro import write_repro
     from opkit.verify.run import Progress, run_targets
-    from opkit.verify.target import resolve
+    from opkit.verify.targets.target import resolve
 
 __all__ = [
     "FailureStore",
@@ -30,15 +30,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FailureStore": "failures",
+    "FailureStore": "failures.store",
     "Outcome": "outcome",
     "Progress": "run",
     "RunOptions": "options",
     "gradcheck": "api",
     "outcome_of": "api",
-    "resolve": "target",
+    "resolve": "targets.target",
     "run_targets": "run",
-    "write_repro": "repro",
+    "write_repro": "failures.repro",
 }
 
 

@@ -16,14 +16,14 @@ from typing import Any
 import opkit
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
-from opkit.verify.blame import blame_death, report_of
+from opkit.verify.failures.slopes import with_slopes
+from opkit.verify.isolation.blame import blame_death, report_of
+from opkit.verify.isolation.supervisor import Ended, Job, Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
-from opkit.verify.pair import cases_of, pair
 from opkit.verify.run import remember, run_targets
-from opkit.verify.slopes import with_slopes
-from opkit.verify.supervisor import Ended, Job, Supervisor, can_fork
-from opkit.verify.worker import check_former, check_in_child, joined
+from opkit.verify.subjects.pair import cases_of, pair
+from opkit.verify.workers.worker import check_former, check_in_child, joined
 
 __all__ = ["gradcheck", "outcome_of"]
 
@@ -93,7 +93,7 @@ def outcome_of(
 def _of_class(
     layer: type, inputs: Sequence[Any] | Mapping[str, Any] | None, cases: Callable[..., Any] | None
 ) -> Checkable:
-    from opkit.verify.pylayer import checkable_of_layer, is_layer
+    from opkit.verify.subjects.pylayer import checkable_of_layer, is_layer
 
     if not is_layer(layer):
         raise UsageError(f"{layer.__name__} is no PyLayer", help="give a PyLayer class, or forward= and backward=")

@@ -14,14 +14,14 @@ from typing import Protocol
 import opkit
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic, sort_diagnostics
-from opkit.verify.blame import report_of
-from opkit.verify.client import WorkerError, run_isolated
 from opkit.verify.codes import INTERNAL
-from opkit.verify.failures import FailureStore
-from opkit.verify.messages import Checked, Planned
+from opkit.verify.failures.store import FailureStore
+from opkit.verify.isolation.blame import report_of
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
-from opkit.verify.target import Target, resolve
+from opkit.verify.targets.target import Target, resolve
+from opkit.verify.workers.client import WorkerError, run_isolated
+from opkit.verify.workers.messages import Checked, Planned
 
 __all__ = ["Progress", "remember", "run_targets"]
 

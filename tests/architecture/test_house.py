@@ -56,7 +56,7 @@ def test_public_names_exist_and_are_sorted_out(package: str) -> None:
 def every_code() -> set[str]:
     """Return the codes of the compiler, the loader and the checker."""
     found: set[str] = set()
-    for name in ("opkit.spec.findings", "opkit.project.findings", "opkit.checker.codes", "opkit.verify.codes"):
+    for name in ("opkit.spec.findings", "opkit.project.findings", "opkit.checker.model.codes", "opkit.verify.codes"):
         found |= set(importlib.import_module(name).CODES)
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import OpReport, Status, check_functions
-from opkit.checker.pattern import guess_pattern
+from opkit.checker.model.pattern import guess_pattern
 
 F = Callable[..., object]
 X = np.random.default_rng(3).normal(size=(6, 6))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.gradcheck_coverage import CORNERS, ZOO, measure
-from opkit.checker.ladder import Kind, settle, steps_for
-from opkit.checker.lines import derivative, walk
+from opkit.checker.derivative.ladder import Kind, settle, steps_for
+from opkit.checker.derivative.lines import derivative, walk
 
 F = Callable[[np.ndarray], np.ndarray]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Attr, Checkable, Options, check
-from opkit.checker.attributes import alternatives, is_mark, pairwise
-from opkit.checker.case import Case
-from opkit.checker.climb import ACCEPTED, climb
-from opkit.checker.columns import Columns
-from opkit.checker.evaluate import Evaluator, Leaf
-from opkit.checker.rows import candidates
-from opkit.checker.shapes import Assignment
+from opkit.checker.derivative.columns import Columns
+from opkit.checker.derivative.rows import candidates
+from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.search.attributes import alternatives, is_mark, pairwise
+from opkit.checker.search.climb import ACCEPTED, climb
+from opkit.checker.search.shapes import Assignment
 
 
 def _asking(*checks: object) -> object:
@@ -180,8 +180,8 @@ def test_a_mark_is_told_by_its_name(name: str, value: int, expected: bool) -> No
 
 
 def _cases_of(op: Checkable) -> list[Case]:
-    from opkit.checker.search import search
-    from opkit.checker.trial import Trial
+    from opkit.checker.model.trial import Trial
+    from opkit.checker.search.search import search
 
     return search(op, Options(), Trial(op)).cases
 

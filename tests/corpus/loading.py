@@ -11,7 +11,7 @@ from opkit.checker import OpReport, Options, check
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
 from opkit.shim import frameworks
-from opkit.verify.directory import checkables_of
+from opkit.verify.subjects.directory import checkables_of
 from tests.corpus.model import Mutant, Op, write
 
 __all__ = ["report_of"]

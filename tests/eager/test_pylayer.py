@@ -14,7 +14,7 @@ import pytest
 import opkit.paddle as paddle
 from opkit.eager.pylayer_faults import MissingBackwardError, PyLayerError
 from opkit.errors import UsageError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.paddle.autograd import PyLayer
 from opkit.paddle.autograd.py_layer import once_differentiable
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.errors import UsageError
-from opkit.ops import initializer as init
+from opkit.ops.kernels import initializer as init
 
 SHAPE = (300, 400)
 

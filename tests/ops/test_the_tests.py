@@ -10,7 +10,7 @@ import pytest
 
 from opkit import ops
 from opkit.ir import TensorDesc
-from opkit.ops.opdef import ArgDef, OpDef
+from opkit.ops.core.opdef import ArgDef, OpDef
 from tests.ops.cases import OpCase, real
 from tests.ops.runs import gradients
 from tests.ops.spy import spying

@@ -9,7 +9,7 @@ import pytest
 from opkit.diagnostics import SourceText
 from opkit.spec import compile_spec
 from opkit.spec.findings import Findings
-from opkit.spec.preprocessor import preprocess
+from opkit.spec.text.preprocessor import preprocess
 from tests.spec.texts import compiled, f32
 
 UNCHANGED = ".SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged)"

@@ -8,10 +8,10 @@ from opkit.diagnostics import SourceText
 from opkit.errors import InferError
 from opkit.ir.desc import TensorDesc
 from opkit.spec import compile_spec
-from opkit.spec.contexts import Distribution
-from opkit.spec.expanding import expanded, expanded_backward, expanded_forward
-from opkit.spec.faults import RefusalError
-from opkit.spec.placing import parse_distribution
+from opkit.spec.runtime.contexts import Distribution
+from opkit.spec.runtime.expand import expanded, expanded_backward, expanded_forward
+from opkit.spec.runtime.faults import RefusalError
+from opkit.spec.runtime.placing import parse_distribution
 from tests.spec.texts import OK, SHAPE, compiled, f32, found
 
 EXPAND = f"""

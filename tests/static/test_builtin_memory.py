@@ -10,7 +10,7 @@ import pytest
 
 from opkit import static
 from opkit.ops import OpDef
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from tests.ops.cases import CASES, OpCase, arrays_of
 from tests.ops.runs import outputs, tensors
 

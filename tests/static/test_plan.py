@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import opkit.paddle as paddle
 from opkit import ops, static
 from opkit.ir import Program, Variable
-from opkit.ops.mode import local
-from opkit.ops.registry import BUILTIN
+from opkit.ops.core.mode import local
+from opkit.ops.core.registry import BUILTIN
 from opkit.settings import settings as opkit_settings
 from opkit.static.plan.blocks import flat
 from opkit.static.plan.finite import NonFiniteValueError, finite
@@ -273,7 +273,7 @@ def test_the_first_op_that_is_not_finite() -> None:
 
 def test_observers_are_told_of_every_op() -> None:
     """An observer is told of each op that runs, with arrays, and user functions have their own names."""
-    from opkit.ops.profile import Profile
+    from opkit.ops.core.profile import Profile
 
     x = fed()
     y = py_tanh(x * 2.0, "y")

@@ -12,8 +12,8 @@ from opkit.checker import Options
 from opkit.project import assemble, op_directory_of
 from opkit.reporters import json_report
 from opkit.verify import RunOptions, run_targets
-from opkit.verify.directory import checkables_of
-from opkit.verify.modes import runners_of
+from opkit.verify.subjects.directory import checkables_of
+from opkit.verify.subjects.modes import runners_of
 from tests.verify.opdirs import SQUARE, make_op
 
 QUICK = RunOptions(Options(effort=0.2), timeout=30)
@@ -49,7 +49,7 @@ def test_registration_tells_bindings_reads_and_waste(here: Path) -> None:
 
 
 def op_descs(array: np.ndarray) -> list:
-    from opkit.verify.gradient import describe
+    from opkit.verify.subjects.gradient import describe
 
     return describe(array)
 

@@ -89,5 +89,5 @@ def test_a_cache_that_cannot_be_written_breaks_no_run(tmp_path: Path) -> None:
 
 def test_huge_inputs_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cache is bounded."""
-    monkeypatch.setattr("opkit.verify.failures._MOST_BYTES", 100)
+    monkeypatch.setattr("opkit.verify.failures.store._MOST_BYTES", 100)
     assert FailureStore(str(tmp_path)).update(report(size=1000)) == {}

@@ -17,7 +17,7 @@ import pytest
 from opkit.checker import Options
 from opkit.reporters import text_report
 from opkit.verify import FailureStore, RunOptions, run_targets
-from opkit.verify.supervisor import can_fork
+from opkit.verify.isolation.supervisor import can_fork
 from tests.verify.opdirs import SQUARE, make_op
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
@@ -205,9 +205,9 @@ def test_the_death_of_the_workers_parent_is_told(here: Path) -> None:
 
 def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     """What opkit's own code raises accuses no op."""
-    from opkit.verify import worker
-    from opkit.verify.flight import Flight
-    from opkit.verify.pair import pair
+    from opkit.verify.isolation.flight import Flight
+    from opkit.verify.subjects.pair import pair
+    from opkit.verify.workers import worker
 
     def broken(checkable: object, options: object) -> None:
         raise ZeroDivisionError("ours")

@@ -241,7 +241,7 @@ def test_the_repro_of_a_second_order_failure_shows_its_slope(here: Path) -> None
     """The numbers in the script's data are those of the gradient, not of forward."""
     import numpy as np
 
-    from opkit.verify.repro import write_repro
+    from opkit.verify.failures.repro import write_repro
 
     outcome = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube")
     (failure_id,) = outcome.saved.values()

@@ -8,20 +8,20 @@ import pytest
 
 from opkit.checker import Options
 from opkit.verify import RunOptions, run_targets
-from opkit.verify import client as client_module
-from opkit.verify.spawn import run_alone
+from opkit.verify.workers import client as client_module
+from opkit.verify.workers.spawn import run_alone
 from tests.verify.opdirs import SQUARE, make_op
 from tests.verify.test_isolation import bad_kernel
 
 QUICK = RunOptions(Options(effort=0.2), timeout=20, replay=False)
-_NO_FORK = "import opkit.verify.supervisor as s; s.can_fork = lambda: False; "
+_NO_FORK = "import opkit.verify.isolation.supervisor as s; s.can_fork = lambda: False; "
 
 
 @pytest.fixture(autouse=True)
 def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that this platform cannot fork, here and in the workers."""
     monkeypatch.setattr(client_module, "can_fork", lambda: False)
-    program = client_module._PROGRAM.replace("from opkit.verify.zygote", _NO_FORK + "from opkit.verify.zygote")
+    program = client_module._PROGRAM.replace("from opkit.verify.workers.zygote", _NO_FORK + "from opkit.verify.workers.zygote")
     monkeypatch.setattr(client_module, "_PROGRAM", program)
 
 
@@ -47,7 +47,7 @@ def test_a_crash_costs_its_own_target_only(here: Path) -> None:
 
 def test_a_hang_is_ended_at_the_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that says nothing for too long is ended."""
-    monkeypatch.setattr("opkit.verify.spawn._limit", lambda target, options: 4.0)
+    monkeypatch.setattr("opkit.verify.workers.spawn._limit", lambda target, options: 4.0)
     make_op(here, "hangs", bad_kernel("", "while True: pass"))
     (op,) = run_targets(["hangs"], QUICK).report.ops
     assert op.findings[0].code == "GC192"
@@ -58,7 +58,7 @@ def test_a_worker_that_cannot_start_is_told(here: Path) -> None:
     import subprocess
     import sys
 
-    from opkit.verify.target import resolve
+    from opkit.verify.targets.target import resolve
 
     make_op(here, "one")
     (target,) = resolve(["one"])

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import pytest
 
-from opkit.verify.flight import Flight, Phase, Stop
-from opkit.verify.supervisor import Death, Ended, Job, Outbox, Supervisor, can_fork
+from opkit.verify.isolation.flight import Flight, Phase, Stop
+from opkit.verify.isolation.supervisor import Death, Ended, Job, Outbox, Supervisor, can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
 

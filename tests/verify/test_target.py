@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opkit.errors import UsageError
-from opkit.verify.target import Kind, resolve
+from opkit.verify.targets.target import Kind, resolve
 from tests.verify.opdirs import make_op
 
 

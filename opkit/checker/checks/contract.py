@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.case import Case
-from opkit.checker.checkable import describe_inputs
-from opkit.checker.evaluate import Evaluator, is_float, leaves_of
-from opkit.checker.report import CheckResult
-from opkit.checker.session import Session, cast_case, is_empty, is_scalar
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import describe_inputs
+from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
+from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import Session, cast_case, is_empty, is_scalar
 from opkit.errors import InferError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 

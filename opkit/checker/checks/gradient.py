@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.contract import edge_code, is_write
-from opkit.checker.columns import Columns, Steps
-from opkit.checker.directions import bisect, probe_leaf
-from opkit.checker.evaluate import Evaluator, Leaf
-from opkit.checker.jacobian import Comparison, Tally, compare
-from opkit.checker.judge import EntryFailure
-from opkit.checker.ladder import STEPS, Kind, steps_for
-from opkit.checker.pattern import guess_pattern
-from opkit.checker.report import CheckResult, Evidence, Slopes, Status
-from opkit.checker.session import Session
+from opkit.checker.derivative.columns import Columns, Steps
+from opkit.checker.derivative.directions import bisect, probe_leaf
+from opkit.checker.derivative.jacobian import Comparison, Tally, compare
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.derivative.ladder import STEPS, Kind, steps_for
+from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.model.pattern import guess_pattern
+from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
+from opkit.checker.model.session import Session
 
 __all__ = ["gradients"]
 

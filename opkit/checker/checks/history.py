@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.checkable import Checkable
 from opkit.checker.checks.purity import same
-from opkit.checker.evaluate import Evaluator, snapshot
-from opkit.checker.report import CheckResult
-from opkit.checker.session import Session
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import Evaluator, snapshot
+from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import Session
 
 __all__ = ["history"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.purity import same
-from opkit.checker.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
-from opkit.checker.report import CheckResult
-from opkit.checker.session import Session
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import Session
 
 __all__ = ["LAYOUTS", "layouts"]
 

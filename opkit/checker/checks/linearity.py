@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opkit.checker.evaluate import Evaluator, Leaf
-from opkit.checker.report import CheckResult
-from opkit.checker.session import EXTREME, Session
+from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import EXTREME, Session
 
 __all__ = ["linearity"]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.checkable import Checkable
 from opkit.checker.checks.purity import same
-from opkit.checker.evaluate import Evaluator
-from opkit.checker.options import Options
-from opkit.checker.report import CheckResult, OpReport, Status
-from opkit.checker.session import Session
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.session import Session
 
 __all__ = ["parity", "second_order"]
 

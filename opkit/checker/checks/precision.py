@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opkit.checker.columns import scales_of
-from opkit.checker.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of
-from opkit.checker.ladder import STEPS, Kind, settle, steps_for
-from opkit.checker.report import CheckResult, Status
-from opkit.checker.session import EXTREME, Session, cast_case, is_empty
-from opkit.checker.trial import Outcome, Verdict
+from opkit.checker.derivative.columns import scales_of
+from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import EXTREME, Session, cast_case, is_empty
+from opkit.checker.model.trial import Outcome, Verdict
 
 __all__ = ["low_precision", "single_precision"]
 

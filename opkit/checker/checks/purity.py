@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.contract import is_write
-from opkit.checker.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of, snapshot
-from opkit.checker.report import CheckResult
-from opkit.checker.session import Session
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import Session
 
 __all__ = ["backward_purity", "forward_purity", "same"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.evaluate import Evaluator, Leaf, frozen, leaves_of
-from opkit.checker.ladder import Estimate, Kind
-from opkit.checker.lines import derivative
-from opkit.checker.session import Session
+from opkit.checker.derivative.ladder import Estimate, Kind
+from opkit.checker.derivative.lines import derivative
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, leaves_of
+from opkit.checker.model.session import Session
 
 __all__ = ["scan"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from opkit import eager
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 
 __all__ = ["backward", "grad"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opkit.ir import Block, Program, Variable
 from opkit.ir import Operation as Operator
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.missing import guard
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope

@@ -1,4 +1,4 @@
-"""First values of parameters: Paddle's names for ``opkit.ops.initializer``, and which one is taken by default."""
+"""First values of parameters: Paddle's names for those of ``opkit.ops``, and which one is taken by default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ops.initializer import Initializer, constant, gain_of, normal, truncated_normal, uniform, variance_scaling
+from opkit.ops.kernels.initializer import (
+    Initializer,
+    constant,
+    gain_of,
+    normal,
+    truncated_normal,
+    uniform,
+    variance_scaling,
+)
 
 __all__ = [
     "Assign",

@@ -8,8 +8,8 @@ from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.initializer import Initializer
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
+from opkit.ops.kernels.initializer import Initializer
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.static_mode import static_hooks

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 
 __all__ = ["StaticHooks", "in_dynamic_mode", "static_hooks"]
 
@@ -19,7 +19,7 @@ class StaticHooks:
 
     Attributes:
         create_parameter: ``(shape, dtype, attr, initializer) -> Variable``, where ``attr`` is a ParamAttr whose name
-            is set and ``initializer`` an ``opkit.ops.initializer.Initializer``.
+            is set and ``initializer`` an ``opkit.ops.kernels.initializer.Initializer``.
         create_buffer: ``(array, name) -> Variable`` that persists and takes no gradient.
         minimize: ``(optimizer, loss, startup_program, parameters, no_grad_set) -> (ops, [(param, grad)])``.
         backward: ``(optimizer, loss, startup_program, parameters, no_grad_set) -> [(param, grad)]``.

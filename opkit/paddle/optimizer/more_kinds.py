@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops import paddle_update
+from opkit.ops.update import paddle_update
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
 
 __all__ = ["Adadelta", "Adamax", "Lamb"]

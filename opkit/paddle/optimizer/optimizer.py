@@ -10,8 +10,8 @@ import numpy as np
 
 from opkit.eager import Tensor, no_grad, wrap
 from opkit.errors import UsageError
-from opkit.ops.mode import local
-from opkit.ops.opdef import OpDef
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
 from opkit.paddle.regularizer import L1Decay, L2Decay

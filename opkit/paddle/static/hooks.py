@@ -9,7 +9,7 @@ import numpy as np
 
 from opkit import ops, static
 from opkit.ir import Program, TensorDesc, Variable
-from opkit.ops.initializer import constant
+from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.static.backward import append_backward as find_pairs
 from opkit.static.minimize import Pairs, State, append_updates, learning_rate_variable

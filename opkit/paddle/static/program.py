@@ -9,7 +9,7 @@ from typing import Any
 from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
-from opkit.ops.initializer import constant
+from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
 from opkit.static.parameters import create_state

@@ -11,7 +11,7 @@ from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.mode import ever, local
+from opkit.ops.core.mode import ever, local
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.tensor.checks import need_value, plain_shape
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from opkit import ops
 from opkit.errors import ShapeError, UnsupportedError, UsageError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

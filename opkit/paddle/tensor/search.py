@@ -8,7 +8,7 @@ import numpy as np
 
 from opkit import ops
 from opkit.errors import UnsupportedError
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opkit.ir import Operation
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.static.plan.emit import is_state
 from opkit.static.plan.failures import explain_failure
 from opkit.static.plan.finite import finite

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Program, TensorDesc, Value, to_numpy
-from opkit.ops.mode import local
-from opkit.ops.opdef import OpDef
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Chunk, Emitter, is_state

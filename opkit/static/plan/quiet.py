@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.ops.define import quiet
+from opkit.ops.core.define import quiet
 
 __all__ = ["quiet_kernel", "unquiet"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.mode import local
+from opkit.ops.core.mode import local
 from opkit.paddle.nn.functional.common import dropout, pad
 from opkit.paddle.tensor.checks import ints, need_value
 

@@ -9,7 +9,7 @@ from typing import Any
 from opkit import ops, static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
-from opkit.ops.initializer import Initializer, constant
+from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn.initializer import XavierUniform, global_or
 from opkit.static import layers

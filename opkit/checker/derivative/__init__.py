@@ -1,0 +1,1 @@
+"""Derivatives: numeric ones with bounds, and Jacobians compared with them."""

@@ -1,0 +1,240 @@
+"""Columns: a function of one input evaluated with single elements moved, and a quick numeric Jacobian of it.
+
+Evaluates and estimates; what is claimed is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from opkit.checker.derivative.ladder import RATIO, STEPS, Estimate, settle, steps_for
+from opkit.checker.derivative.rows import Rows, candidates
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+
+__all__ = ["Columns", "Steps", "scales_of"]
+
+
+def scales_of(array: np.ndarray) -> np.ndarray:
+    """Return the magnitude to step by for every element, (n,): its own, or a share of the array's."""
+    flat = np.abs(array.ravel().astype(np.float64))
+    if not flat.size:
+        return flat
+    typical = float(np.sqrt(np.mean(np.square(flat)))) or 1.0
+    scales: np.ndarray = np.maximum(flat, 0.05 * typical)
+    return scales
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Step sizes, as shares of the scale, that suit a function, and the noise of its values.
+
+    Args:
+        central: for plain central differences.
+        extrapolated: for the finer of the two of an extrapolated difference.
+        is_central_enough: whether plain central differences are good to some 1e-10.
+        noise: (J,) of every value.
+    """
+
+    central: float
+    extrapolated: float
+    is_central_enough: bool
+    noise: np.ndarray
+
+
+class Columns:
+    """Evaluates the reference with single elements of one leaf moved.
+
+    Args:
+        evaluator: the prepared case.
+        leaf: the input.
+    """
+
+    def __init__(self, evaluator: Evaluator, leaf: Leaf) -> None:
+        self.leaf, self.array = leaf, evaluator.array(leaf)
+        self.buffer = np.array(self.array, order="C", copy=True)
+        self.flat = self.buffer.reshape(-1)
+        self.evaluator = evaluator
+        self.scales = scales_of(self.array)
+        self.call = self._caller(evaluator.replaced(leaf, frozen(self.buffer)))
+        self.base = self.call().copy()
+        self._rows: Rows | None = None
+        self._reach = 0.0
+        self._is_mixed = False
+
+    def _caller(self, inputs: dict[str, object]) -> Callable[[], np.ndarray]:
+        evaluator = self.evaluator
+        if len(evaluator.slots) != 1:
+            return lambda: evaluator.value_at(inputs)
+        slot, size = evaluator.slots[0], evaluator.sizes[0]
+        function, attrs = evaluator.checkable.surrogate or evaluator.checkable.forward, evaluator.attrs
+        nothing = np.full(size, np.nan)
+
+        def call() -> np.ndarray:
+            try:
+                found: np.ndarray = function(inputs, attrs)[slot]  # type: ignore[arg-type]
+                return found.reshape(-1) if found.size == size else nothing
+            except Exception:  # a raise leaves the domain: no value there
+                return nothing
+
+        return call
+
+    def ladder(self, elements: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Values at x + h and x - h, (M, K, J) each, and the steps as they were, (M, K) each."""
+        origin = self.flat[elements].astype(np.float64)[:, None]
+        above = (origin + steps).astype(self.array.dtype)
+        below = (origin - steps).astype(self.array.dtype)
+        if (
+            self._rows is not None
+            and elements.size > 1
+            and float((steps / self.scales[elements, None]).max()) <= self._reach
+        ):
+            plus, minus = self._together(elements, above), self._together(elements, below)
+        else:
+            plus, minus = self._apart(elements, above, below)
+        return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
+
+    def _apart(self, elements: np.ndarray, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shape = (*above.shape, self.base.size)
+        plus, minus = np.empty(shape), np.empty(shape)
+        flat, call, rungs = self.flat, self.call, range(above.shape[1])
+        for row, element in enumerate(elements.tolist()):
+            kept = flat[element]
+            for rung in rungs:
+                flat[element] = above[row, rung]
+                plus[row, rung] = call()
+                flat[element] = below[row, rung]
+                minus[row, rung] = call()
+            flat[element] = kept
+        return plus, minus
+
+    def _together(self, elements: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Values (M, K, J) with each element at its points, those of independent rows moved at once."""
+        rows = self._rows
+        assert rows is not None
+        row, column = np.divmod(rows.place[elements], rows.width)
+        order = np.argsort(column, kind="stable")
+        moved, entries, targets = elements[order], rows.entries[row[order]], points[order].T.copy()
+        kept, found = self.flat[moved], np.empty((targets.shape[0], *entries.shape))
+        stops = [*(np.flatnonzero(np.diff(column[order])) + 1).tolist(), order.size]
+        for start, stop in zip([0, *stops], stops):  # elements of one column, all in different rows
+            part = slice(start, stop)
+            for rung in range(targets.shape[0]):
+                self.flat[moved[part]] = targets[rung, part]
+                found[rung, part] = self.call()[entries[part]]
+            self.flat[moved[part]] = kept[part]
+        values: np.ndarray = np.broadcast_to(self.base, (*points.shape, self.base.size)).copy()
+        for rung in range(targets.shape[0]):
+            values[order[:, None], rung, entries] = found[rung]
+        return values
+
+    def find_rows(self, share: float) -> None:
+        """Look whether rows are independent of each other at steps of this share of the scale, and smaller ones."""
+        if share <= self._reach or self._is_mixed:
+            return
+        kept = self.flat.copy()
+        moves = [share * self.scales * pattern for pattern in _patterns(kept.size)[: 2 if share > 0.2 else 1]]
+        shapes = [self.evaluator.outputs[slot].shape for slot in self.evaluator.slots]
+        for rows in [self._rows] if self._rows is not None else candidates(self.array.shape, shapes):
+            if len(rows.masks()) + 2 * rows.width >= kept.size:
+                continue
+            if all(rows.keeps_apart(self._mover(kept, move), self.base) for move in moves):
+                self._rows, self._reach = rows, share
+                break
+        else:
+            self._is_mixed = True
+        self.flat[...] = kept
+
+    def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        def moved(mask: np.ndarray) -> np.ndarray:
+            np.add(kept, mask * step, out=self.flat, casting="same_kind")
+            return self.call()
+
+        return moved
+
+    def estimate(self, elements: np.ndarray, scales: np.ndarray, count: int = STEPS, shrink: float = 1.0) -> Estimate:
+        """A full ladder for some elements."""
+        resolution = float(np.finfo(self.array.dtype).eps)
+        steps = shrink * steps_for(scales[elements], count, resolution)
+        plus, minus, up, down = self.ladder(elements, steps)
+        return settle(plus, minus, self.base, up, down, self.evaluator.eps(), scales[elements])
+
+    # --- the quick numeric Jacobian
+    def usual_steps(self, known: Steps) -> Steps:
+        """Step sizes that suited another case of the op, with no more noise than the values' own rounding."""
+        return replace(known, noise=self.evaluator.eps() * np.abs(self.base))
+
+    def steps(self, rng: np.random.Generator) -> Steps:
+        """Find good step sizes with a ladder along one random direction."""
+        size = self.flat.size
+        direction = self.scales * rng.choice([-1.0, 1.0], size) * rng.uniform(0.5, 1.5, size)
+        rungs = steps_for(np.ones(1), STEPS, float(np.finfo(self.array.dtype).eps))[0]
+        kept = self.flat.copy()
+        values = np.empty((2, rungs.size, self.base.size))
+        for index, step in enumerate(rungs):
+            move = step * direction
+            self.flat[...] = kept + move
+            values[0, index] = self.call()
+            self.flat[...] = kept - move
+            values[1, index] = self.call()
+        self.flat[...] = kept
+        return _choose(values, self.base, rungs, self.evaluator.eps())
+
+    def central(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Plain central differences (M, J) and the noise to expect in them (M, J), of all elements where None is given.
+
+        Takes two evaluations an element.
+        """
+        plus, minus, up, down = self._values(elements, [steps.central])
+        width = up + down
+        return (plus[:, 0] - minus[:, 0]) / width, steps.noise / width
+
+    def extrapolated(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+        """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
+        plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
+        slope = (plus - minus) / (up + down)[:, :, None]
+        return slope[:, 1] + (slope[:, 1] - slope[:, 0]) / 15.0, 1.2 * steps.noise / np.abs(down[:, 1:])
+
+    def _values(
+        self, elements: np.ndarray | None, shares: list[float]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        scales = self.scales if elements is None else self.scales[elements]
+        grid = (1.1347 * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
+        return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
+
+
+@lru_cache(maxsize=64)
+def _patterns(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two ways (n,) to move all elements, each by another share: a row moved evenly may have no effect on anything."""
+    rng = np.random.default_rng([3, size])
+    first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(0.4, 1, size) for _ in range(2))
+    return first, second
+
+
+def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.ndarray) -> Steps:
+    """Choose steps from the values (2, K, J) on both sides along one direction."""
+    slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
+    fourth = slope[1:] + (slope[1:] - slope[:-1]) / 15.0
+    gap = np.abs(np.diff(fourth, axis=0))
+    level = eps * np.abs(base)
+    total = np.maximum(gap[:-1], gap[1:]) + 1.2 * level / rungs[2:-1, None]
+    total[~np.isfinite(total)] = np.inf
+    chosen = np.argmin(total, axis=0)
+    columns = np.arange(base.size)
+    value = fourth[1:-1][chosen, columns]
+    usable = np.isfinite(total[chosen, columns]) & (value != 0)
+    if not usable.any():
+        return Steps(2.0**-12, 2.0**-10, False, level)
+    finer = np.arange(fourth.shape[0])[:, None] > chosen + 1
+    deviation = np.where(finer & np.isfinite(fourth), np.abs(fourth - value) * rungs[1:, None], 0.0) / 1.2
+    noise = np.where(usable, np.maximum(level, deviation.max(axis=0)), level)
+    size = np.abs(value[usable])
+    error = (np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]) / size
+    error[~np.isfinite(error)] = np.inf
+    scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
+    best = int(np.argmin(scores))
+    extrapolated = float(np.median(rungs[2:-1][chosen[usable]]))
+    return Steps(float(rungs[best]), min(max(extrapolated, 1e-6), 0.06), bool(scores[best] < 3e-10), noise)

@@ -1,0 +1,173 @@
+"""Random directional derivatives of a case that is too large for its whole Jacobian.
+
+A probe pairs a random incoming gradient v with a random step direction u (signs times magnitudes, so that no
+element is invisible and no swap cancels): <backward(v), u> against the numeric derivative of <v, forward(x + t u)>.
+Nothing in the tolerance grows with the number of elements beyond the measured noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opkit.checker.derivative.columns import scales_of
+from opkit.checker.derivative.judge import FLOOR
+from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+
+__all__ = ["Probe", "bisect", "probe_leaf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One directional derivative: numeric with its bound, and what backward claims."""
+
+    leaf: Leaf
+    expected: float
+    actual: float
+    bound: float
+    tolerance: float
+    scale: float
+    kind: Kind
+    masked: float
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the deviation exceeds three bounds plus the floor."""
+        if self.kind > Kind.ONE_SIDED or not np.isfinite(self.bound):
+            return False
+        return not abs(self.actual - self.expected) <= self.tolerance
+
+    @property
+    def detectable(self) -> float:
+        """The smallest error of one typical element that would have been seen, relative to it."""
+        return self.tolerance / self.scale if self.scale else float("inf")
+
+
+class _Line:
+    """The reference along x + t u, weighted by v, as differences from its value at x (which keeps the digits)."""
+
+    def __init__(self, ev: Evaluator, leaf: Leaf, direction: np.ndarray, weights: np.ndarray) -> None:
+        self.ev, self.leaf, self.weights = ev, leaf, weights
+        self.array = ev.array(leaf)
+        self.direction = direction
+        self.base = ev.value_at(ev.inputs)
+        self.noise = self._noise()
+        self._exact = np.empty(self.array.shape)
+        self._moved = self._exact if self.array.dtype == np.float64 else np.empty_like(self.array)
+        self._inputs = ev.replaced(leaf, frozen(self._moved))
+        self._change = np.empty_like(self.base)
+
+    def moved(self, step: float) -> np.ndarray:
+        """The reference at x + step u; the next call may write into the result."""
+        np.multiply(self.direction, step, out=self._exact)
+        np.add(self._exact, self.array, out=self._exact)
+        if self._moved is not self._exact:
+            self._moved[...] = self._exact
+        return self.ev.value_at(self._inputs)
+
+    def value(self, step: float) -> float:
+        found = self.moved(step)
+        if found.shape != self.base.shape:
+            return float("nan")
+        return float(np.dot(self.weights, np.subtract(found, self.base, out=self._change)))
+
+    def leave_out(self, entries: np.ndarray) -> None:
+        """Give entries (a mask) no weight."""
+        self.weights = np.where(entries, 0.0, self.weights)
+        self.noise = self._noise()
+
+    def _noise(self) -> float:
+        level = self.weights * self.base
+        level *= self.ev.eps()
+        return float(np.sqrt(np.dot(level, level)))
+
+
+def probe_leaf(
+    ev: Evaluator, leaf: Leaf, rng: np.random.Generator, support: np.ndarray | None = None, tolerance: float = 0.0
+) -> Probe:
+    """Make one probe of one input.
+
+    Args:
+        ev: the prepared case.
+        leaf: the input.
+        rng: source of u and v.
+        support: bool array of the input's shape; u is zero outside it.
+        tolerance: what the user declared for this input.
+    """
+    array = ev.array(leaf)
+    entries = sum(ev.sizes)
+    signs = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(0.5, 1.5, array.shape)
+    direction = signs * scales_of(array).reshape(array.shape)
+    if support is not None:
+        direction = np.where(support, direction, 0.0)
+    weights = rng.choice([-1.0, 1.0], entries) * rng.uniform(0.5, 1.5, entries)
+    line = _Line(ev, leaf, direction, weights)
+    masked = _mask_corners(line)
+    douts = ev.douts_from(line.weights)
+    gradient = ev.gradients(douts)[leaf]
+    claimed = np.full(array.shape, np.nan) if gradient is None else np.asarray(gradient, dtype=np.float64)
+    if claimed.shape != array.shape:
+        claimed = np.full(array.shape, np.nan)
+    weighted = claimed * direction
+    resolution = float(np.finfo(array.dtype).eps)
+    steps = steps_for(np.ones(1), STEPS, resolution)
+    plus = np.array([line.value(step) for step in steps[0]])[None, :, None]
+    minus = np.array([line.value(-step) for step in steps[0]])[None, :, None]
+    eps = np.array([float(ev.eps().max(initial=0.0))])
+    found = settle(plus, minus, np.zeros(1), steps, steps, eps, np.ones(1), np.array([line.noise]))
+    scale = float(np.sqrt(np.sum(np.square(weighted[np.isfinite(weighted)]))))
+    single = float(eps[0]) > 1e-10 or resolution > 1e-10
+    expected, bound = float(found.value[0, 0]), float(found.bound[0, 0])
+    floor = (2e-5 if single else FLOOR) * max(scale, abs(expected)) + tolerance * max(scale, abs(expected))
+    typical = scale / max(np.sqrt(max(int((weighted != 0).sum()), 1)), 1.0)
+    return Probe(
+        leaf,
+        expected,
+        float(weighted.sum()),
+        bound,
+        3.0 * bound + floor,
+        typical,
+        Kind(int(found.kind[0, 0])),
+        masked,
+    )
+
+
+def _mask_corners(line: _Line) -> float:
+    """Take outputs that cross a kink or a jump on the way out of the weights; return their share."""
+    step = 2.0**-8
+    above, below = line.moved(step).copy(), line.moved(-step).copy()
+    with np.errstate(all="ignore"):
+        bend = np.abs(above - 2 * line.base + below)
+        change = np.abs(above - line.base) + np.abs(below - line.base)
+        near_bend = np.abs(line.moved(step / 4) - line.base - (line.base - line.moved(-step / 4)))
+        noise = 100 * line.ev.eps() * np.abs(line.base)
+        crossing = ~(bend <= 0.05 * change + noise) | ~(near_bend <= 0.25 * bend + noise)
+    share = float(crossing.mean()) if crossing.size else 0.0
+    if 0.0 < share <= 0.5:
+        line.leave_out(crossing)
+        return share
+    return 0.0
+
+
+def bisect(ev: Evaluator, leaf: Leaf, seed: int) -> tuple[tuple[int, ...], Probe] | None:
+    """Halve the support of the direction until one wrong element is left; None where the trace is lost."""
+    array = ev.array(leaf)
+    low, high = 0, array.size
+    last: Probe | None = None
+    while high - low > 1:
+        middle = (low + high) // 2
+        support = np.zeros(array.size, dtype=bool)
+        support[low:middle] = True
+        probe = probe_leaf(ev, leaf, np.random.default_rng([seed, low, middle]), support.reshape(array.shape))
+        if probe.is_wrong:
+            high, last = middle, probe
+        else:
+            low = middle
+    support = np.zeros(array.size, dtype=bool)
+    support[low] = True
+    last = probe_leaf(ev, leaf, np.random.default_rng([seed, low]), support.reshape(array.shape))
+    if not last.is_wrong:
+        return None
+    return tuple(int(i) for i in np.unravel_index(low, array.shape)), last

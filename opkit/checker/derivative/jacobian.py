@@ -1,0 +1,309 @@
+"""The whole Jacobian of one case: analytic against numeric, entry by entry, with a verdict for each.
+
+Two or four evaluations per column, at steps chosen by a ladder along a random direction, settle what agrees;
+whatever does not gets ladders of its own (judge). Messages and reports are made elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.derivative.columns import Columns, Steps
+from opkit.checker.derivative.judge import WEIGHT, EntryFailure, Judge
+from opkit.checker.derivative.ladder import RATIO
+from opkit.checker.derivative.rows import Rows, candidates
+from opkit.checker.derivative.ties import compare_ties
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+
+__all__ = ["Comparison", "Tally", "analytic", "compare"]
+
+#: Two independent computations that agree to this relative distance are taken as right (float64).
+AGREE = 2e-9
+_NOTHING = np.zeros(0)
+#: At most so many elements of an input get ladders of their own in one case.
+_MOST_JUDGED = 48
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts for one input and one output of one case."""
+
+    entries: int = 0
+    agreed: int = 0
+    corners: int = 0
+    undecided: int = 0
+    detectable: float = float("inf")
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The outcome for one case."""
+
+    failures: list[EntryFailure] = field(default_factory=list)
+    tallies: dict[tuple[Leaf, int], Tally] = field(default_factory=dict)
+    numeric: dict[Leaf, np.ndarray] = field(default_factory=dict)
+    analytic: dict[Leaf, np.ndarray] = field(default_factory=dict)
+
+
+def analytic(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray]:
+    """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing."""
+    found = _by_rows(evaluator, entries)
+    if found is not None:
+        return found
+    found = {leaf: np.full((entries, evaluator.array(leaf).size), np.nan) for leaf in evaluator.leaves}
+    names = {leaf: (leaf.name, leaf.index, matrix) for leaf, matrix in found.items()}
+    pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
+    needs = frozenset(leaf.name for leaf in evaluator.leaves)
+    buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
+    douts = [frozen(item) for item in buffers]
+    row = 0
+    for slot, size in zip(evaluator.slots, evaluator.sizes):
+        flat = buffers[slot].reshape(-1)
+        for entry in range(size):
+            flat[entry] = WEIGHT
+            gradients = (pullback or evaluator.run()[1])(douts, needs)
+            for name, index, matrix in names.values():
+                value: Any = gradients.get(name)
+                if index is not None and value is not None:
+                    value = value[index] if index < len(value) else None
+                if value is not None and value.size == matrix.shape[1]:
+                    matrix[row] = value.reshape(-1)
+            flat[entry] = 0.0  # only now: a gradient may be the incoming one itself
+            row += 1
+    for matrix in found.values():
+        matrix /= WEIGHT
+    return found
+
+
+def _by_rows(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray] | None:
+    """Return what ``analytic`` does with one backward for all rows, None where backward mixes rows."""
+    shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
+    tried = _Rowwise(evaluator, entries)
+    found: dict[Leaf, np.ndarray] = {}
+    for leaf in evaluator.leaves:
+        for rows in candidates(evaluator.array(leaf).shape, shapes):
+            if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows):
+                matrix = tried.jacobian(leaf, rows)
+                if matrix is not None:
+                    found[leaf] = matrix
+                break
+        if leaf not in found:
+            return None
+    return found or None
+
+
+class _Rowwise:
+    """Runs backward for many rows at once; what one input asked for serves the next one too.
+
+    Args:
+        evaluator: the prepared case.
+        entries: J.
+    """
+
+    def __init__(self, evaluator: Evaluator, entries: int) -> None:
+        self.evaluator, self.entries = evaluator, entries
+        self.pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
+        index = np.arange(entries)
+        self.weights = np.where(index % 2 == 0, 0.625, -1.375) * (1.0 + index / (7.0 * entries))
+        self.vector = np.zeros(entries)
+        buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
+        stops = np.cumsum([0, *evaluator.sizes]).tolist()
+        self.parts = [
+            (buffers[slot].reshape(-1), self.vector[start:stop])
+            for slot, start, stop in zip(evaluator.slots, stops, stops[1:])
+        ]
+        self.douts = [frozen(item) for item in buffers]
+        self.needs = frozenset(leaf.name for leaf in evaluator.leaves)
+        self.known: dict[tuple[object, ...], dict[Leaf, np.ndarray]] = {}
+
+    def cost(self, rows: Rows) -> int:
+        """Number of calls that a structure would add to what was spent."""
+        return len(self.known) + len(rows.masks()) + len(rows.entries.T)
+
+    def gradient(self, leaf: Leaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
+        found = self.known.get(key)
+        if found is None:
+            self.vector.fill(0.0)
+            self.vector[chosen] = values
+            for buffer, part in self.parts:
+                buffer[...] = part
+            given = self.evaluator.by_leaf((self.pullback or self.evaluator.run()[1])(self.douts, self.needs))
+            # copies: a gradient may be the incoming one itself, or written into by the next call
+            found = {one: np.array(value).reshape(-1) for one, value in given.items() if value is not None}
+            self.known[key] = found
+        return found.get(leaf, _NOTHING)
+
+    def keeps_apart(self, leaf: Leaf, rows: Rows) -> bool:
+        """Say whether the gradient of rows that nothing comes in for is exactly 0."""
+        for number, mask in enumerate(rows.masks()):
+            chosen = rows.entries[mask]
+            given = self.gradient(leaf, (rows.axes, "mask", number), chosen, self.weights[chosen])
+            if given.size != rows.place.size or (given[rows.elements[~mask]] != 0).any():
+                return False
+        return True
+
+    def jacobian(self, leaf: Leaf, rows: Rows) -> np.ndarray | None:
+        """Return the matrix (J, n) from one backward per column of the rows' entries."""
+        matrix = np.zeros((self.entries, rows.place.size))
+        for column, chosen in enumerate(rows.entries.T):
+            given = self.gradient(leaf, (rows.axes, "column", column), chosen, np.asarray(WEIGHT))
+            if given.size != rows.place.size:
+                return None
+            matrix[chosen[:, None], rows.elements] = given[rows.elements] / WEIGHT
+        return matrix
+
+
+def compare(
+    evaluator: Evaluator,
+    rng: np.random.Generator,
+    declared: Mapping[str, float] | None = None,
+    known: dict[str, Steps] | None = None,
+) -> Comparison:
+    """Compare the claimed Jacobian with the numeric one.
+
+    Args:
+        evaluator: the prepared case.
+        rng: source of the directions.
+        declared: {input name: relative tolerance} that the user declared.
+        known: {input name: steps} that suited other cases of the op, or its other inputs; filled by this one.
+
+    Raises:
+        Exception: what backward raised.
+    """
+    with np.errstate(all="ignore"):
+        return _compare(evaluator, rng, declared or {}, {} if known is None else known)
+
+
+def _compare(
+    evaluator: Evaluator, rng: np.random.Generator, declared: Mapping[str, float], known: dict[str, Steps]
+) -> Comparison:
+    outcome = Comparison()
+    entries = sum(evaluator.sizes)
+    if not entries or not evaluator.leaves:
+        return outcome
+    claimed = analytic(evaluator, entries)
+    outcome.analytic = claimed
+    single = evaluator.eps() > 1e-10
+    for leaf in evaluator.leaves:
+        if evaluator.array(leaf).size:
+            single_leaf = single | (evaluator.array(leaf).dtype.itemsize < 8)
+            tolerance = float(declared.get(leaf.name, 0.0))
+            _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, outcome)
+    if any(tally.corners for tally in outcome.tallies.values()) and not declared:
+        wrong = {failure.entry for failure in outcome.failures}
+        outcome.failures.extend(compare_ties(evaluator, claimed, single, rng, wrong))
+    return outcome
+
+
+def _compare_leaf(
+    evaluator: Evaluator,
+    leaf: Leaf,
+    claimed: np.ndarray,
+    single: np.ndarray,
+    declared: float,
+    rng: np.random.Generator,
+    known: dict[str, Steps],
+    out: Comparison,
+) -> None:
+    columns = Columns(evaluator, leaf)
+    steps = known.get(leaf.name) or next(iter(known.values()), None)
+    is_settled = False
+    if steps is not None:
+        columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))
+        value, tolerance, settled = _quick(columns, claimed, single, declared, columns.usual_steps(steps), False)
+        is_settled = bool(settled.all())
+        if is_settled:
+            known.setdefault(leaf.name, steps)
+    if not is_settled:
+        steps = columns.steps(rng)
+        columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))
+        value, tolerance, settled = _quick(columns, claimed, single, declared, steps, True)
+        if settled.all():
+            known.setdefault(leaf.name, steps)
+    corner = np.zeros(settled.shape, dtype=bool)
+    undecided = np.zeros(settled.shape, dtype=bool)
+    rows = np.flatnonzero(~settled.all(axis=1))
+    if rows.size > _MOST_JUDGED:
+        rows = _worst(rows, claimed, value, tolerance, undecided)
+    if rows.size:
+        judge = Judge(columns, rows, columns.scales, claimed[rows], single, ~settled[rows], declared)
+        judge.confirm(evaluator, leaf)
+        out.failures.extend(judge.failures(leaf))
+        is_open = ~settled[rows]
+        tolerance[rows] = np.where(is_open, judge.tolerance, tolerance[rows])
+        corner[rows] = is_open & judge.is_corner
+        undecided[rows] = is_open & judge.is_undecided
+        value[rows] = np.where(is_open & np.isfinite(judge.estimate.bound), judge.estimate.value, value[rows])
+    out.numeric[leaf] = value.T
+    _tally(evaluator, leaf, np.where(claimed == 0, 0.0, value), tolerance, corner, undecided, out)
+
+
+def _worst(
+    rows: np.ndarray, claimed: np.ndarray, value: np.ndarray, tolerance: np.ndarray, undecided: np.ndarray
+) -> np.ndarray:
+    """Keep the rows that are furthest off and some of the others; the rest is left undecided."""
+    excess = np.nan_to_num(np.abs(claimed[rows] - value[rows]) / tolerance[rows], nan=np.inf).max(axis=1)
+    order = np.argsort(-excess, kind="stable")
+    half = _MOST_JUDGED // 2
+    spread = order[half :: max(1, (order.size - half) // half)][:half]
+    kept = np.sort(rows[np.concatenate([order[:half], spread])])
+    undecided[np.setdiff1d(rows, kept)] = True
+    return kept
+
+
+def _quick(
+    columns: Columns, claimed: np.ndarray, single: np.ndarray, declared: float, steps: Steps, is_thorough: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return numeric values, the tolerance they were held to, and which entries agree, (n, J) each."""
+    quick = columns.central if steps.is_central_enough else columns.extrapolated
+    value, noise = quick(None, steps)
+    tolerance = _agreement(claimed, value, noise, single, declared)
+    settled = np.abs(claimed - value) <= tolerance
+    rows = np.flatnonzero(~settled.all(axis=1))
+    if rows.size and steps.is_central_enough and is_thorough:
+        value[rows], noise = columns.extrapolated(rows, steps)
+        tolerance[rows] = _agreement(claimed[rows], value[rows], noise, single, declared)
+        settled[rows] = np.abs(claimed[rows] - value[rows]) <= tolerance[rows]
+    return value, tolerance, settled
+
+
+def _agreement(
+    claimed: np.ndarray, value: np.ndarray, noise: np.ndarray, single: np.ndarray, declared: float
+) -> np.ndarray:
+    size = np.fmax(np.abs(claimed), np.abs(value))
+    tolerance: np.ndarray = np.where(single, 2e-5, AGREE) * size + 4.0 * noise
+    if declared:
+        tolerance = tolerance + declared * np.abs(value[np.isfinite(value)]).max(initial=0.0)
+    return tolerance
+
+
+def _tally(
+    evaluator: Evaluator,
+    leaf: Leaf,
+    value: np.ndarray,
+    tolerance: np.ndarray,
+    corner: np.ndarray,
+    undecided: np.ndarray,
+    out: Comparison,
+) -> None:
+    start = 0
+    for slot, width in zip(evaluator.slots, evaluator.sizes):
+        part = slice(start, start + width)
+        start += width
+        size = np.abs(value[:, part])
+        counts = np.isfinite(size) & ~corner[:, part] & ~undecided[:, part]
+        largest = size.max(initial=0.0, where=counts)
+        telling = counts & (size > 1e-3 * largest) & (size > 0)
+        share = tolerance[:, part][telling] / size[telling]
+        out.tallies[(leaf, slot)] = Tally(
+            entries=size.size,
+            agreed=int(counts.sum()),
+            corners=int(corner[:, part].sum()),
+            undecided=int(undecided[:, part].sum()),
+            detectable=float(np.partition(share, share.size // 2)[share.size // 2]) if share.size else float("inf"),
+        )

@@ -1,0 +1,251 @@
+"""Judge: full ladders for the entries of a Jacobian that did not agree at once, and a verdict for each.
+
+An accusation needs two different ladders, a steady gradient, and no tie that explains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opkit.checker.derivative.columns import Columns, scales_of
+from opkit.checker.derivative.ladder import STEPS, Estimate, Kind
+from opkit.checker.derivative.resolution import misled
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+
+__all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
+
+#: Relative part of the stated floor below which a difference is rounding of the analytic gradient.
+FLOOR = 1e-9
+#: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show.
+WEIGHT = -1.25
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFailure:
+    """One entry of a Jacobian that is wrong."""
+
+    code: str
+    leaf: Leaf
+    element: int
+    entry: int
+    expected: float
+    actual: float
+    bound: float
+    low: float
+    high: float
+    kind: Kind
+
+    @property
+    def excess(self) -> float:
+        """How many times the deviation exceeds what is allowed (infinite where the gradient is not finite)."""
+        if not np.isfinite(self.actual):
+            return float("inf")
+        distance = max(self.low - self.actual, self.actual - self.high, 0.0)
+        return distance / max(self.bound, 1e-300)
+
+
+class Judge:
+    """Ladders of their own for the columns that did not agree at once."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        rows: np.ndarray,
+        scales: np.ndarray,
+        claimed: np.ndarray,
+        single: np.ndarray,
+        open_: np.ndarray,
+        declared: float,
+    ) -> None:
+        self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
+        columns.find_rows(0.3)
+        self.estimate = columns.estimate(rows, scales)
+        largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
+        smallest = scales.min(initial=np.inf, where=scales > 0)
+        largest_value = max(np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0), columns.evaluator.typical)
+        self.natural = largest_value / smallest
+        rounding = 64.0 * columns.evaluator.eps() * self.natural + 1e-30
+        # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
+        self.grid = 4.0 * columns.evaluator.eps() * largest_value
+        # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
+        terms = 8.0 * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
+        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding + terms
+        self.tolerance = self._tolerance(self.estimate)
+        self.is_corner = self.estimate.kind >= Kind.KINK
+        self.is_undecided = self._undecided(self.estimate)
+        self.is_wrong = open_ & self._wrong(self.estimate) & ~self._singular_rows()
+        self.cancelled = np.zeros(self.is_wrong.shape, dtype=bool)
+
+    def _singular_rows(self) -> np.ndarray:
+        """Entries of elements at which some output has no derivative and whose gradient is not finite (0 * inf)."""
+        none = (self.estimate.kind >= Kind.JUMP) | ~np.isfinite(self.estimate.bound)
+        found: np.ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
+        return found
+
+    def _tolerance(self, estimate: Estimate, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
+            size = np.where(np.isfinite(size), size, np.abs(estimate.value))
+            relative = np.where(self.single, 2e-5, FLOOR)
+            corner = np.where(estimate.kind >= Kind.KINK, 1e-5, 0.0)
+            wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
+            found: np.ndarray = 3.0 * estimate.bound + relative * size + self.absolute + corner * wide
+            found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
+        return found
+
+    def _undecided(self, estimate: Estimate) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Kind.SINGULAR)
+            vague = estimate.bound > 0.03 * np.fmax(np.abs(estimate.value), self.absolute / 1e-6)
+        found: np.ndarray = nothing | (vague & (estimate.kind <= Kind.ONE_SIDED))
+        return found
+
+    def _wrong(self, estimate: Estimate, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        claimed = self.claimed[rows]
+        with np.errstate(all="ignore"):
+            tolerance = self._tolerance(estimate, rows)
+            outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
+            known = np.isfinite(estimate.bound) & (estimate.kind < Kind.SINGULAR)
+            size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
+            sharp = estimate.bound <= np.maximum(1e-2 * size, 1e-6)
+        is_smooth = estimate.kind <= Kind.KINK
+        limit = 1e6 * np.maximum(self.natural, size)
+        outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
+        found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
+        return found
+
+    def confirm(self, evaluator: Evaluator, leaf: Leaf) -> None:
+        """Accuse only where a second, different ladder accuses as well and the gradient itself is steady."""
+        if not self.is_wrong.any():
+            return
+        again = np.flatnonzero(self.is_wrong.any(axis=1))
+        unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
+        self.cancelled = unsteady & self._is_well_conditioned(unsteady)
+        self.is_wrong &= ~unsteady | self.cancelled
+        if again.size > 24:  # so many columns cannot all be accidents: confirm the worst ones only
+            with np.errstate(all="ignore"):
+                excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
+            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:24])
+        own = np.abs(self.columns.flat.astype(np.float64))
+        own = np.where((own > 0) & (own < 0.5 * self.scales), own, self.scales)
+        second = self.columns.estimate(self.rows[again], own, STEPS + 5, 0.6180339887)
+        confirmed = self._wrong(second, again)
+        keep = np.zeros(self.is_wrong.shape, dtype=bool)
+        keep[again] = self.is_wrong[again] & confirmed
+        keep &= ~misled(self.columns, self.rows, self.estimate, self.claimed, keep)
+        if keep.any():
+            keep &= ~self._within_hull(evaluator, leaf, keep)
+        self.is_undecided |= self.is_wrong & ~keep
+        self.is_wrong = keep
+
+    def _within_hull(self, evaluator: Evaluator, leaf: Leaf, wrong: np.ndarray) -> np.ndarray:
+        """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
+        pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
+        values, counts = np.unique(pooled, return_counts=True)
+        flat = self.columns.flat.astype(np.float64)
+        tied = np.isin(flat[self.rows], values[counts > 1])
+        suspects = np.flatnonzero(wrong.any(axis=1) & tied)
+        inside: np.ndarray = np.zeros(wrong.shape, dtype=bool)
+        if not suspects.size or pooled.size > 400:
+            return inside
+        low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
+        rng = np.random.default_rng(11)
+        order = np.linspace(-1.0, 1.0, pooled.size)
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(60))):
+            nearby = Columns(_apart(evaluator, shift), leaf)
+            steps = 1e-6 * self.scales[:, None]
+            with np.errstate(all="ignore"):
+                plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
+                slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
+            low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
+        with np.errstate(all="ignore"):
+            slack = 1e-2 * np.maximum(np.abs(low), np.abs(high)) + self.absolute
+            inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
+        inside &= wrong & tied[:, None]
+        return inside
+
+    def _unsteady(self, evaluator: Evaluator, leaf: Leaf) -> np.ndarray:
+        """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
+        worst = np.flatnonzero(self.is_wrong.any(axis=0))
+        spread = np.zeros(self.claimed.shape)
+        rng = np.random.default_rng(7)
+        with np.errstate(all="ignore"):
+            deviation = np.abs(self.claimed - self.estimate.value)
+            if worst.size > 8:
+                relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), 1e-300), 0.0)
+                if np.nanmax(relative, initial=0.0) > 1e-3:
+                    return spread > 0
+                worst = worst[:8]
+            array = evaluator.array(leaf)
+            for _ in range(3):
+                nudge = 1 + 4 * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
+                moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
+                spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
+            unsteady: np.ndarray = np.isfinite(self.claimed) & (10.0 * spread > deviation)
+        return unsteady & (self.estimate.kind <= Kind.ONE_SIDED)
+
+    def _is_well_conditioned(self, unsteady: np.ndarray) -> np.ndarray:
+        """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
+        if not unsteady.any():
+            return unsteady
+        with np.errstate(all="ignore"):
+            deviation = np.abs(self.claimed - self.estimate.value)
+            largest = np.abs(np.where(np.isfinite(self.estimate.value), self.estimate.value, 0.0)).max(initial=0.0)
+            grave = deviation > np.where(self.single, 1e-2, 1e-6) * np.maximum(
+                np.abs(self.estimate.value), 1e-3 * largest
+            )
+            found: np.ndarray = grave & (self.estimate.bound < 0.05 * deviation)
+        return found
+
+    def _moved(self, evaluator: Evaluator, leaf: Leaf, moved: dict[str, object], entries: np.ndarray) -> np.ndarray:
+        change = np.zeros(self.claimed.shape)
+        vector = np.zeros(self.claimed.shape[1])
+        for entry in entries:
+            vector[entry] = WEIGHT
+            try:
+                gradient = evaluator.gradients(evaluator.douts_from(vector), inputs=moved)[leaf]
+            except Exception:  # leaving the domain by a few ulps says nothing about steadiness
+                gradient = None
+            vector[entry] = 0.0
+            if gradient is not None and np.size(gradient) == self.columns.flat.size:
+                flat = np.asarray(gradient, dtype=np.float64).ravel()[self.rows] / WEIGHT
+                change[:, entry] = np.abs(flat - self.claimed[:, entry])
+        return np.nan_to_num(change, nan=0.0, posinf=0.0)
+
+    def failures(self, leaf: Leaf) -> list[EntryFailure]:
+        """The wrong entries, as data."""
+        found = []
+        for row, entry in zip(*np.nonzero(self.is_wrong)):
+            kind = Kind(int(self.estimate.kind[row, entry]))
+            actual = float(self.claimed[row, entry])
+            code = {Kind.KINK: "GC103", Kind.JUMP: "GC104", Kind.STAIRCASE: "GC104"}.get(kind, "GC101")
+            found.append(
+                EntryFailure(
+                    "GC105" if not np.isfinite(actual) else "GC152" if self.cancelled[row, entry] else code,
+                    leaf,
+                    int(self.rows[row]),
+                    int(entry),
+                    float(self.estimate.value[row, entry]),
+                    actual,
+                    float(self.estimate.bound[row, entry]),
+                    float(self.estimate.low[row, entry]),
+                    float(self.estimate.high[row, entry]),
+                    kind,
+                )
+            )
+        return found
+
+
+def _apart(evaluator: Evaluator, shift: np.ndarray) -> Evaluator:
+    """Return the case with every element of every input moved by its own share of a thousandth of its size."""
+    inputs: dict[str, object] = dict(evaluator.inputs)
+    start = 0
+    for leaf in evaluator.leaves:
+        array = evaluator.array(leaf)
+        part = shift[start : start + array.size].reshape(array.shape)
+        start += array.size
+        moved = array + 1e-3 * scales_of(array).reshape(array.shape) * part
+        inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
+    return Evaluator(evaluator.checkable, replace(evaluator.case, inputs=inputs)).prepare()

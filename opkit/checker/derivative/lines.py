@@ -1,0 +1,70 @@
+"""Running a function along lines and settling its derivative there, for any scalar-to-vector function of numpy.
+
+The bridge between a callable and the ladder; knows nothing of ops, names or verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from opkit.checker.derivative.ladder import STEPS, Estimate, settle, steps_for
+
+__all__ = ["derivative", "walk"]
+
+
+def walk(
+    function: Callable[[np.ndarray], np.ndarray],
+    point: np.ndarray,
+    direction: np.ndarray,
+    steps: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of ``function`` at point + h * direction and point - h * direction, (K, J) each.
+
+    Args:
+        function: takes an array of the point's shape, returns a float64 vector (J,), NaN where undefined.
+        point: where to start.
+        direction: of the point's shape.
+        steps: (K,) step sizes.
+    """
+    plus = [function(point + step * direction) for step in steps]
+    minus = [function(point - step * direction) for step in steps]
+    return np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
+
+
+def derivative(
+    function: Callable[[np.ndarray], np.ndarray],
+    points: np.ndarray,
+    eps: float = 2.3e-16,
+    scale: np.ndarray | None = None,
+) -> Estimate:
+    """Estimate f' of an elementwise function at every point at once (one ladder for all).
+
+    Args:
+        function: float array (n,) -> float array (n,), each element on its own.
+        points: (n,).
+        eps: resolution of what the function returns.
+        scale: (n,) magnitudes; the points' own by default.
+
+    Returns:
+        An Estimate with M = n lines and J = 1.
+
+    Example:
+        >>> found = derivative(np.sin, np.array([0.5]))
+        >>> bool(abs(found.value[0, 0] - np.cos(0.5)) <= found.bound[0, 0] < 1e-9)
+        True
+    """
+    points = np.asarray(points)
+    magnitude = np.abs(points).astype(np.float64) if scale is None else scale
+    magnitude = np.where(magnitude > 0, magnitude, 1.0)
+    steps = steps_for(magnitude, STEPS, float(np.finfo(points.dtype).eps))
+    with np.errstate(all="ignore"):
+        above = [(points + step).astype(points.dtype) for step in steps.T]
+        below = [(points - step).astype(points.dtype) for step in steps.T]
+        plus = np.stack([np.asarray(function(item), dtype=np.float64) for item in above], axis=1)[:, :, None]
+        minus = np.stack([np.asarray(function(item), dtype=np.float64) for item in below], axis=1)[:, :, None]
+        base = np.asarray(function(points), dtype=np.float64)[:, None]
+        up = np.stack([item.astype(np.float64) - points for item in above], axis=1)
+        down = np.stack([points - item.astype(np.float64) for item in below], axis=1)
+    return settle(plus, minus, base, up, down, np.array([eps]), magnitude)

@@ -1,0 +1,123 @@
+"""Resolution: whether a ladder's slopes are accidents, since the function lives on scales that its steps pass over.
+
+A ladder chooses the rung whose neighbours agree best. A function that oscillates many times within every step, is flat
+in the small and has steps in the large, or bends on one scale only, can make rungs agree on a slope that is nowhere its
+derivative. Each look here takes the claimed slope and asks whether the function has it on another scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from opkit.checker.derivative.columns import Columns
+from opkit.checker.derivative.ladder import Estimate, Kind, steps_for
+
+__all__ = ["finer_steps", "has_slope", "misled", "oscillates"]
+
+#: At most so many rows, and entries of each, are looked at.
+_MOST = 16
+#: Shares of the length over which the claimed slope would change the values: flat parts bend within less of it.
+_FINER = np.array([1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16])
+#: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
+_COARSE_AND_FINE = np.array([0.2836, 0.07, 0.0177, 1e-11, 3e-12])
+_SMALL = np.array([1e-5, 1e-7, 1e-9, 3e-12, 2e-14])
+
+
+def misled(
+    columns: Columns, rows: np.ndarray, estimate: Estimate, claimed: np.ndarray, wrong: np.ndarray
+) -> np.ndarray:
+    """Return the entries (M, J) among the wrong ones whose numeric value is no evidence.
+
+    Args:
+        columns: evaluates the function.
+        rows: (M,) elements.
+        estimate: of the elements, (M, J).
+        claimed: (M, J) slopes.
+        wrong: (M, J) mask of the entries that would be accused.
+    """
+    found = np.zeros(wrong.shape, dtype=bool)
+    for look in (_unresolved, _at_small_steps):
+        open_ = wrong & ~found & (estimate.kind <= Kind.ONE_SIDED)
+        chosen = np.flatnonzero(open_.any(axis=1))[:_MOST]
+        if chosen.size:
+            found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])
+    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > 3.0 * np.abs(estimate.value))
+    for row in np.flatnonzero(steep.any(axis=1))[:_MOST]:
+        found[row] |= _on_a_finer_scale(columns, rows[row : row + 1], claimed[row], np.flatnonzero(steep[row])[:_MOST])
+    return found
+
+
+def oscillates(coarse: np.ndarray, fine: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Say where a value changes over 1e-11 of the scale by a share of what it changes over much of it.
+
+    Args:
+        coarse: changes of the values over coarse steps.
+        fine: over the finest.
+        rounding: below which a change says nothing.
+    """
+    found: np.ndarray = (fine > 0.02 * coarse) & (fine > rounding)
+    return found
+
+
+def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, steps: np.ndarray) -> bool:
+    """Say whether differences over some step and a quarter of it agree with a slope to a twentieth.
+
+    Args:
+        values: the value at x + step and x - step.
+        claimed: the slope.
+        steps: to try.
+    """
+    for step in steps:
+        (above, below), (near_above, near_below) = values(step), values(0.25 * step)
+        coarse, fine = (above - below) / (2.0 * step), (near_above - near_below) / (0.5 * step)
+        if abs(fine + (fine - coarse) / 15.0 - claimed) <= 0.05 * abs(claimed):
+            return True
+    return False
+
+
+def finer_steps(claimed: float, reach: float) -> np.ndarray:
+    """Steps over which a slope would change the values by shares of their reach."""
+    return 0.4 * reach / abs(claimed) * _FINER
+
+
+def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+    plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
+    with np.errstate(all="ignore"):
+        change = np.fmax(np.abs(plus - columns.base), np.abs(minus - columns.base))
+        coarse, fine = np.fmax.reduce(change[:, :3], axis=1), np.fmax.reduce(change[:, 3:], axis=1)
+        return oscillates(coarse, fine, 1e3 * columns.evaluator.eps() * np.abs(columns.base))
+
+
+def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+    """Entries whose claimed slope is what small steps show that can tell it from the numeric one."""
+    plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
+    with np.errstate(all="ignore"):
+        slope = (plus - minus) / (up + down)[:, :, None]
+        rounding = 4.0 * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
+        agrees = np.abs(slope - claimed[:, None]) <= 0.02 * np.abs(claimed)[:, None] + rounding
+        gap = np.abs(value - claimed)
+        gap[gap < 0.2 * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # a slight one is no matter of scales
+        found: np.ndarray = (agrees & (gap[:, None] > 10.0 * rounding)).any(axis=1)
+    return found
+
+
+def _on_a_finer_scale(columns: Columns, element: np.ndarray, claimed: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """Entries (J,) of one element whose claimed slope is there on the length that would show it."""
+    found = np.zeros(claimed.shape, dtype=bool)
+    scale = columns.scales[element]
+    plus, minus = columns.ladder(element, steps_for(scale, 4))[:2]
+    with np.errstate(all="ignore"):
+        change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
+        reach = np.fmax.reduce(change, axis=0)
+    least = 64.0 * np.finfo(columns.array.dtype).eps * scale[0]
+    for entry in entries.tolist():
+        steps = finer_steps(float(claimed[entry]), float(reach[entry]))
+
+        def values(step: float, entry: int = entry) -> tuple[float, float]:
+            above, below = columns.ladder(element, np.array([[step]]))[:2]
+            return float(above[0, 0, entry]), float(below[0, 0, entry])
+
+        found[entry] = has_slope(values, float(claimed[entry]), steps[(steps > least) & (steps < 1e-4 * scale[0])])
+    return found

@@ -1,0 +1,89 @@
+"""Ties: gradients compared along directions that move equal values alike.
+
+Along them ties stay ties, so that one right answer is left where single elements have many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
+from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+
+__all__ = ["compare_ties"]
+
+
+def compare_ties(
+    evaluator: Evaluator,
+    claimed: dict[Leaf, np.ndarray],
+    single: np.ndarray,
+    rng: np.random.Generator,
+    known: set[int],
+) -> list[EntryFailure]:
+    """Compare along directions that move equal values alike: ties stay ties, so one right answer is left."""
+    arrays = [evaluator.array(leaf) for leaf in evaluator.leaves]
+    pooled = np.concatenate([array.ravel().astype(np.float64) for array in arrays])
+    _, places = np.unique(pooled, return_inverse=True)
+    if places.max(initial=0) + 1 == pooled.size:
+        return []
+    rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(0.5, 1.5, pooled.size)
+    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 0.5)
+    parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
+
+    def at(step: float) -> np.ndarray:
+        inputs: dict[str, Any] = dict(evaluator.inputs)
+        for leaf, array, part in zip(evaluator.leaves, arrays, parts):
+            moved = (array + step * part.reshape(array.shape)).astype(array.dtype)
+            inputs = evaluator.replaced(leaf, frozen(moved), inputs)
+        return evaluator.value_at(inputs)
+
+    steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
+    plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
+    base = evaluator.value_at(evaluator.inputs)
+    found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
+    with np.errstate(all="ignore"):
+        matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
+        actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
+        tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
+        grid = 4.0 * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+        tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
+        is_sure = (found.kind[0] == Kind.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
+        is_sure &= np.abs(actual) <= 1e6 * np.maximum(
+            evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
+        )
+        # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
+        reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
+        is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), 1e3 * evaluator.eps() * np.abs(base))
+        wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)
+    failures = []
+    for entry in np.flatnonzero(wrong):
+        if int(entry) in known or _has_it_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
+            continue
+        expected, bound = float(found.value[0, entry]), float(found.bound[0, entry])
+        failures.append(
+            EntryFailure(
+                "GC106",
+                evaluator.leaves[0],
+                0,
+                int(entry),
+                expected,
+                float(actual[entry]),
+                bound,
+                expected,
+                expected,
+                Kind.REGULAR,
+            )
+        )
+    return failures
+
+
+def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
+    if claimed == 0:
+        return False
+    steps = finer_steps(claimed, reach)
+    return has_slope(lambda step: (at(step)[entry], at(-step)[entry]), claimed, steps[(steps > 1e-13) & (steps < 1e-2)])

@@ -1,0 +1,1 @@
+"""The model of a check: op, case, evaluation, result, report."""

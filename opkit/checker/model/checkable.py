@@ -1,0 +1,280 @@
+"""Checkable: what the checker needs to know of an op, wherever it comes from.
+
+Data and borders only: no directories, no modes, no checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.errors import Location
+from opkit.ir import TensorDesc
+
+__all__ = [
+    "Arg",
+    "Arrays",
+    "Attr",
+    "Attrs",
+    "Backward",
+    "Checkable",
+    "Forward",
+    "Gradients",
+    "Infer",
+    "Kernel",
+    "KernelCall",
+    "Pullback",
+    "Registration",
+    "Value",
+    "describe_inputs",
+]
+
+#: An input's value: an array, a list of arrays (variadic), or None (optional and left out).
+Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
+Arrays: TypeAlias = Mapping[str, Value]
+Attrs: TypeAlias = Mapping[str, Any]
+Gradients: TypeAlias = Mapping[str, Value]
+Pullback: TypeAlias = "Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]"
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """An input or an output as it is declared."""
+
+    name: str
+    is_optional: bool = False
+    is_variadic: bool = False
+    min_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """An attribute as it is declared.
+
+    Args:
+        name: as the kernel's ``attrs`` has it.
+        type: OneFlow's name: "bool", "int32", "int64", "float", "double", "string", "shape", "data_type",
+            or "list_" and one of these; "any" where nothing is known.
+        default: a plain Python value.
+    """
+
+    name: str
+    type: str
+    default: Any
+
+
+def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
+    """Return a list of descriptions per input, as infer functions want them."""
+    described: dict[str, list[TensorDesc]] = {}
+    for name, value in inputs.items():
+        items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        described[name] = [TensorDesc(np.shape(item), np.asarray(item).dtype.name) for item in items]
+    return described
+
+
+class Forward(Protocol):
+    """Runs the forward kernel on exactly the arrays given and returns exactly what the kernel returned.
+
+    The list has one entry per declared output. Nothing is cast, copied or checked; read-only and strided
+    arrays reach the kernel as they are.
+
+    Raises:
+        Exception: what the kernel raised, or KernelError for a result that is no array or a wrong count.
+    """
+
+    def __call__(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
+        """Run the kernel."""
+        ...
+
+
+class Backward(Protocol):
+    """Runs the op's whole gradient (user kernels and built-in ops alike) and returns {input name: gradient}.
+
+    Args:
+        arrays: forward's inputs.
+        outputs: what forward returned for them.
+        douts: one incoming gradient per declared output, in their order.
+        attrs: complete attributes.
+        needs: the inputs whose gradients are wanted.
+
+    Inputs without a bound gradient are left out or None.
+    """
+
+    def __call__(
+        self,
+        arrays: Arrays,
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Attrs,
+        needs: frozenset[str],
+    ) -> Gradients:
+        """Run the gradient."""
+        ...
+
+
+class Infer(Protocol):
+    """Gives the outputs' descriptions for the inputs', or raises InferError where the spec refuses them.
+
+    Args:
+        descs: a list of descriptions per input; the list is empty where an optional input is left out.
+        attrs: complete attributes.
+    """
+
+    def __call__(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Attrs) -> Sequence[TensorDesc]:
+        """Describe the outputs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One user kernel of the gradient, callable on its own: ``call(inputs, attrs)`` returns its raw results."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    call: Callable[[Mapping[str, Any], Attrs], Sequence[np.ndarray]]
+    where: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """What one user kernel got and gave during one run of the gradient.
+
+    Args:
+        kernel: which.
+        inputs: the very arrays it received, by argument name.
+        outputs: the very arrays it returned.
+        attrs: its attributes.
+        promised: what its own infer function promises, None where it has none.
+    """
+
+    kernel: Kernel
+    inputs: Mapping[str, Any]
+    outputs: Sequence[np.ndarray]
+    attrs: Attrs
+    promised: Sequence[TensorDesc] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Facts of a gradient's wiring for one signature.
+
+    Args:
+        bound: inputs that get a gradient.
+        reads: outputs whose gradient is read.
+        unused: outputs of backward ops that nothing reads and no input is bound to, as "op/output".
+    """
+
+    bound: frozenset[str]
+    reads: frozenset[str]
+    unused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkable:
+    """An op to check: its kernels as functions of arrays, and what is declared of it.
+
+    Args:
+        name: as reports show it: "user_relu_forward", or "file.py::Name".
+        inputs: in the order of forward's arguments.
+        outputs: in the order of forward's results.
+        forward: see Forward.
+        backward: see Backward; None for an op without a gradient (its forward is still checked).
+        attrs: declared attributes, complete.
+        infer: see Infer; None where nothing is promised (then shapes come from cases alone).
+        cases: the user's ``cases(rng)``; yields {input name: array, attribute name: value}.
+        recorded: cases that a recorded run saw; they define the domain like the user's.
+        gradients: names of inputs with a bound gradient; None where that is not known beforehand.
+        registration: facts of the gradient's wiring for a signature (descs, attrs), None where there is no spec.
+        vjp: runs forward and keeps its context: (arrays, attrs) -> (outputs, pullback). Given for a PyLayer,
+            whose backward needs the context of its own forward; otherwise made of forward and backward.
+        trace: like backward, and says which user kernels ran with what; None where backward is one function.
+        nondifferentiable_outputs: outputs whose gradient is not defined, as declared.
+        surrogate: the function whose derivative backward is, where it is not forward's (straight-through ...);
+            called like forward.
+        constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
+            and sizes at which the kernels may branch. Never needed, often decisive.
+        sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
+        tolerance: {input name: relative tolerance} that the user declared.
+        allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
+        runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
+        afresh: makes the same op with its user code loaded anew (forward and backward, no more), where that can be
+            done without running a script again.
+        second: the gradient as an op of its own ((inputs, douts) -> gradients), where second order is offered.
+        directory: the op directory as the user would write it, None for a PyLayer or py_func.
+        forward_where: file and line of forward.
+        backward_where: file and line of backward.
+        cases_where: file and line of the cases function.
+    """
+
+    name: str
+    inputs: tuple[Arg, ...]
+    outputs: tuple[Arg, ...]
+    forward: Forward
+    backward: Backward | None = None
+    attrs: tuple[Attr, ...] = ()
+    infer: Infer | None = None
+    cases: Callable[[np.random.Generator], Iterable[Mapping[str, Any]]] | None = None
+    recorded: tuple[Case, ...] = ()
+    gradients: frozenset[str] | None = None
+    registration: Callable[[Mapping[str, Sequence[TensorDesc]], Attrs], Registration] | None = None
+    vjp: Callable[[Arrays, Attrs], tuple[Sequence[np.ndarray], Pullback]] | None = None
+    trace: (
+        Callable[
+            [Arrays, Sequence[np.ndarray], Sequence[np.ndarray], Attrs, frozenset[str]],
+            tuple[Gradients, Sequence[KernelCall]],
+        ]
+        | None
+    ) = None
+    nondifferentiable_outputs: frozenset[str] = frozenset()
+    surrogate: Forward | None = None
+    constants: tuple[Any, ...] = ()
+    sizes: tuple[int, ...] = ()
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    allow: Mapping[str, str] = field(default_factory=dict)
+    runners: Mapping[str, Callable[[Arrays, Attrs, Sequence[np.ndarray]], tuple[Sequence[np.ndarray], Gradients]]] = (
+        field(default_factory=dict)
+    )
+    afresh: Callable[[], Checkable] | None = None
+    second: Checkable | None = None
+    directory: str | None = None
+    forward_where: Location | None = None
+    backward_where: Location | None = None
+    cases_where: Location | None = None
+
+    @property
+    def default_attrs(self) -> dict[str, Any]:
+        """Every declared attribute at its default."""
+        return {attr.name: attr.default for attr in self.attrs}
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether there is anything to differentiate."""
+        return self.backward is not None or self.vjp is not None
+
+    def bound(self, inputs: Arrays, attrs: Attrs) -> frozenset[str] | None:
+        """Return the inputs that get a gradient at these inputs, None where only a run can tell."""
+        if self.gradients is not None or self.registration is None:
+            return self.gradients
+        try:
+            return self.registration(describe_inputs(inputs), attrs).bound
+        except Exception:  # the registration refuses the signature; running it will say why
+            return None
+
+    def run(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+        """Run forward and return its raw results and the pullback ``(douts, needs) -> gradients``."""
+        if self.vjp is not None:
+            return self.vjp(arrays, attrs)
+        outputs = self.forward(arrays, attrs)
+        backward = self.backward
+
+        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+            if backward is None:
+                return {}
+            return backward(arrays, outputs, douts, attrs, needs)
+
+        return outputs, pullback

@@ -1,0 +1,228 @@
+"""Evaluator: one case of one op, run in the ways that the checks need.
+
+Runs and flattens; it never compares and never decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable, Gradients, Pullback
+
+__all__ = ["Evaluator", "Leaf", "frozen", "is_float", "leaves_of", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One array among the inputs: an input's name, and its index where the input is variadic."""
+
+    name: str
+    index: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.index is None else f"{self.name}[{self.index}]"
+
+
+def is_float(value: Any) -> bool:
+    """Say whether a value is a real floating-point array."""
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view."""
+    view: np.ndarray = np.asarray(array).view()  # arithmetic on 0-d arrays gives scalars
+    view.flags.writeable = False
+    return view
+
+
+def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[Leaf, np.ndarray]]:
+    """Yield every array among the inputs, in order."""
+    for name, value in inputs.items():
+        if isinstance(value, (list, tuple)):
+            for index, item in enumerate(value):
+                yield Leaf(name, index), item
+        elif isinstance(value, np.ndarray):
+            yield Leaf(name), value
+
+
+def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
+    """Return copies of results, which later calls cannot change."""
+    return [np.array(item, copy=True) for item in outputs]
+
+
+class Evaluator:
+    """Runs one case; numpy's warnings are the caller's business (``np.errstate``).
+
+    Args:
+        checkable: the op.
+        case: its inputs are handed over as read-only views.
+
+    Attributes:
+        outputs: forward's results (copies).
+        slots: indices of the outputs that a gradient may come from.
+        leaves: the float inputs whose gradient is checked.
+        typical: magnitude that the op's results usually have, 0 where that is not known.
+    """
+
+    def __init__(self, checkable: Checkable, case: Case) -> None:
+        self.checkable = checkable
+        self.case = case
+        self.attrs = dict(case.attrs)
+        self.inputs: dict[str, Any] = self.map_inputs(frozen)
+        self.outputs: list[np.ndarray] = []
+        self.slots: list[int] = []
+        self.leaves: list[Leaf] = []
+        self.sizes: list[int] = []
+        self.typical = 0.0
+
+    def map_inputs(self, change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+        """Return the case's inputs with every array changed by a function."""
+        mapped: dict[str, Any] = {}
+        for name, value in self.case.inputs.items():
+            if isinstance(value, (list, tuple)):
+                mapped[name] = [change(item) for item in value]
+            else:
+                mapped[name] = change(value) if isinstance(value, np.ndarray) else value
+        return mapped
+
+    def prepare(self) -> Evaluator:
+        """Run forward once and note which outputs and inputs take part in differentiation.
+
+        Raises:
+            Exception: what the kernel raised.
+        """
+        self.outputs = snapshot(self.forward(self.inputs))
+        hidden = self.checkable.nondifferentiable_outputs
+        names = [arg.name for arg in self.checkable.outputs]
+        self.slots = [
+            index
+            for index, item in enumerate(self.outputs)
+            if is_float(item) and (index >= len(names) or names[index] not in hidden)
+        ]
+        self.sizes = [self.outputs[index].size for index in self.slots]
+        bound = self.checkable.bound(self.inputs, self.attrs)
+        self.leaves = [
+            leaf for leaf, item in leaves_of(self.inputs) if is_float(item) and (bound is None or leaf.name in bound)
+        ]
+        return self
+
+    # --- running
+    def forward(self, inputs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+        """Run the op itself and return its raw results."""
+        return self.checkable.forward(inputs, self.attrs)
+
+    def reference(self, inputs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+        """Run the function whose derivative backward is: forward, or its declared surrogate."""
+        function = self.checkable.surrogate or self.checkable.forward
+        return function(inputs, self.attrs)
+
+    def run(self, inputs: Mapping[str, Any] | None = None) -> tuple[Sequence[np.ndarray], Pullback]:
+        """Run forward and return its raw results and the pullback."""
+        return self.checkable.run(self.inputs if inputs is None else inputs, self.attrs)
+
+    def gradients(
+        self, douts: Sequence[np.ndarray], pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
+    ) -> dict[Leaf, np.ndarray | None]:
+        """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
+        if pullback is None:
+            _, pullback = self.run(inputs)
+        needs = frozenset(leaf.name for leaf in self.leaves)
+        return self.by_leaf(pullback([frozen(item) for item in douts], needs))
+
+    def by_leaf(self, found: Gradients) -> dict[Leaf, np.ndarray | None]:
+        """Sort gradients by leaf; what is missing is None."""
+        result: dict[Leaf, np.ndarray | None] = {}
+        for leaf in self.leaves:
+            value = found.get(leaf.name)
+            if leaf.index is not None:
+                value = value[leaf.index] if isinstance(value, (list, tuple)) and leaf.index < len(value) else None
+            result[leaf] = value  # type: ignore[assignment]
+        return result
+
+    # --- arrays in and out
+    def array(self, leaf: Leaf) -> np.ndarray:
+        """Return a leaf's array."""
+        value = self.inputs[leaf.name]
+        found: np.ndarray = value if leaf.index is None else value[leaf.index]
+        return found
+
+    def replaced(self, leaf: Leaf, array: np.ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the inputs with one leaf's array replaced."""
+        changed = dict(self.inputs if inputs is None else inputs)
+        if leaf.index is None:
+            changed[leaf.name] = array
+        else:
+            items = list(changed[leaf.name])
+            items[leaf.index] = array
+            changed[leaf.name] = items
+        return changed
+
+    def vector(self, outputs: Sequence[Any]) -> np.ndarray:
+        """Flatten the differentiable outputs into one float64 vector."""
+        parts = [np.asarray(outputs[index], dtype=np.float64).ravel() for index in self.slots]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def value_at(self, inputs: Mapping[str, Any]) -> np.ndarray:
+        """The reference's value as a vector, all NaN where it raises or changes its shapes."""
+        try:
+            found = self.vector(self.reference(inputs))
+        except Exception:  # a raise leaves the domain: no value there
+            return np.full(sum(self.sizes), np.nan)
+        return found if found.size == sum(self.sizes) else np.full(sum(self.sizes), np.nan)
+
+    def douts_from(self, vector: np.ndarray) -> list[np.ndarray]:
+        """Split a vector into one incoming gradient per output, in the outputs' dtypes; zeros for the others."""
+        douts = [np.zeros(item.shape, item.dtype) for item in self.outputs]
+        start = 0
+        for index, size in zip(self.slots, self.sizes):
+            shape, dtype = self.outputs[index].shape, self.outputs[index].dtype
+            douts[index] = vector[start : start + size].reshape(shape).astype(dtype)
+            start += size
+        return douts
+
+    def eps(self) -> np.ndarray:
+        """The resolution of every entry of the vector."""
+        parts = [
+            np.full(size, float(np.finfo(self.outputs[index].dtype).eps)) for index, size in zip(self.slots, self.sizes)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def natural(self) -> float:
+        """Return the size that gradients have by rights: results over arguments.
+
+        A gradient far below it comes of cancellation, and its rounding is that of the larger terms.
+        """
+        results = [float(np.abs(self.outputs[index]).max(initial=0.0)) for index in self.slots]
+        arrays = [self.array(leaf) for leaf in self.leaves]
+        sizes = [float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) for array in arrays if array.size]
+        smallest = min((size for size in sizes if size > 0), default=1.0)
+        return max([*results, self.typical]) / smallest
+
+    def others(self, leaf: Leaf) -> float:
+        """Return the product of the magnitudes above 1 of the two largest inputs beside one, 0 where it is alone."""
+        arrays = [self.array(one) for one in self.leaves if one != leaf]
+        sizes = sorted((float(np.abs(array).max(initial=0.0)) for array in arrays), reverse=True)
+        return float(np.prod([max(size, 1.0) for size in sizes[:2]])) if sizes else 0.0
+
+    def spread(self) -> float:
+        """Return the largest argument over the typical size of the smallest."""
+        arrays = [np.abs(self.array(leaf).astype(np.float64)) for leaf in self.leaves]
+        sizes = [float(np.sqrt(np.mean(np.square(array)))) for array in arrays if array.size]
+        smallest = min((size for size in sizes if size > 0), default=1.0)
+        return max((float(array.max(initial=0.0)) for array in arrays), default=0.0) / smallest
+
+    def locate(self, entry: int) -> tuple[int, tuple[int, ...]]:
+        """Return (output index, element index) of an entry of the vector."""
+        for index, size in zip(self.slots, self.sizes):
+            if entry < size:
+                shape = self.outputs[index].shape
+                return index, tuple(int(i) for i in np.unravel_index(entry, shape)) if shape else ()
+            entry -= size
+        raise IndexError(entry)

@@ -1,0 +1,227 @@
+"""Report: what a run of gradcheck found, op by op and check by check.
+
+Data and its JSON form only; how it looks on a terminal or a page is the reporters' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case, plain
+from opkit.checker.model.codes import CODES
+from opkit.errors import Location
+
+__all__ = ["CheckResult", "Evidence", "OpReport", "Report", "Slopes", "Status"]
+
+
+class Status(str, Enum):
+    """Outcome of a check, an op or a run; each member carries what it means."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+    ERROR = "error"
+    SKIP = "skip"
+
+    @property
+    def meaning(self) -> str:
+        """One line for people."""
+        return _MEANING[self]
+
+    @staticmethod
+    def worst(statuses: Iterable[Status]) -> Status:
+        """Return the one that wins: error, fail, undecided, pass; skip when there is nothing else."""
+        found = set(statuses)
+        for status in (Status.ERROR, Status.FAIL, Status.UNDECIDED, Status.PASS):
+            if status in found:
+                return status
+        return Status.SKIP
+
+
+_MEANING = {
+    Status.PASS: "holds on everything tried; 'detectable' is the smallest relative error it would have seen",
+    Status.FAIL: "does not hold: the deviation exceeds three times the measured bound",
+    Status.UNDECIDED: "the measured bound is too wide to say",
+    Status.ERROR: "could not be checked, because something raised",
+    Status.SKIP: "does not apply",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """One-sided difference quotients at a kink, for a plot.
+
+    Args:
+        steps: step sizes, (K,).
+        left, right: one-sided slopes at those steps, (K,).
+        claimed: the gradient that backward gives.
+        element: flat index of the input element.
+    """
+
+    steps: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    claimed: float
+    element: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What a failure rests on, enough to show and to repeat it.
+
+    Args:
+        case: the case with its arrays.
+        douts: the incoming gradients, one per output.
+        element: index of the worst input element, None where there is none.
+        output_element: index of the output element.
+        errors: |analytic - numeric| over the Jacobian, (input elements, output elements), for a heat map.
+        slopes: one-sided slopes at a kink.
+        pattern: the guess at what went wrong: "sign", "factor 2", "transposed" ...; "" without one.
+    """
+
+    case: Case | None = None
+    douts: tuple[np.ndarray, ...] = ()
+    element: tuple[int, ...] | None = None
+    output_element: tuple[int, ...] | None = None
+    errors: np.ndarray | None = None
+    slopes: Slopes | None = None
+    pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The outcome of one check of one op: the first and worst failure, or what a pass rests on.
+
+    Args:
+        check: name of the check, see codes.
+        status: outcome.
+        code: "GC101" ...
+        message: what was found, in one or two sentences.
+        input, output: the names concerned.
+        case: the case concerned, as JSON data.
+        expected, actual: numeric and claimed value, or two dtypes, shapes ...
+        bound: how far the expected value may be off.
+        detectable: the smallest relative error that would have been seen.
+        where: file and line of the user's function.
+        evidence: arrays behind a failure; not part of the JSON.
+        cases: how many cases the check ran on.
+    """
+
+    check: str
+    status: Status
+    code: str
+    message: str = ""
+    input: str | None = None
+    output: str | None = None
+    case: Mapping[str, Any] | None = None
+    expected: Any = None
+    actual: Any = None
+    bound: float | None = None
+    detectable: float | None = None
+    where: Location | None = None
+    evidence: Evidence | None = None
+    cases: int = 0
+
+    @property
+    def title(self) -> str:
+        """What the check asks, in one line."""
+        row = CODES.get(self.code)
+        return row.title if row is not None else self.check
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's object for one check."""
+        where = None if self.where is None else {"file": self.where.file, "line": self.where.line}
+        return {
+            "check": self.check,
+            "status": self.status.value,
+            "code": self.code,
+            "message": self.message,
+            "input": self.input,
+            "output": self.output,
+            "case": plain(self.case),
+            "expected": plain(self.expected),
+            "actual": plain(self.actual),
+            "bound": plain(self.bound),
+            "detectable": plain(self.detectable),
+            "where": where,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OpReport:
+    """All checks of one op.
+
+    Args:
+        op: its name.
+        dir: the op directory, None for a PyLayer or py_func.
+        checks: outcomes in the order of their codes.
+        seconds: wall time.
+        tried: what was run, a line each ("12 shapes, 3 regimes ...").
+        notes: what a reader should know (constants, dropped cases, declared exceptions).
+    """
+
+    op: str
+    checks: tuple[CheckResult, ...] = ()
+    dir: str | None = None
+    seconds: float = 0.0
+    tried: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """The worst of its checks."""
+        return Status.worst(check.status for check in self.checks)
+
+    @property
+    def findings(self) -> tuple[CheckResult, ...]:
+        """The checks that failed or could not run."""
+        return tuple(check for check in self.checks if check.status in (Status.FAIL, Status.ERROR))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's object for one op."""
+        return {
+            "op": self.op,
+            "dir": self.dir,
+            "status": self.status.value,
+            "checks": [check.to_json() for check in self.checks],
+            "seconds": round(self.seconds, 6),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run.
+
+    Args:
+        opkit: the version that ran.
+        seed: reproduces the run.
+        ops: one report per op, in the order of the targets.
+    """
+
+    opkit: str
+    seed: int
+    ops: tuple[OpReport, ...] = field(default=())
+
+    @property
+    def status(self) -> Status:
+        """The worst of its ops."""
+        return Status.worst(op.status for op in self.ops)
+
+    def is_clean(self, strict: bool = False) -> bool:
+        """Say whether nothing failed; with ``strict`` nothing may be undecided either."""
+        bad = {Status.FAIL, Status.ERROR} | ({Status.UNDECIDED} if strict else set())
+        return not any(op.status in bad for op in self.ops)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contract's one object, ready for ``json.dumps(..., allow_nan=False)``."""
+        return {
+            "schema": 1,
+            "opkit": self.opkit,
+            "seed": self.seed,
+            "ops": [op.to_json() for op in self.ops],
+        }

@@ -1,0 +1,162 @@
+"""Session: one op's cases, prepared once and shared by all checks, and the making of results.
+
+Holds what checks have in common; no check is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.codes import CODES
+from opkit.checker.model.evaluate import Evaluator, Leaf, is_float, leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.trial import Trial
+
+__all__ = ["Session", "cast_case", "is_empty", "is_scalar"]
+
+#: Regimes in which rounding alone may make results worthless; not used where exactness is asked for.
+EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
+
+
+def is_empty(case: Case) -> bool:
+    """Say whether one of the case's arrays has no elements."""
+    return any(array.size == 0 for _, array in leaves_of(case.inputs))
+
+
+def is_scalar(case: Case) -> bool:
+    """Say whether the case's first array is 0-d."""
+    return next((array.ndim == 0 for _, array in leaves_of(case.inputs)), False)
+
+
+def cast_case(case: Case, dtype: str) -> Case:
+    """Return the case with its float arrays in another float dtype."""
+
+    def cast(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [cast(item) for item in value]
+        return value.astype(dtype) if is_float(value) else value
+
+    return replace(case, inputs={name: cast(value) for name, value in case.inputs.items()})
+
+
+@dataclass(slots=True)
+class Session:
+    """What the checks of one op share.
+
+    Args:
+        checkable: the op.
+        options: settings.
+        trial: decides what lies in the domain.
+        cases: the cases found or given, all of them accepted by forward.
+        notes: what a reader should know.
+        large: a case with many elements, for what does not need every entry of the Jacobian.
+        is_impure: set by the purity checks; numeric checks are then skipped.
+    """
+
+    checkable: Checkable
+    options: Options
+    trial: Trial
+    cases: list[Case]
+    notes: list[str] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
+    is_impure: bool = False
+    started: float = field(default_factory=process_time)
+    evaluators: list[Evaluator] = field(default_factory=list)
+    large: list[Evaluator] = field(default_factory=list)
+    memo: dict[str, Any] = field(default_factory=dict)
+
+    def prepare(self, large: Case | None = None) -> None:
+        """Run forward once on every case."""
+        for case in self.cases:
+            self.evaluators.append(Evaluator(self.checkable, case).prepare())
+        if large is not None:
+            self.large.append(Evaluator(self.checkable, large).prepare())
+        sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
+        for ev in self.evaluators:
+            ev.typical = float(np.median(sizes)) if sizes else 0.0
+
+    # --- choosing cases
+    def ordinary(self) -> list[Evaluator]:
+        """Cases whose values are neither extreme nor absent."""
+        return [ev for ev in self.evaluators if ev.case.regime.split()[0] not in EXTREME and not is_empty(ev.case)]
+
+    def diverse(self, limit: int, smallest: int = 1, pool: list[Evaluator] | None = None) -> list[Evaluator]:
+        """Return up to ``limit`` ordinary cases that differ in rank, attributes and regime."""
+        chosen: list[Evaluator] = []
+        seen: set[object] = set()
+        later = []
+        for ev in self.ordinary() if pool is None else pool:
+            arrays = [array for _, array in leaves_of(ev.inputs)]
+            size = max((array.size for array in arrays), default=0)
+            if size < smallest or size > 2_000_000:
+                continue
+            kind = (tuple(array.ndim for array in arrays), tuple(sorted(map(str, ev.attrs.items()))))
+            if kind in seen:
+                later.append(ev)
+            else:
+                seen.add(kind)
+                chosen.append(ev)
+        return (chosen + later)[:limit]
+
+    def rng(self, key: int) -> np.random.Generator:
+        """Return a generator that depends on the seed and a check's own number."""
+        return np.random.default_rng([self.options.seed, key])
+
+    def elapsed(self) -> float:
+        """Seconds of the processor since the session began, which another process's load does not change."""
+        return process_time() - self.started
+
+    # --- results
+    def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:
+        """Make a result of the check with that code."""
+        is_backward = "backward" in CODES[code].title or "gradient" in CODES[code].title
+        where = self.checkable.backward_where if is_backward else self.checkable.forward_where
+        fields.setdefault("where", where or self.checkable.forward_where)
+        return CheckResult(CODES[code].name, status, code, message, **fields)
+
+    def passed(self, code: str, cases: int, **fields: Any) -> CheckResult:
+        """Make a passing result."""
+        return self.result(code, Status.PASS, "", cases=cases, **fields)
+
+    def failed(self, code: str, message: str, ev: Evaluator | None = None, **fields: Any) -> CheckResult:
+        """Make a failing result that shows its case."""
+        if ev is not None:
+            fields.setdefault("case", ev.case.to_json())
+            fields.setdefault("evidence", Evidence(case=ev.case))
+        return self.result(code, Status.FAIL, message, **fields)
+
+    def skipped(self, code: str, why: str) -> CheckResult:
+        """Make a result of a check that does not apply."""
+        return self.result(code, Status.SKIP, why)
+
+    def output_name(self, index: int) -> str:
+        """Name an output by its position."""
+        outputs = self.checkable.outputs
+        if index < len(outputs) and not any(arg.is_variadic for arg in outputs[: index + 1]):
+            return outputs[index].name
+        return f"output {index}" if len(outputs) != 1 else f"{outputs[0].name}[{index}]"
+
+
+def first_failure(
+    session: Session, code: str, evaluators: list[Evaluator], find: Callable[[Evaluator], CheckResult | None]
+) -> Iterator[CheckResult]:
+    """Run a check over cases; yield its first failure, or one pass for all of them."""
+    for ev in evaluators:
+        found = find(ev)
+        if found is not None:
+            yield found
+            return
+    yield session.passed(code, len(evaluators)) if evaluators else session.skipped(code, "no case it applies to")
+
+
+def name_of(leaf: Leaf) -> str:
+    """Return a leaf's name for reports."""
+    return str(leaf)

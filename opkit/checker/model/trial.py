@@ -1,0 +1,143 @@
+"""Trial: asks an op's infer function and its forward whether they take some inputs.
+
+The only place that decides what lies in an op's domain; it judges no results.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable, describe_inputs
+from opkit.checker.model.evaluate import frozen, is_float, snapshot
+from opkit.errors import OpkitError
+from opkit.ir import TensorDesc
+
+__all__ = ["Outcome", "Trial", "Verdict"]
+
+
+class Verdict(Enum):
+    """What became of a trial."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused by infer"
+    RAISED = "forward raised"
+    NONFINITE = "forward gave NaN or infinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One trial's verdict, what infer promised and what forward returned."""
+
+    verdict: Verdict
+    promised: tuple[TensorDesc, ...] | None = None
+    outputs: Sequence[Any] = ()
+    error: Exception | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the inputs lie in the domain."""
+        return self.verdict is Verdict.ACCEPTED
+
+    def keeps_promise(self) -> bool:
+        """Say whether the results have the promised shapes."""
+        if self.promised is None or len(self.promised) != len(self.outputs):
+            return self.promised is None
+        return all(
+            -1 in desc.shape or tuple(np.shape(item)) == desc.shape for desc, item in zip(self.promised, self.outputs)
+        )
+
+    def may_have_broadcast(self) -> bool:
+        """Say whether results differ from the promise only as numpy's broadcasting makes them larger."""
+        for desc, item in zip(self.promised or (), self.outputs):
+            try:
+                if np.broadcast_shapes(desc.shape, np.shape(item)) != np.shape(item):
+                    return False
+            except ValueError:
+                return False
+        return True
+
+
+@dataclass(slots=True)
+class Trial:
+    """Tries inputs on one op and counts what happened.
+
+    Args:
+        checkable: the op.
+    """
+
+    checkable: Checkable
+    counts: Counter[Verdict] = field(default_factory=Counter)
+    errors: list[tuple[Case, Exception]] = field(default_factory=list)
+
+    def promise(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[TensorDesc, ...] | None:
+        """Return what infer promises, None where nothing is promised.
+
+        Raises:
+            InferError: infer refuses the inputs.
+        """
+        if self.checkable.infer is None:
+            return None
+        return tuple(self.checkable.infer(describe_inputs(inputs), attrs))
+
+    def accepts(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> bool:
+        """Say whether infer takes inputs of these descriptions (forward is not run)."""
+        if self.checkable.infer is None:
+            return True
+        try:
+            self.checkable.infer(descs, attrs)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return False
+        return True
+
+    def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> float:
+        """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
+
+        The lines of a definition follow each other as its checks do, but for helpers that it calls.
+        """
+        if self.checkable.infer is None:
+            return float("inf")
+        try:
+            self.checkable.infer(descs, attrs)
+        except OpkitError as error:
+            return 0.0 if error.where is None else float(error.where.line)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return 0.0
+        return float("inf")
+
+    def attempt(self, case: Case) -> Outcome:
+        """Try a case: infer, then forward, then whether all results are finite."""
+        outcome = self._attempt(case)
+        self.counts[outcome.verdict] += 1
+        if outcome.error is not None and len(self.errors) < 50:
+            self.errors.append((case, outcome.error))
+        return outcome
+
+    def _attempt(self, case: Case) -> Outcome:
+        try:
+            promised = self.promise(case.inputs, case.attrs)
+        except Exception:  # whatever an infer function raises, it does not take these inputs
+            return Outcome(Verdict.REFUSED)
+        inputs = {name: _freeze(value) for name, value in case.inputs.items()}
+        try:
+            with np.errstate(all="ignore"):
+                outputs = snapshot(self.checkable.forward(inputs, case.attrs))
+                if self.checkable.surrogate is not None:
+                    self.checkable.surrogate(inputs, case.attrs)
+        except Exception as error:  # user code: whatever it raises is noted with its case
+            return Outcome(Verdict.RAISED, promised, error=error)
+        if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
+            return Outcome(Verdict.NONFINITE, promised, outputs)
+        return Outcome(Verdict.ACCEPTED, promised, outputs)
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [frozen(item) for item in value]
+    return frozen(value) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,1 @@
+"""The search for cases of an op that brings none."""

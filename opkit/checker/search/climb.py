@@ -1,0 +1,80 @@
+"""Climb: shapes for an infer function that refuses all natural ones, found by how far into its checks they get.
+
+Combinatorics and asking; nothing is run but what is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
+
+from opkit.checker.model.checkable import Arg
+from opkit.checker.search.shapes import Assignment, Shape
+
+__all__ = ["ACCEPTED", "climb"]
+
+#: Progress of an assignment that is taken.
+ACCEPTED = float("inf")
+#: Sizes that shapes are made of, by rank; numbers that occur in the spec come before these.
+_SIZES = {
+    1: (5, 4, 3, 2, 1, 6, 8, 7, 9, 10, 12, 16),
+    2: (3, 4, 2, 5, 1, 6, 7, 8, 9, 10),
+    3: (3, 4, 2, 5, 1),
+    4: (2, 4, 3, 5),
+}
+_LARGEST = {1: 1024, 2: 64, 3: 32, 4: 16}
+_HINTS = 4
+_PASSES = 3
+
+
+def climb(
+    args: Sequence[Arg],
+    ask: Callable[[Assignment], float],
+    sizes: Sequence[int] = (),
+    start: Sequence[Shape] | None = None,
+) -> tuple[Assignment, float]:
+    """Return the shapes that get furthest, and how far; ACCEPTED where they are taken.
+
+    Args:
+        args: the declared inputs.
+        ask: how far an assignment gets: the larger the better, ACCEPTED where it is taken.
+        sizes: sizes that the definition speaks of.
+        start: shapes to begin with, of which the first input's stays.
+    """
+    options = [*dict.fromkeys(start or ()), *_shapes(sizes)]
+    few = [shape for shape in options if 0 < len(shape) < 3 and max(shape) < 8]
+    every = range(0 if start is None else 1, len(args))
+    alike = [(frozenset(every), options)] if start is None else []
+    single = [(frozenset([index]), options) for index in every]
+    pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
+    current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
+    best = -1.0 if start is None else ask(_as_assignment(args, current))
+    for _ in range(_PASSES):
+        before = best
+        # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
+        for moves in (alike, single, pairs):
+            if moves is pairs and best > before:
+                break
+            for positions, shapes in moves:
+                for shape in shapes:
+                    tried = [shape if index in positions else kept for index, kept in enumerate(current)]
+                    reached = ask(_as_assignment(args, tried))
+                    if reached > best:
+                        best, current = reached, tried
+                    if best == ACCEPTED:
+                        return _as_assignment(args, current), best
+        if best <= before:
+            break
+    return _as_assignment(args, current), best
+
+
+def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
+    return tuple((shape,) * max(2, arg.min_count) if arg.is_variadic else shape for arg, shape in zip(args, shapes))
+
+
+def _shapes(hints: Sequence[int]) -> Iterator[Shape]:
+    """Shapes of rank 1, 2, 0, 3, 4, made of hints first."""
+    for rank in (1, 2, 0, 3, 4):
+        known = [size for size in dict.fromkeys(hints) if 0 < size <= _LARGEST.get(rank, 0)][:_HINTS]
+        sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())]))
+        yield from product(sizes, repeat=rank)

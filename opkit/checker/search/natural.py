@@ -1,0 +1,226 @@
+"""Natural cases: shapes that infer and forward take, the usual ones first, then those that infer's checks lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.trial import Verdict
+from opkit.checker.search.climb import ACCEPTED, climb
+from opkit.checker.search.roles import Roles
+from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.shapes import Assignment, Shape, assignments, signature
+
+__all__ = ["Natural"]
+
+#: Assignments of shapes to look at before it is asked how far infer's checks get.
+_PATIENCE = 1500
+#: The same where every mixture of float dtypes is tried.
+_MIXED_PATIENCE = 200
+#: Shapes of the first input that the others have to follow, once some were found by climbing.
+_FOLLOWED = 9
+
+
+@dataclass(slots=True)
+class Natural:
+    """Finds shapes with ordinary values.
+
+    Args:
+        scope: of the search; its dtype and roles are settled here.
+        roles: proposes what the inputs hold.
+    """
+
+    scope: Scope
+    roles: Roles
+    _tolerant: bool = False
+
+    def cases(self) -> list[Case]:
+        """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
+        shapes = self._shape_cases(patience=_PATIENCE)
+        was_whole = self._got_past_infer()
+        if not shapes and not was_whole:
+            shapes = self._climbed_cases()
+        if shapes:
+            return shapes
+        for self.scope.dtype in ("float64", "float32"):
+            for self._tolerant in (False, True):
+                is_new = (self.scope.dtype, self._tolerant) != ("float64", False) or not was_whole
+                if is_new and (not self._tolerant or (self.scope.checkable.has_gradient and self._got_past_infer())):
+                    shapes = self._shape_cases()
+                if shapes:
+                    return shapes
+        return self._climbed_cases() or self._mixed_cases()
+
+    def _mixed_cases(self) -> list[Case]:
+        """Return cases whose float inputs are of different dtypes, where infer takes no others."""
+        count = len(self.scope.args)
+        if not 1 < count <= 3 or self._got_past_infer():
+            return []
+        self.scope.dtype = "float64"
+        for self.scope.mixed in product(("float64", "float32"), repeat=count):
+            if len(set(self.scope.mixed)) > 1:
+                shapes = self._shape_cases(patience=_MIXED_PATIENCE)
+                if shapes:
+                    return shapes
+        self.scope.mixed = ()
+        return []
+
+    def _got_past_infer(self) -> bool:
+        """Say whether forward was ever run."""
+        return any(count for verdict, count in self.scope.trial.counts.items() if verdict is not Verdict.REFUSED)
+
+    def _shape_cases(self, patience: int = 6000) -> list[Case]:
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        limit = round((30 if len(self.scope.args) == 1 else 24) * max(self.scope.options.effort, 0.2))
+        return self.accepted(attrs, limit, 0, patience=patience)
+
+    def accepted(
+        self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000, patience: int = 6000
+    ) -> list[Case]:
+        """Return cases of usual shapes with these attributes.
+
+        Args:
+            attrs: the attributes.
+            limit: cases at most.
+            seed: of their values.
+            most: assignments of shapes to look at.
+            patience: those after which to stop where infer refused all.
+        """
+        found: list[Case] = []
+        seen: set[tuple[object, ...]] = set()
+        relations: dict[int, Any] = {}
+        sizes = self.scope.hinted_sizes()
+        alike = 0
+        for number, assignment in enumerate(self._assignments(sizes)):
+            if (
+                len(self.scope.args) > 1
+                and alike >= 11
+                and self._is_alike(assignment)
+                and 0 not in (assignment[0] or ())
+            ):
+                continue
+            if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, 4000)):
+                break
+            if number == patience and not self._got_past_infer():
+                break
+            kind = signature(assignment)
+            if kind in seen and number > 30:
+                continue
+            case = self.attempt(assignment, attrs, seed * 1000 + number, relations)
+            if case is not None and (kind not in seen or len(self.scope.args) == 1):
+                seen.add(kind)
+                found.append(case)
+                alike += self._is_alike(assignment)
+        return found
+
+    def _climbed_cases(self) -> list[Case]:
+        """Follow how far infer's checks get, where it refuses all shapes that are usual."""
+        if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
+            return []
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        hints = [*self.scope.checkable.sizes, *self.scope.hinted_sizes()]
+        for self.scope.dtype in ("float64", "float32"):
+            furthest: tuple[Assignment, float] | None = None
+            for dtypes in self.roles.dtype_candidates():
+
+                def ask(assignment: Assignment, dtypes: Sequence[str] = dtypes) -> float:
+                    return self.scope.trial.reach(self.roles.descs(assignment, dtypes), attrs)
+
+                # Integers are worth a climb of their own where they get past the check at which floats end.
+                if furthest is not None and ask(furthest[0]) <= furthest[1]:
+                    continue
+                found, reached = climb(self.scope.args, ask, hints)
+                furthest = furthest or (found, reached)
+                case = self.attempt(found, attrs, 9000, {}) if reached == ACCEPTED else None
+                if case is not None:
+                    return [case, *self._climbed_on(found, ask, hints, attrs)]
+        return []
+
+    def _climbed_on(
+        self, first: Assignment, ask: Callable[[Assignment], float], hints: Sequence[int], attrs: Mapping[str, Any]
+    ) -> list[Case]:
+        """Climb again from shapes that are taken with one size of the first input changed: others have to follow."""
+        if any(arg.is_variadic for arg in self.scope.args) or len(first) < 2:
+            return []
+        shape: Shape = first[0]  # type: ignore[assignment]
+        changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
+        changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
+        cases: list[Case] = []
+        for number, other in enumerate(changed[:_FOLLOWED]):
+            found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]))  # type: ignore[arg-type]
+            case = self.attempt(found, attrs, 9001 + number, {}) if reached == ACCEPTED else None
+            if case is not None:
+                cases.append(case)
+        return cases
+
+    def _assignments(self, sizes: Sequence[int]) -> Iterator[Assignment]:
+        if self.scope.options.shapes:
+            yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
+            return
+        yield from assignments(self.scope.args, sizes)
+
+    def attempt(
+        self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
+    ) -> Case | None:
+        """Return a case of these shapes that lies in the domain, or None."""
+        for roles in self.roles.candidates(assignment, attrs):
+            if not self.roles.accepts_dtypes(assignment, attrs, roles):
+                self.scope.trial.counts[Verdict.REFUSED] += 1
+                continue
+            case = self.scope.case(assignment, attrs, roles, seed=seed)
+            outcome = self.scope.trial.attempt(case)
+            if not outcome.is_accepted:
+                continue
+            is_plain = self._is_alike(assignment) and not any(role.is_integer for role in roles)
+            if is_plain or outcome.keeps_promise():
+                if not self._is_spoken_for(assignment, case, relations):
+                    return None
+                if self.scope.roles is None or self._has_wider_limit(roles):
+                    self.scope.roles = roles
+                return case
+            is_odd = not outcome.may_have_broadcast() and self._is_spoken_for(assignment, case, {})
+            return case if is_odd and self.scope.roles == roles else None
+        return None
+
+    def _has_wider_limit(self, roles: Sequence[Role]) -> bool:
+        return any(role.is_integer for role in roles)
+
+    @staticmethod
+    def _is_alike(assignment: Assignment) -> bool:
+        return len({shape for shape in assignment if shape is not None}) <= 1
+
+    def _is_spoken_for(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
+        """Say whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
+
+        An infer function that never looks at an input says nothing of its shape, so only the most natural shape
+        that forward takes counts as part of the domain.
+        """
+        if self.scope.checkable.infer is None or len(self.scope.args) < 2:
+            return True
+        first = assignment[0]
+        unread = [index for index in range(len(self.scope.args)) if self.scope.is_unread(case, index)]
+        if not unread:
+            return True
+        if self.scope.checkable.has_gradient and not self._tolerant:
+            misfits = self.scope.misfits(case)
+            if misfits is None or any(self.scope.args[index].name in misfits for index in unread):
+                return False
+        for index in range(1, len(self.scope.args)):
+            if 0 in unread or index in unread:
+                relation = self._relation(first, assignment[index])
+                if relations.setdefault(index, relation) != relation:
+                    return False
+        return True
+
+    @staticmethod
+    def _relation(first: Any, other: Any) -> object:
+        """Name how a shape relates to the first input's, so that the same relation is known again."""
+        if first is None or other is None:
+            return other
+        if other == first:
+            return "same"
+        places = tuple(first.index(size) if size in first else -size for size in other)
+        return (len(other), places)

@@ -1,0 +1,170 @@
+"""Roles: what each input may hold, found by asking infer for dtypes and forward for values."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.trial import Verdict
+from opkit.checker.search.climb import ACCEPTED
+from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.values import DOMAINS
+from opkit.checker.search.variations import flat_sizes, subsets
+from opkit.ir import TensorDesc
+
+__all__ = ["Roles"]
+
+_INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
+#: Refusals of a choice of dtypes at one check, after which it is not tried with other shapes.
+_ENOUGH = 30
+
+
+@dataclass(slots=True)
+class Roles:
+    """Proposes roles for inputs of given shapes.
+
+    Args:
+        scope: of the search.
+    """
+
+    scope: Scope
+    _bound: frozenset[str] | None = None
+    _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def dtype_candidates(self) -> Iterator[tuple[str, ...]]:
+        """Yield dtypes of all inputs: floats alone first, then integers in some places."""
+        floats = self.scope.floats
+        yield floats
+        for count in range(1, len(self.scope.args)):
+            for chosen in subsets(range(len(self.scope.args)), count):
+                for dtype in _INT_DTYPES:
+                    if self._is_hopeless((dtype, *chosen)):
+                        continue
+                    yield tuple(dtype if index in chosen else own for index, own in enumerate(floats))
+
+    def candidates(self, assignment: Assignment, attrs: Mapping[str, Any]) -> Iterator[tuple[Role, ...]]:
+        """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
+        count = len(self.scope.args)
+        if self.scope.roles is not None:
+            if not any(role.is_integer for role in self.scope.roles):
+                yield self.scope.roles
+                return
+            if not self.accepts_dtypes(assignment, attrs, self.scope.roles):
+                self.scope.trial.counts[Verdict.REFUSED] += 1
+                return
+            yield from self._with_limits(self.scope.roles, assignment, attrs)
+            return
+        real = (Role(),) * count
+        reached = self._reach(assignment, attrs, real)
+        if reached == ACCEPTED:
+            yield real
+            names = list(DOMAINS)
+            for name in names[1:]:
+                yield (Role(name),) * count
+            if 2 <= count <= 3:
+                yield from (
+                    tuple(Role(name) for name in chosen)
+                    for chosen in product(names[:5], repeat=count)
+                    if len(set(chosen)) > 1
+                )
+        yield from self._integer_candidates(assignment, attrs, reached)
+
+    def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
+        return self.scope.trial.reach(self.descs(assignment, self._dtypes(roles)), attrs)
+
+    def _dtypes(self, roles: Sequence[Role]) -> list[str]:
+        return [role.dtype or own for role, own in zip(roles, self.scope.floats)]
+
+    def accepts_dtypes(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> bool:
+        """Ask infer alone, without making arrays."""
+        return self.scope.trial.accepts(self.descs(assignment, self._dtypes(roles)), attrs)
+
+    def descs(self, assignment: Assignment, dtypes: Sequence[str]) -> dict[str, list[TensorDesc]]:
+        """Describe inputs of these shapes and dtypes."""
+        descs: dict[str, list[TensorDesc]] = {}
+        for arg, shape, dtype in zip(self.scope.args, assignment, dtypes):
+            if shape is None:
+                descs[arg.name] = []
+            elif arg.is_variadic:
+                descs[arg.name] = [TensorDesc(one, dtype) for one in shape]  # type: ignore[arg-type]
+            else:
+                descs[arg.name] = [TensorDesc(shape, dtype)]  # type: ignore[arg-type]
+        return descs
+
+    def _unbound(self, assignment: Assignment, attrs: Mapping[str, Any]) -> list[int]:
+        if self._bound is None:
+            case = self.scope.case(assignment, attrs, (Role(),) * len(self.scope.args))
+            self._bound = self.scope.checkable.bound(case.inputs, attrs)
+        bound = self._bound
+        return [index for index, arg in enumerate(self.scope.args) if bound is None or arg.name not in bound]
+
+    def _integer_candidates(
+        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield roles with integers that infer takes.
+
+        Args:
+            assignment: the shapes.
+            attrs: the attributes.
+            reached: the check at which infer refuses floats alone, ACCEPTED where none does.
+        """
+        if reached < ACCEPTED:
+            self._refusals[()][reached] += 1
+        unbound = self._unbound(assignment, attrs)
+        for count in range(1, len(unbound) + 1):
+            for chosen in subsets(unbound, count):
+                for dtype in _INT_DTYPES:
+                    variant = (dtype, *chosen)
+                    if self._is_hopeless(variant):
+                        continue
+                    base = tuple(
+                        Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
+                    )
+                    got = self._reach(assignment, attrs, base)
+                    if got < ACCEPTED:
+                        self._refusals[variant][got] += 1
+                        continue
+                    for domain in ("real", "positive", "unit"):
+                        mapped = tuple(role if role.is_integer else Role(domain) for role in base)
+                        yield from self._with_limits(mapped, assignment, attrs)
+
+    def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
+        """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
+        floats, own = self._refusals[()], self._refusals[variant]
+        if own.total() < _ENOUGH or len(floats) < 2:
+            return False
+        return len(own) == 1 and not own.keys() & floats.keys()
+
+    def _with_limits(
+        self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield the roles with the largest limit that forward takes for the integers of these shapes."""
+        sizes = {size for index, shape in enumerate(assignment) if shape for size in flat_sizes(shape)}
+        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= 64}
+        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= 64}
+        for limit in [*sorted(sizes, reverse=True), 2]:
+            for least in (0, 1):
+                if limit <= least:
+                    continue
+                tried = tuple(replace(role, limit=limit, least=least) if role.is_integer else role for role in roles)
+                if self._takes_extremes(tried, assignment, attrs):
+                    yield tried
+                    return
+
+    def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
+        for extreme in ("least", "greatest", "mixed"):
+            case = self.scope.case(assignment, attrs, roles)
+            inputs = dict(case.inputs)
+            for arg, role in zip(self.scope.args, roles):
+                value = inputs[arg.name]
+                if role.is_integer and isinstance(value, np.ndarray) and role.dtype != "bool" and extreme != "mixed":
+                    inputs[arg.name] = np.full_like(value, role.least if extreme == "least" else role.limit - 1)
+            if not self.scope.trial.attempt(replace(case, inputs=inputs)).is_accepted:
+                return False
+        return True

@@ -1,0 +1,174 @@
+"""Scope: what is known of an op while cases for it are searched: what its inputs hold, and how they are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.options import Options
+from opkit.checker.model.trial import Trial
+from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.values import fill
+from opkit.checker.search.variations import arrays_of, nudged, ranks_of
+from opkit.ir import TensorDesc
+
+__all__ = ["Role", "Scope"]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What an input is filled with: floats of a domain, or integers below a limit."""
+
+    domain: str = "real"
+    dtype: str = ""
+    limit: int = 0
+    least: int = 0
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the input holds integers or booleans."""
+        return bool(self.dtype)
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the parts of a search share.
+
+    Args:
+        checkable: the op.
+        options: seed and effort.
+        trial: counts what is tried.
+        dtype: of the float inputs.
+        mixed: of each input, where the float inputs are not all of one dtype.
+        roles: what the inputs hold, None until forward took something.
+    """
+
+    checkable: Checkable
+    options: Options
+    trial: Trial
+    dtype: str = "float64"
+    mixed: tuple[str, ...] = ()
+    roles: tuple[Role, ...] | None = None
+
+    @property
+    def args(self) -> tuple[Arg, ...]:
+        """The declared inputs."""
+        return self.checkable.inputs
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        """The dtype of each input, as far as it holds floats."""
+        return self.mixed or (self.dtype,) * len(self.args)
+
+    @property
+    def domain(self) -> str | None:
+        """The one domain of all inputs, where they have one and all hold floats."""
+        domains = {None if role.is_integer else role.domain for role in self.roles or ()}
+        return domains.pop() if len(domains) == 1 else None
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """Return a generator of its own for a place in the search."""
+        return np.random.default_rng([self.options.seed, *key])
+
+    def _fill(self, assignment: Assignment, roles: Sequence[Role], regimes: Sequence[str], seed: int) -> dict[str, Any]:
+        rng = self.rng(seed)
+        inputs: dict[str, Any] = {}
+        for arg, shape, role, regime, dtype in zip(self.args, assignment, roles, regimes, self.floats):
+            if shape is None:
+                inputs[arg.name] = None
+            elif arg.is_variadic:
+                inputs[arg.name] = [self.array(one, role, regime, rng, dtype) for one in shape]  # type: ignore[arg-type]
+            else:
+                inputs[arg.name] = self.array(shape, role, regime, rng, dtype)  # type: ignore[arg-type]
+        return inputs
+
+    def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
+        """Return an array of a role's values, of this dtype where they are floats."""
+        if not role.is_integer:
+            return fill(shape, regime, role.domain, rng, dtype)
+        if role.dtype == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
+        if values.size > 1 and regime == "ties":
+            values[...] = values.flat[0]
+        return values.astype(role.dtype)
+
+    def case(
+        self,
+        assignment: Assignment,
+        attrs: Mapping[str, Any],
+        roles: Sequence[Role],
+        regimes: Sequence[str] | None = None,
+        label: str = "normal",
+        seed: int = 0,
+    ) -> Case:
+        """Return a case of these shapes, every input filled by its role."""
+        regimes = regimes or ["normal"] * len(self.args)
+        return Case(self._fill(assignment, roles, regimes, seed), dict(attrs), label, seed)
+
+    def hinted_sizes(self) -> list[int]:
+        """Return sizes that the kernels speak of."""
+        return [value for value in self.checkable.constants if type(value) is int and 4 <= value <= 64][:6]
+
+    def is_unread(self, case: Case, index: int) -> bool:
+        """Say whether infer's promise stays the same whatever shape an input has."""
+        name = self.args[index].name
+        value = case.inputs[name]
+        if not isinstance(value, np.ndarray):
+            return False
+        descs = describe_inputs(case.inputs)
+        odd = (11, 13) if value.ndim == 0 else (*(11,) * (value.ndim + 1), 13)[: value.ndim + 1]
+        try:
+            asked = self.checkable.infer
+            assert asked is not None
+            promised = tuple(asked(descs, case.attrs))
+            return tuple(asked({**descs, name: [TensorDesc(odd, value.dtype.name)]}, case.attrs)) == promised
+        except Exception:  # infer refused: it does look at this input
+            return False
+
+    def works(self, case: Case) -> bool:
+        """Say whether forward has the promised shapes.
+
+        Of 0-d arrays, and where infer never looks at some input, backward must run and fit its inputs as well.
+        """
+        outcome = self.trial.attempt(case)
+        if not outcome.keeps_promise():
+            return False
+        is_vague = not any(ranks_of(case)) or any(self.is_unread(case, index) for index in range(len(self.args)))
+        return not is_vague or not self.checkable.has_gradient or self.misfits(case) == set()
+
+    def misfits(self, case: Case) -> set[str] | None:
+        """Return the inputs whose gradient has another shape than they have; None where backward raises."""
+        evaluator = Evaluator(self.checkable, case)
+        try:
+            with np.errstate(all="ignore"):
+                evaluator.prepare()
+                found = evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
+        except Exception:  # user code
+            return None
+        return {
+            leaf.name
+            for leaf, value in found.items()
+            if isinstance(value, np.ndarray) and value.shape != evaluator.array(leaf).shape
+        }
+
+    def is_pointwise(self, case: Case) -> bool:
+        """Say whether each element of the results depends on the elements at its own place alone."""
+        arrays = list(arrays_of(case))
+        outcome = self.trial.attempt(case)
+        if not outcome.outputs or any(np.shape(item) != array.shape for item in outcome.outputs for array in arrays):
+            return False
+        moved = {name: nudged(value) for name, value in case.inputs.items()}
+        again = self.trial.attempt(replace(case, inputs=moved))
+        if len(again.outputs) != len(outcome.outputs):
+            return False
+        return all(
+            np.array_equal(np.ravel(one)[1:], np.ravel(other)[1:], equal_nan=True)
+            for one, other in zip(outcome.outputs, again.outputs)
+        )

@@ -1,0 +1,58 @@
+"""Search: cases for an op that has no cases file, found by asking its infer function and its forward.
+
+Shapes first, then attributes, then regimes of values; everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.options import Options
+from opkit.checker.model.trial import Trial
+from opkit.checker.search.natural import Natural
+from opkit.checker.search.roles import Roles
+from opkit.checker.search.scope import Scope
+from opkit.checker.search.sweeps import Sweeps
+
+__all__ = ["Found", "search"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Args:
+        cases: the most natural first; none where forward never ran.
+        large: one case with many elements.
+        dtype: of the float inputs.
+        domain: the one domain of all inputs, where they have one and all hold floats.
+        notes: what the user should know.
+    """
+
+    cases: list[Case]
+    large: Case | None = None
+    dtype: str = "float64"
+    domain: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
+    """Search cases for an op.
+
+    Args:
+        checkable: the op.
+        options: seed, effort, and what the user fixed.
+        trial: counts what is tried.
+    """
+    scope = Scope(checkable, options, trial)
+    natural = Natural(scope, Roles(scope))
+    shapes = natural.cases()
+    if not shapes:
+        return Found([], dtype=scope.dtype)
+    sweeps = Sweeps(scope, natural)
+    shapes += sweeps.grown(shapes)
+    large = sweeps.large(shapes)
+    cases = shapes + sweeps.emptied(shapes) + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
+    return Found(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)

@@ -1,0 +1,153 @@
+"""Shapes: candidates that an infer function is asked about, in the order of how natural they are.
+
+Combinatorics only; nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TypeAlias
+
+from opkit.checker.model.checkable import Arg
+
+__all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature"]
+
+Shape: TypeAlias = tuple[int, ...]
+#: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
+Assignment: TypeAlias = "tuple[Shape | tuple[Shape, ...] | None, ...]"
+
+_MAIN: tuple[Shape, ...] = (
+    (3, 4),
+    (5,),
+    (2, 3, 4),
+    (4, 4),
+    (6, 7),
+    (1,),
+    (1, 4),
+    (4, 1),
+    (1, 1),
+    (),
+    (0,),
+    (0, 3),
+    (2, 2, 4, 3),
+    (1, 8, 2, 3),
+    (2, 3, 5, 4),
+    (23,),
+    (2, 70),
+    (2, 1, 3),
+    (3, 3),
+    (2, 2, 6, 6),
+    (7,),
+    (1, 1, 5, 5),
+    (2,),
+    (2, 3, 1),
+    (4, 3),
+    (1, 3, 4),
+    (2, 2, 2),
+    (5, 2, 3),
+    (2, 2, 1, 3, 2),
+    (3, 0),
+    (2, 0, 3),
+    (9, 5),
+    (2, 4, 8, 8),
+    (1, 2, 7),
+    (2, 3, 9),
+)
+
+
+def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
+    """Yield shapes for a first input; ``sizes`` are numbers that occur in the kernels."""
+    yield from _MAIN
+    for size in sizes:
+        for near in (size + 1, size, size - 1):
+            if 3 <= near <= 80:
+                yield (near,)
+                yield (2, near)
+                yield (near, 2)
+
+
+def _related(shape: Shape) -> list[Shape]:
+    """Shapes that other inputs have beside a first input of this shape, the most natural first."""
+    last, first = shape[-1:], shape[:1]
+    found: list[Shape] = [shape, last, shape[1:], shape[:-1], first, (1,) * len(shape)]
+    if len(shape) >= 1:
+        found += [(*last, 5), (5, *last), (*last, *last)]
+    if len(shape) >= 2:
+        found += [(*shape[:-2], shape[-1], 5), (*shape[:-2], 5, shape[-1]), shape[::-1], (5, 2)]
+        found += [(*shape[:-1], 1), (1, *shape[1:]), (shape[1],), (shape[1], 5), (*shape[:-1], 5), (5, *shape[1:])]
+    if len(shape) >= 3:
+        found += [(2, shape[1], *(3,) * (len(shape) - 2)), (2, shape[1], *(2,) * (len(shape) - 2))]
+        found += [(shape[1], 1, *(3,) * (len(shape) - 2)), (shape[1], *(1,) * (len(shape) - 2))]
+        found += [(1, shape[1], *(1,) * (len(shape) - 2)), (3,) * (len(shape) - 2)]
+    if len(shape) == 1:
+        found += [(3,), (4, *shape)]
+    found += [(5,), (2,), (1,) * len(shape), (1,), ()]
+    unique: dict[Shape, None] = dict.fromkeys(found)
+    return list(unique)
+
+
+def _lists(shape: Shape, least: int) -> list[tuple[Shape, ...]]:
+    """Lists of shapes for a variadic input."""
+    found = [(shape,) * max(count, least) for count in (2, 3, 1)]
+    for axis in range(len(shape)):
+        other = (*shape[:axis], shape[axis] + 2, *shape[axis + 1 :])
+        found.append((shape, other, shape)[: max(2, least)] if least <= 2 else (shape, other, shape))
+    return list(dict.fromkeys(found))
+
+
+def _options(arg: Arg, shape: Shape, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
+    options: list[Shape | tuple[Shape, ...] | None]
+    if arg.is_variadic:
+        options = list(_lists(shape, arg.min_count))
+    else:
+        options = [shape] if is_first else list(_related(shape))
+    if arg.is_optional:
+        options.insert(1, None)
+    return options
+
+
+def assignments(args: Sequence[Arg], sizes: Sequence[int] = ()) -> Iterator[Assignment]:
+    """Yield shapes for all inputs: natural and small ones first, then ever rarer relations.
+
+    Args:
+        args: the declared inputs.
+        sizes: sizes at which kernels may branch.
+    """
+    shapes = list(first_shapes(sizes))
+    if not args:
+        yield ()
+        return
+    if len(args) > 2:  # a product over many inputs: fewer starting points
+        shapes = [shape for shape in shapes if len(shape) <= 4][:17]
+    depth = {1: 60, 2: 60, 3: 22, 4: 9, 5: 6}.get(len(args), 4)
+    seen: set[Assignment] = set()
+    for shape in shapes:  # every input alike
+        alike = tuple(_options(arg, shape, True)[0] for arg in args)
+        if alike not in seen:
+            seen.add(alike)
+            yield alike
+    rows = [
+        list(product(*(_options(arg, shape, index == 0)[:depth] for index, arg in enumerate(args)))) for shape in shapes
+    ]
+    for row in rows:
+        for item in row:
+            if item not in seen:
+                seen.add(item)
+                yield item
+
+
+def signature(assignment: Assignment) -> tuple[object, ...]:
+    """Return what makes an assignment different in kind: ranks, ones, empties, equal sizes, relations."""
+    kinds: list[object] = []
+    first: object = None
+    for shape in assignment:
+        if shape is None:
+            kinds.append(None)
+            continue
+        is_list = bool(shape) and isinstance(shape[0], tuple)
+        one: Shape = shape[0] if is_list else shape  # type: ignore[assignment]
+        ones = tuple(axis for axis, size in enumerate(one) if size == 1)
+        kinds.append((len(one), ones, 0 in one, len(set(one)) < len(one), len(shape) if is_list else 0, shape == first))
+        first = shape if first is None else first
+    return tuple(kinds)

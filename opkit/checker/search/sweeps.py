@@ -1,0 +1,333 @@
+"""Sweeps: cases made of natural ones by changing sizes, attributes and the regime of the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.trial import Outcome
+from opkit.checker.search.attributes import alternatives, is_mark, pairwise
+from opkit.checker.search.natural import Natural
+from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.values import REGIMES, fill, near_constants
+from opkit.checker.search.variations import (
+    arrays_of,
+    cut,
+    diverse,
+    elements,
+    fits,
+    is_anchor,
+    is_definite,
+    is_float_input,
+    one_per_rank,
+    partly_cut,
+    ranks_of,
+    resized,
+    shapes_of,
+    sizes_of,
+)
+
+__all__ = ["Sweeps"]
+
+#: Shapes made of one case by changing a size: so many per size, and elements that they may have.
+_GROWN, _MOST_GROWN = 4, 300
+#: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have.
+_LONG, _MIDDLE, _MOST_LARGE = 49, 17, 20_000
+#: Regimes beyond "normal", for the shapes that carry the sweep.
+_SWEEP = tuple(name for name in REGIMES if name != "normal")
+
+
+@dataclass(slots=True)
+class Sweeps:
+    """Varies cases that are known to work.
+
+    Args:
+        scope: of the search.
+        natural: searches anew where no known shape goes with an attribute.
+        notes: what the user should know.
+    """
+
+    scope: Scope
+    natural: Natural
+    notes: list[str] = field(default_factory=list)
+
+    def grown(self, shapes: Sequence[Case]) -> list[Case]:
+        """Take natural cases and change one size everywhere: longer ones, those that the kernels speak of, and 1."""
+        if self.scope.options.shapes:
+            return []
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        known = {shapes_of(case) for case in shapes}
+        sizes = {size for case in shapes for array in arrays_of(case) for size in array.shape}
+        hinted = [size + more for size in sorted(set(self.scope.hinted_sizes()), reverse=True)[:3] for more in (1, 3)]
+        found: list[Case] = []
+        for carrier in one_per_rank(shapes):
+            for number, size in enumerate(sorted({size for array in arrays_of(carrier) for size in array.shape})):
+                kept = 0
+                for other in (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3):
+                    if kept >= _GROWN or len(found) >= 3 * _GROWN or other == size or (other < 4 and other in sizes):
+                        continue
+                    assignment = resized(shapes_of(carrier), size, other)
+                    if assignment in known or elements(assignment) > _MOST_GROWN:
+                        continue
+                    known.add(assignment)
+                    case = self.natural.attempt(assignment, attrs, 9100 + 20 * number + other, {})
+                    if case is not None and self.scope.trial.attempt(case).keeps_promise():
+                        found.append(case)
+                        kept += 1
+            narrowed = self._narrowed(carrier, known, attrs)
+            found += narrowed + self._lengthened(narrowed[:3], known, attrs)
+        return found
+
+    def _lengthened(self, cases: Sequence[Case], known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
+        """Take cases and make each size long that the first input alone has: a window may lie in many places."""
+        found: list[Case] = []
+        for number, case in enumerate(cases):
+            first, *others = [array.shape for array in arrays_of(case)]
+            for size in sorted(set(first).difference(*others)):
+                assignment = resized(shapes_of(case), size, 9)
+                if assignment in known or elements(assignment) > _MOST_GROWN:
+                    continue
+                known.add(assignment)
+                longer = self.natural.attempt(assignment, attrs, 9700 + 10 * number + size, {})
+                if longer is not None and self.scope.trial.attempt(longer).keeps_promise():
+                    found.append(longer)
+        return found
+
+    def _narrowed(self, carrier: Case, known: set[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
+        """Take a case and change one size of one further input: a size of its own may be smaller or larger."""
+        found: list[Case] = []
+        shapes = shapes_of(carrier)
+        for index, shape in enumerate(shapes):
+            if index == 0 or not shape or isinstance(shape[0], tuple):
+                continue
+            for axis, size in enumerate(shape):
+                for other in (2, size + 2):
+                    changed = (*shape[:axis], other, *shape[axis + 1 :])
+                    assignment = (*shapes[:index], changed, *shapes[index + 1 :])
+                    if other == size or assignment in known or len(found) >= _GROWN:
+                        continue
+                    known.add(assignment)
+                    case = self.natural.attempt(assignment, attrs, 9600 + 20 * index + 2 * axis + (other > 2), {})
+                    if case is not None and self.scope.trial.attempt(case).keeps_promise():
+                        found.append(case)
+        return found
+
+    def large(self, shapes: Sequence[Case]) -> Case | None:
+        """Take the most natural case and make its sizes large: kernels may work in blocks, or keep buffers."""
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        for carrier in one_per_rank(shapes) if not self.scope.options.shapes else ():
+            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape if size > 1}, reverse=True)
+            for changed in (sizes, sizes[:1]):
+                assignment = shapes_of(carrier)
+                for number, size in enumerate(changed):
+                    assignment = resized(assignment, size, (_LONG if len(changed) < 3 else _MIDDLE) + number)
+                if not 500 < elements(assignment) < _MOST_LARGE:
+                    continue
+                case = self.natural.attempt(assignment, attrs, 9900, {})
+                if case is None:
+                    continue
+                outcome = self.scope.trial.attempt(case)
+                if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * _MOST_LARGE:
+                    return replace(case, regime="many elements")
+        return None
+
+    def emptied(self, shapes: Sequence[Case]) -> list[Case]:
+        """Take a natural case of several arrays and make each of its sizes 0 in turn, and each part of a list empty."""
+        full = [case for case in shapes if all(sizes_of(case))]
+        found: list[Case] = []
+        if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
+            return found
+        known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
+        for carrier in full[:3]:
+            sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
+            changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
+            changes += partly_cut(carrier)
+            for inputs in changes:
+                case = replace(carrier, inputs=inputs)
+                kind = tuple(array.shape for array in arrays_of(case))
+                if kind in known:
+                    continue
+                known.add(kind)
+                outcome = self.scope.trial.attempt(case)
+                is_partial = len({array.size == 0 for array in arrays_of(case)}) > 1
+                if outcome.is_accepted and outcome.keeps_promise() and (not is_partial or self.scope.works(case)):
+                    found.append(case)
+        return found
+
+    def attribute(self, shapes: Sequence[Case]) -> list[Case]:
+        """Other values of each attribute, and some of several at once."""
+        found: list[Case] = []
+        base = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        choices: dict[str, list[Any]] = {}
+        for attr in self.scope.checkable.attrs:
+            if attr.name in self.scope.options.attrs or attr.name == "device_sub_tag":
+                continue
+            for number, value in enumerate(alternatives(attr, self.scope.checkable.constants)):
+                limit = 8 if isinstance(value, (bool, str)) else 5 if number < 4 or type(value) is not float else 2
+                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
+                if type(value) is int and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
+                    cases = [case for case in cases if self.scope.works(case)]
+                if cases:
+                    choices.setdefault(attr.name, []).append(value)
+                    found.extend(cases)
+        for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
+            found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
+        return found
+
+    def _cases_with(
+        self, attrs: Mapping[str, Any], shapes: Sequence[Case], limit: int, seed: int, value: Any = None
+    ) -> list[Case]:
+        """Return up to ``limit`` of the known cases with other attributes, searching anew where none works.
+
+        ``value`` is the one attribute's that is not the default. Cases whose results it changes come first: a dilation
+        says nothing to a kernel of size 1.
+        """
+        found: list[Case] = []
+        idle: list[Case] = []
+        broken: list[Case] = []
+        for case in diverse(shapes):
+            if len(found) >= limit:
+                break
+            changed = replace(case, attrs=dict(attrs), seed=seed)
+            outcome = self.scope.trial.attempt(changed)
+            if outcome.is_accepted and outcome.keeps_promise():
+                has_effect = value is None or not _gives_the_same(outcome, self.scope.trial.attempt(case))
+                (found if has_effect else idle).append(changed)
+            elif outcome.is_accepted and is_definite(outcome):
+                broken.append(changed)
+        found += idle[: limit - len(found)]
+        if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
+            found += [case for case in broken if fits(value, case)][:1]
+        return found or self.natural.accepted(attrs, min(limit, 2), seed, 600)
+
+    def marked(self, shapes: Sequence[Case]) -> list[Case]:
+        """Integers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
+        found: list[Case] = []
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        marks = sorted({value for name, value in attrs.items() if is_mark(name, value)})
+        for number, carrier in enumerate(self._carriers(shapes)[:2]):
+            integers = [
+                name
+                for name, value in carrier.inputs.items()
+                if isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+            ]
+            for mark in marks if integers else ():
+                for share in (0.5, 1.0):
+                    rng = self.scope.rng(4000 + number)
+                    inputs = dict(carrier.inputs)
+                    for name in integers:
+                        values = inputs[name]
+                        if np.can_cast(np.min_scalar_type(mark), values.dtype):
+                            inputs[name] = np.where(rng.random(values.shape) < share, values.dtype.type(mark), values)
+                    case = replace(carrier, inputs=inputs, regime="marked", seed=4000 + number)
+                    if self.scope.trial.attempt(case).is_accepted:
+                        found.append(case)
+        return found
+
+    def regime(self, shapes: Sequence[Case]) -> list[Case]:
+        """Other values of the inputs: large, small, tied, at and near the constants of the kernels."""
+        found: list[Case] = []
+        carriers = self._carriers(shapes)
+        for number, carrier in enumerate(carriers):
+            for index, regime in enumerate(_SWEEP):
+                if self.scope.dtype == "float32" and regime == "far offset":
+                    continue  # its values are a few float32 steps apart: no step fits between them
+                found.extend(self._regime(carrier, regime, None, 1000 + 100 * number + index))
+        floats = (
+            [arg.name for arg in self.scope.args if is_float_input(carriers[0].inputs[arg.name])] if carriers else []
+        )
+        if len(floats) > 1:
+            for number, name in enumerate(floats[:4]):
+                for index, regime in enumerate(
+                    ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
+                ):
+                    found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
+        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:12]
+        if constants:
+            for number, carrier in enumerate(carriers):
+                for exact in (False, True):
+                    found.extend(self._anchored(carrier, constants, exact, 3000 + 10 * number + exact))
+        return found
+
+    def _carriers(self, shapes: Sequence[Case]) -> list[Case]:
+        """Pick the cases that carry the sweep: the most natural one, a long one and one of another rank."""
+        full = [case for case in shapes if all(size for size in sizes_of(case))]
+        if not full:
+            return []
+        chosen = [full[0]]
+        longer = [case for case in full if 12 < max(sizes_of(case), default=0) <= 48]
+        other = [case for case in full if ranks_of(case) != ranks_of(full[0]) and max(sizes_of(case), default=0) > 2]
+        for pool in (longer, other):
+            if pool and pool[0] not in chosen:
+                chosen.append(pool[0])
+        return chosen
+
+    def _regime(self, carrier: Case, regime: str, only: str | None, seed: int) -> Iterable[Case]:
+        roles = self.scope.roles or (Role(),) * len(self.scope.args)
+        rng = self.scope.rng(seed)
+        inputs = dict(carrier.inputs)
+        for arg, role in zip(self.scope.args, roles):
+            if only is not None and arg.name != only:
+                continue
+            inputs[arg.name] = self._refill(inputs[arg.name], role, regime, rng)
+        label = regime if only is None else f"{regime} {only}"
+        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
+        if self.scope.trial.attempt(case).is_accepted:
+            yield case
+
+    def _anchored(self, carrier: Case, constants: Sequence[float], exact: bool, seed: int) -> Iterable[Case]:
+        roles = self.scope.roles or (Role(),) * len(self.scope.args)
+        rng = self.scope.rng(seed)
+        inputs = dict(carrier.inputs)
+        for arg, role in zip(self.scope.args, roles):
+            value = inputs[arg.name]
+            if is_float_input(value) and isinstance(value, np.ndarray):
+                inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
+        label = "at constants" if exact else "near constants"
+        case = replace(carrier, inputs=inputs, regime=label, seed=seed)
+        if self.scope.trial.attempt(case).is_accepted:
+            yield case
+
+    def _refill(self, value: Any, role: Role, regime: str, rng: np.random.Generator) -> Any:
+        if isinstance(value, list):
+            return [self._refill(item, role, regime, rng) for item in value]
+        if not isinstance(value, np.ndarray):
+            return value
+        if role.is_integer:
+            return self.scope.array(value.shape, role, regime, rng, "") if regime == "ties" else value
+        return fill(value.shape, regime, role.domain, rng, value.dtype.name)
+
+    def without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
+        """Leave out ranks at which forward or backward never keep their promises while they do at others.
+
+        An infer function that reads fixed axes, or none, also takes ranks that the op is not meant for; that is a gap
+        in the spec's checks. Where every element is computed on its own, 0-d arrays are meant too.
+        """
+        if not cases:
+            return cases
+        kept: dict[tuple[int, ...], list[bool]] = {}
+        for case in cases:
+            if all(sizes_of(case)):
+                kept.setdefault(ranks_of(case), []).append(self.scope.works(case))
+        if not any(all(values) for values in kept.values()):
+            return cases
+        foreign = {ranks for ranks, values in kept.items() if not any(values)}
+        if any(not any(ranks) for ranks in foreign) and self.scope.is_pointwise(cases[0]):
+            foreign = {ranks for ranks in foreign if any(ranks)}
+        if foreign:
+            listed = ", ".join(str(list(ranks)) for ranks in sorted(foreign))
+            self.notes.append(
+                f"inputs of rank {listed} were left out: the infer function takes them, but the op never works there "
+                "while it does at others; a CHECK in the spec would say so"
+            )
+        return [case for case in cases if ranks_of(case) not in foreign]
+
+
+def _gives_the_same(one: Outcome, other: Outcome) -> bool:
+    pairs = zip(one.outputs, other.outputs)
+    return len(one.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

@@ -1,0 +1,1 @@
+"""Arranging ops: elements are moved, selected and ordered, never computed."""

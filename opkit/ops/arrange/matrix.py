@@ -1,0 +1,123 @@
+"""Parts of matrices: triangles and diagonals.
+
+Matrix products are in ``opkit.ops.linear.products``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc
+from opkit.ops.core.define import define, first_only
+from opkit.ops.core.inference import like, shape_error
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+
+__all__ = ["diag", "tril", "triu"]
+
+
+# ---- tril, triu ------------------------------------------------------------------------------------------------------
+_FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_floating_fill_value:bool"
+
+
+def _triangle(name: str, *, lower: bool) -> Any:
+    def kernel(
+        x: np.ndarray,
+        diagonal: int,
+        floating_fill_value: float,
+        integer_fill_value: int,
+        is_floating_fill_value: bool,
+    ) -> np.ndarray:
+        keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal if lower else diagonal - 1, dtype=bool)
+        fill = floating_fill_value if is_floating_fill_value else integer_fill_value
+        return np.where(keep if lower else ~keep, x, x.dtype.type(fill))
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        if descs[0].ndim < 2:
+            raise shape_error(name, descs, "it takes matrices or stacks of them")
+        return [descs[0]]
+
+    def rule(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(opdef, (dout,), _fill(applied.attrs["diagonal"], 0))
+
+    opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule))
+    return opdef
+
+
+def _fill(diagonal: int, value: float) -> Mapping[str, Any]:
+    is_floating = isinstance(value, float)
+    return {
+        "diagonal": diagonal,
+        "floating_fill_value": value if is_floating else 0.0,
+        "integer_fill_value": 0 if is_floating else value,
+        "is_floating_fill_value": is_floating,
+    }
+
+
+TRIL: OpDef = _triangle("tril", lower=True)
+TRIU: OpDef = _triangle("triu", lower=False)
+
+
+def tril(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
+    """Return the lower triangles of matrices, and ``fill`` above the diagonal."""
+    return local.mode.apply(TRIL, (x,), _fill(diagonal, fill))
+
+
+def triu(x: Value, diagonal: int = 0, fill: float = 0) -> Value:
+    """Return the upper triangles of matrices, and ``fill`` below the diagonal."""
+    return local.mode.apply(TRIU, (x,), _fill(diagonal, fill))
+
+
+# ---- diag ------------------------------------------------------------------------------------------------------------
+def _diag(x: np.ndarray, diagonal: int) -> np.ndarray:
+    return np.array(np.diag(x, diagonal))
+
+
+def _diag_slope(dy: np.ndarray, like: Any, diagonal: int) -> np.ndarray:
+    if len(like.shape) == 1:
+        return np.array(np.diag(dy, diagonal))
+    dx = np.zeros(like.shape, dy.dtype)
+    rows = np.arange(dy.size) + max(0, -diagonal)
+    dx[rows, rows + diagonal] = dy
+    return dx
+
+
+def _infer_diag(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, k = descs[0], attrs["diagonal"]
+    if x.ndim not in (1, 2):
+        raise shape_error("diag", descs, "it takes a vector or a matrix")
+    if x.ndim == 1:
+        size = -1 if x.shape[0] == -1 else x.shape[0] + abs(k)
+        return [TensorDesc((size, size), x.dtype)]
+    rows, columns = x.shape
+    unknown = -1 in x.shape
+    return [TensorDesc((-1 if unknown else max(0, min(rows + min(k, 0), columns - max(k, 0))),), x.dtype)]
+
+
+DIAG: OpDef = define(
+    "diag",
+    "in",
+    "out",
+    _diag,
+    infer=_infer_diag,
+    attrs="diagonal:int32",
+    grad=first_only(lambda applied, dout: local.mode.apply(DIAG_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+DIAG_GRAD: OpDef = define(
+    "diag_grad",
+    "dy =in",
+    "dx",
+    _diag_slope,
+    infer=like("diag_grad", 1),
+    attrs="diagonal:int32",
+    grad=lambda applied, douts: (local.mode.apply(DIAG, (douts[0],), applied.attrs), None),
+)
+
+
+def diag(x: Value, diagonal: int = 0) -> Value:
+    """Return a vector as a matrix's diagonal, or the diagonal of a matrix."""
+    return local.mode.apply(DIAG, (x,), {"diagonal": int(diagonal)})

@@ -1,0 +1,289 @@
+"""Reading and writing at index tuples (gather_nd, scatter_nd and kin) and along an axis element by element.
+
+Selecting whole slices along an axis is in ``opkit.ops.arrange.selection``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import AutogradError
+from opkit.ir import TensorDesc
+from opkit.ops.arrange.selection import add_rows, check_indices, check_range
+from opkit.ops.arrange.shape import reshape
+from opkit.ops.basis.arithmetic import mul
+from opkit.ops.core.define import NO_ATTRS, define
+from opkit.ops.core.inference import (
+    like,
+    shape_error,
+)
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axis
+
+__all__ = [
+    "add_along_axis",
+    "gather_nd",
+    "multiply_along_axis",
+    "put_along_axis",
+    "scatter",
+    "scatter_nd_add",
+    "take_along_axis",
+]
+
+
+# ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
+def _places(indices: np.ndarray, shape: tuple[int, ...], op: str) -> tuple[np.ndarray, ...]:
+    depth = indices.shape[-1]
+    for k in range(depth):
+        check_range(op, indices[..., k], shape[k])
+    return tuple(indices[..., k] for k in range(depth))
+
+
+def _gather_nd(params: np.ndarray, indices: np.ndarray) -> Any:
+    return params[_places(indices, params.shape, "gather_nd")]
+
+
+def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    return _scatter_add(np.zeros(tuple(shape), updates.dtype), updates, indices)
+
+
+def _scatter_add(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    total = np.array(params)
+    depth = indices.shape[-1]
+    places = _places(indices, params.shape, "scatter_nd")
+    count = int(np.prod(params.shape[:depth]))
+    flat = np.ravel_multi_index(places, params.shape[:depth]).reshape(-1) if depth else np.zeros(1, np.int64)
+    tail = params.shape[depth:]
+    rows = total.reshape(count, *tail)
+    add_rows(rows, updates.reshape(flat.size, *tail), flat)
+    return rows.reshape(params.shape)
+
+
+def _scatter_update(params: np.ndarray, updates: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    total = np.array(params)
+    total[_places(indices, params.shape, "tensor_scatter_nd_update")] = updates
+    return total
+
+
+def _infer_gather_nd(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    params, indices = descs
+    check_indices("gather_nd", descs, 1)
+    depth = indices.shape[-1] if indices.ndim else 0
+    if not 0 < depth <= params.ndim:
+        raise shape_error("gather_nd", descs, "the last axis of the indices counts axes of the tensor")
+    return [TensorDesc((*indices.shape[:-1], *params.shape[depth:]), params.dtype)]
+
+
+def _pick(params: Value, indices: Value) -> Value:
+    return local.mode.apply(GATHER_ND, (params, indices), NO_ATTRS)
+
+
+def _update_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    indices = applied.inputs[2]
+    blank = local.mode.apply(SCATTER_UPDATE, (douts[0], mul(_pick(douts[0], indices), 0), indices), NO_ATTRS)
+    return blank, _pick(douts[0], indices), None
+
+
+def _declared_shape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(tuple(attrs["shape"]), descs[1].dtype)]
+
+
+GATHER_ND: OpDef = define(
+    "gather_nd",
+    "params indices",
+    "out",
+    _gather_nd,
+    infer=_infer_gather_nd,
+    grad=lambda applied, douts: (
+        local.mode.apply(SCATTER_ND_LIKE, (applied.inputs[0], applied.inputs[1], douts[0]), NO_ATTRS),
+        None,
+    ),
+    reads="indices",
+)
+SCATTER_ND: OpDef = define(
+    "scatter_nd",
+    "indices updates",
+    "out",
+    _scatter_nd,
+    infer=_declared_shape,
+    attrs="shape:shape",
+    grad=lambda applied, douts: (None, _pick(douts[0], applied.inputs[0])),
+    reads="indices",
+)
+SCATTER_ND_LIKE: OpDef = define(
+    "scatter_nd_like",
+    "=like indices updates",
+    "out",
+    lambda like, indices, updates: _scatter_nd(indices, updates, like.shape),
+    infer=like("scatter_nd_like", 0, dtype_from=2),
+    grad=lambda applied, douts: (None, None, _pick(douts[0], applied.inputs[1])),
+    reads="indices",
+)
+SCATTER_ADD: OpDef = define(
+    "tensor_scatter_nd_add",
+    "params updates indices",
+    "out",
+    _scatter_add,
+    infer=like("tensor_scatter_nd_add", 0),
+    grad=lambda applied, douts: (douts[0], _pick(douts[0], applied.inputs[2]), None),
+    reads="indices",
+)
+SCATTER_UPDATE: OpDef = define(
+    "tensor_scatter_nd_update",
+    "params updates indices",
+    "out",
+    _scatter_update,
+    infer=like("tensor_scatter_nd_update", 0),
+    grad=_update_grad,
+    reads="indices",
+)
+
+
+def gather_nd(x: Value, indices: Value) -> Value:
+    """Return the slices of ``x`` at the index tuples in the last axis of the indices."""
+    return _pick(x, indices)
+
+
+def scatter_nd_add(x: Value, indices: Value, updates: Value) -> Value:
+    """Return ``x`` with updates added at the index tuples; those of equal tuples add up."""
+    return local.mode.apply(SCATTER_ADD, (x, updates, indices), NO_ATTRS)
+
+
+def scatter(x: Value, indices: Value, updates: Value, overwrite: bool = True) -> Value:
+    """Return ``x`` with rows replaced by the updates; without ``overwrite`` the updates of a row are summed instead.
+
+    Source: Paddle 2.6's ``scatter``: not overwriting starts from 0, so that the old row does not count.
+    """
+    column = reshape(indices, (-1, 1))
+    if overwrite:
+        return local.mode.apply(SCATTER_UPDATE, (x, updates, column), NO_ATTRS)
+    blank = local.mode.apply(SCATTER_UPDATE, (x, mul(updates, 0), column), NO_ATTRS)
+    return scatter_nd_add(blank, column, updates)
+
+
+# ---- dim_gather, dim_scatter_add_like (take_along_axis) --------------------------------------------------------------
+def _dim_gather(x: np.ndarray, index: np.ndarray, dim: int) -> Any:
+    check_range("dim_gather", index, x.shape[dim])
+    return x[_along(index, dim)]
+
+
+def _along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
+    grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+def _dim_add(like: Any, x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
+    total = np.zeros(like.shape, x.dtype)
+    np.add.at(total, _along(index, dim), x)
+    return total
+
+
+def _dim_put(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
+    check_range("put_along_axis", index, x.shape[dim])
+    total = np.array(x)
+    total[_along(index, dim)] = value
+    return total
+
+
+def _dim_multiply(x: np.ndarray, index: np.ndarray, value: np.ndarray, dim: int) -> np.ndarray:
+    check_range("multiply_along_axis", index, x.shape[dim])
+    total = np.array(x)
+    np.multiply.at(total, _along(index, dim), value)
+    return total
+
+
+def _dim_multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    raise AutogradError("op 'multiply_along_axis' has no gradient in opkit", help="detach() its inputs, or use 'add'")
+
+
+def _infer_dim_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, index = descs
+    check_indices("dim_gather", descs, 1)
+    if x.ndim != index.ndim:
+        raise shape_error("dim_gather", descs, "both must have the same number of axes")
+    return [TensorDesc(index.shape, x.dtype)]
+
+
+def _dim_put_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    index = applied.inputs[1]
+    picked = local.mode.apply(DIM_GATHER, (douts[0], index), applied.attrs)
+    return local.mode.apply(DIM_PUT, (douts[0], index, mul(picked, 0)), applied.attrs), None, picked
+
+
+DIM_GATHER: OpDef = define(
+    "dim_gather",
+    "input index",
+    "output",
+    _dim_gather,
+    infer=_infer_dim_gather,
+    attrs="dim:int32",
+    grad=lambda applied, douts: (
+        local.mode.apply(DIM_ADD, (applied.inputs[0], douts[0], applied.inputs[1]), applied.attrs),
+        None,
+    ),
+    reads="index",
+)
+DIM_ADD: OpDef = define(
+    "dim_scatter_add_like",
+    "=like input index",
+    "output",
+    _dim_add,
+    infer=like("dim_scatter_add_like", 0, dtype_from=1),
+    attrs="dim:int32",
+    grad=lambda applied, douts: (
+        None,
+        local.mode.apply(DIM_GATHER, (douts[0], applied.inputs[2]), applied.attrs),
+        None,
+    ),
+    reads="index",
+)
+DIM_PUT: OpDef = define(
+    "put_along_axis",
+    "x index value",
+    "out",
+    _dim_put,
+    infer=like("put_along_axis", 0),
+    attrs="dim:int32",
+    grad=_dim_put_grad,
+    reads="index",
+)
+
+
+DIM_MULTIPLY: OpDef = define(
+    "multiply_along_axis",
+    "x index value",
+    "out",
+    _dim_multiply,
+    infer=like("multiply_along_axis", 0),
+    attrs="dim:int32",
+    grad=_dim_multiply_grad,
+    reads="x index value",
+)
+
+
+def take_along_axis(x: Value, indices: Value, axis: int) -> Value:
+    """Return, at each place, the element of ``x`` with the axis' index replaced by the one in ``indices``."""
+    return local.mode.apply(DIM_GATHER, (x, indices), {"dim": normal_axis(axis, ndim_of(x), "dim_gather")})
+
+
+def put_along_axis(x: Value, indices: Value, values: Value, axis: int) -> Value:
+    """Return ``x`` with values assigned where ``take_along_axis`` would read (of one place the last one counts)."""
+    attrs = {"dim": normal_axis(axis, ndim_of(x), "put_along_axis")}
+    return local.mode.apply(DIM_PUT, (x, indices, values), attrs)
+
+
+def add_along_axis(like: Value, indices: Value, values: Value, axis: int) -> Value:
+    """Return zeros of the shape of ``like`` with values added where ``take_along_axis`` would read."""
+    attrs = {"dim": normal_axis(axis, ndim_of(like), "add_along_axis")}
+    return local.mode.apply(DIM_ADD, (like, values, indices), attrs)
+
+
+def multiply_along_axis(x: Value, indices: Value, values: Value, axis: int) -> Value:
+    """Return ``x`` with values multiplied where ``take_along_axis`` would read; a gradient of it is an error."""
+    attrs = {"dim": normal_axis(axis, ndim_of(x), "multiply_along_axis")}
+    return local.mode.apply(DIM_MULTIPLY, (x, indices, values), attrs)

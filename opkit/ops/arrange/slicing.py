@@ -1,0 +1,412 @@
+"""Slices with start, stop and step per axis, padding, flipping, rolling, tiling.
+
+``x[index]`` as numpy reads it is in ``opkit.ops.arrange.indexing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+from opkit.ir import TensorDesc
+from opkit.ops.arrange.selection import add_rows
+from opkit.ops.basis.creation import zeros_like
+from opkit.ops.core.define import define, first_only
+from opkit.ops.core.inference import like, shape_error, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
+
+__all__ = ["flip", "pad", "repeat_interleave", "roll", "slice", "tile"]
+
+_SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
+
+
+# ---- slice, slice_grad, slice_update ---------------------------------------------------------------------------------
+def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim: int) -> tuple[Any, ...]:
+    if not len(start) == len(stop) == len(step) == ndim:
+        raise ShapeError(f"op 'slice': start, stop and step need one entry for each of the {ndim} axes")
+    window = []
+    for first, last, stride in zip(start, stop, step):
+        if stride == 0:
+            raise ShapeError("op 'slice': a step must not be 0")
+        # OneFlow writes "up to the beginning" of a reversed axis as the smallest integer
+        window.append(_slice(first, None if stride < 0 and last < -(2**62) else last, stride))
+    return tuple(window)
+
+
+# The builder below takes the name.
+_slice: Any = slice
+
+
+def _read(x: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]) -> Any:
+    return x[_window(start, stop, step, x.ndim)]
+
+
+def _write_zeros(
+    dy: np.ndarray, like: Any, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> np.ndarray:
+    dx = np.zeros(like.shape, dy.dtype)
+    dx[_window(start, stop, step, dx.ndim)] = dy
+    return dx
+
+
+def _update(
+    x: np.ndarray, update: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> np.ndarray:
+    y = np.array(x)
+    y[_window(start, stop, step, x.ndim)] = update
+    return y
+
+
+def _infer_slice(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    window = _window(attrs["start"], attrs["stop"], attrs["step"], descs[0].ndim)
+    sizes = [-1 if n == -1 else len(range(*part.indices(n))) for n, part in zip(descs[0].shape, window)]
+    return [TensorDesc(tuple(sizes), descs[0].dtype)]
+
+
+def _slice_rule(applied: Any, dout: Value) -> Value:
+    return local.mode.apply(SLICE_GRAD, (dout, applied.inputs[0]), applied.attrs)
+
+
+def _slice_update_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    picked = local.mode.apply(SLICE, (douts[0],), applied.attrs)
+    blank = local.mode.apply(SLICE_UPDATE, (douts[0], zeros_like(picked)), applied.attrs)
+    return blank, picked
+
+
+SLICE: OpDef = define(
+    "slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
+)
+SLICE_GRAD: OpDef = define(
+    "slice_grad",
+    "dy =like",
+    "dx",
+    _write_zeros,
+    infer=like("slice_grad", 1),
+    attrs=_SLICE_ATTRS,
+    grad=lambda applied, douts: (local.mode.apply(SLICE, (douts[0],), applied.attrs), None),
+)
+SLICE_UPDATE: OpDef = define(
+    "slice_update",
+    "x update",
+    "y",
+    _update,
+    infer=unchanged("slice_update"),
+    attrs=_SLICE_ATTRS,
+    grad=_slice_update_rule,
+)
+define(
+    "logical_slice", "x", "y", _read, infer=_infer_slice, attrs=_SLICE_ATTRS, grad=first_only(_slice_rule), view=True
+)
+
+
+def _assign(
+    ref: np.ndarray, value: np.ndarray, start: Sequence[int], stop: Sequence[int], step: Sequence[int]
+) -> tuple[()]:
+    ref[_window(start, stop, step, ref.ndim)] = value
+    return ()
+
+
+define(
+    "logical_slice_assign",
+    "ref value",
+    "",
+    _assign,
+    infer=lambda descs, attrs: [],
+    attrs=_SLICE_ATTRS,
+    side_effect=True,
+)
+
+
+def slice(x: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Any = None) -> Value:
+    """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to and without ``end``.
+
+    Args:
+        x: any shape.
+        axes: which axes; the others stay whole.
+        starts: one per axis; negative ones count from the end, those beyond it are cut off.
+        ends: likewise.
+        steps: one per axis, not 0; left out: 1.
+    """
+    ndim = ndim_of(x)
+    start, stop, step = [0] * ndim, [2**63 - 1] * ndim, [1] * ndim
+    for k, axis in enumerate(axes):
+        at = normal_axis(axis, ndim, "slice")
+        start[at], stop[at] = int(starts[k]), int(ends[k])
+        step[at] = 1 if steps is None else int(steps[k])
+    return local.mode.apply(SLICE, (x,), {"start": tuple(start), "stop": tuple(stop), "step": tuple(step)})
+
+
+# ---- pad -------------------------------------------------------------------------------------------------------------
+_PAD_ATTRS = (
+    "padding_before:vector<int64> padding_after:vector<int64>"
+    " floating_constant_value:double integral_constant_value:int64"
+)
+
+
+def _inner(before: Sequence[int], after: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(_slice(b, size - a) for b, a, size in zip(before, after, shape))
+
+
+def _pad(
+    x: np.ndarray,
+    padding_before: Sequence[int],
+    padding_after: Sequence[int],
+    floating_constant_value: float,
+    integral_constant_value: int,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    if out is None:
+        out = np.empty([b + n + a for b, n, a in zip(padding_before, x.shape, padding_after)], x.dtype)
+    out.fill(floating_constant_value if x.dtype.kind in "fc" else integral_constant_value)
+    out[_inner(padding_before, padding_after, out.shape)] = x
+    return out
+
+
+def _pad_slope(dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], **_: Any) -> Any:
+    return dy[_inner(padding_before, padding_after, dy.shape)]
+
+
+def _infer_pad(sign: int) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        before, after, shape = attrs["padding_before"], attrs["padding_after"], descs[0].shape
+        if not len(before) == len(after) == len(shape) or min((*before, *after, 0)) < 0:
+            raise shape_error("pad", descs, f"paddings {tuple(before)} and {tuple(after)} need one entry per axis")
+        sizes = tuple(-1 if n == -1 else n + sign * (b + a) for b, n, a in zip(before, shape, after))
+        return [TensorDesc(sizes, descs[0].dtype)]
+
+    return infer
+
+
+def _zero_filled(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**attrs, "floating_constant_value": 0.0, "integral_constant_value": 0}
+
+
+PAD: OpDef = define(
+    "pad",
+    "x",
+    "y",
+    _pad,
+    infer=_infer_pad(1),
+    attrs=_PAD_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_GRAD, (dout,), _zero_filled(applied.attrs))),
+    out=_pad,
+)
+PAD_GRAD: OpDef = define(
+    "pad_grad",
+    "dy",
+    "dx",
+    _pad_slope,
+    infer=_infer_pad(-1),
+    attrs=_PAD_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD, (dout,), _zero_filled(applied.attrs))),
+    view=True,
+)
+
+
+def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.0, mode: str = "constant") -> Value:
+    """Return ``x`` with elements added before and after, per axis.
+
+    Args:
+        x: any shape.
+        before: how many, one per axis.
+        after: likewise.
+        value: what is added in constant mode.
+        mode: "constant", "reflect", "replicate" or "circular" (the last three need known sizes).
+
+    Raises:
+        ShapeError: the mode is unknown, or reflects more than there is.
+    """
+    if mode == "constant":
+        attrs = {
+            "padding_before": tuple(before),
+            "padding_after": tuple(after),
+            "floating_constant_value": float(value),
+            "integral_constant_value": int(value),
+        }
+        return local.mode.apply(PAD, (x,), attrs)
+    if mode not in _PAD_MODES:
+        raise ShapeError(f"op 'pad': mode {mode!r} is none of constant, {', '.join(_PAD_MODES)}")
+    attrs = {"padding_before": tuple(before), "padding_after": tuple(after), "mode": mode}
+    return local.mode.apply(PAD_MODE, (x,), attrs)
+
+
+#: Paddle's name of a mode -> numpy's.
+_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def padded_index(size: int, first: int, last: int, mode: str) -> np.ndarray:
+    """Return, for each place of the padded axis, the place of the axis that it repeats."""
+    if mode == "reflect" and max(first, last) >= size:
+        raise ShapeError(f"op 'pad': cannot reflect {max(first, last)} elements of an axis of size {size}")
+    index: np.ndarray = np.pad(np.arange(size), (first, last), mode=_PAD_MODES[mode])  # type: ignore[call-overload]
+    return index
+
+
+def _pad_mode(x: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str) -> np.ndarray:
+    for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
+        if first or last:
+            x = np.take(x, padded_index(x.shape[axis], first, last, mode), axis)
+    return x.copy() if not any((*padding_before, *padding_after)) else x
+
+
+def _pad_mode_slope(
+    dy: np.ndarray, padding_before: Sequence[int], padding_after: Sequence[int], mode: str
+) -> np.ndarray:
+    for axis, (first, last) in enumerate(zip(padding_before, padding_after)):
+        if first or last:
+            size = dy.shape[axis] - first - last
+            rows = np.moveaxis(dy, axis, 0)
+            total = np.zeros((size, *rows.shape[1:]), dy.dtype)
+            add_rows(total, rows, padded_index(size, first, last, mode))
+            dy = np.moveaxis(total, 0, axis)
+    return dy.copy() if not any((*padding_before, *padding_after)) else dy
+
+
+_MODE_ATTRS = "padding_before:vector<int64> padding_after:vector<int64> mode:string"
+PAD_MODE: OpDef = define(
+    "pad_mode",
+    "x",
+    "y",
+    _pad_mode,
+    infer=_infer_pad(1),
+    attrs=_MODE_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE_GRAD, (dout,), applied.attrs)),
+)
+PAD_MODE_GRAD: OpDef = define(
+    "pad_mode_grad",
+    "dy",
+    "dx",
+    _pad_mode_slope,
+    infer=_infer_pad(-1),
+    attrs=_MODE_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE, (dout,), applied.attrs)),
+)
+
+
+# ---- flip, roll, tile ------------------------------------------------------------------------------------------------
+FLIP: OpDef = define(
+    "flip",
+    "x",
+    "y",
+    lambda x, axis: np.flip(x, tuple(axis)),
+    infer=unchanged("flip"),
+    attrs="axis:vector<int32>",
+    grad=first_only(lambda applied, dout: local.mode.apply(FLIP, (dout,), applied.attrs)),
+    view=True,
+)
+
+
+def _roll(x: np.ndarray, shifts: Sequence[int], axis: Sequence[int]) -> np.ndarray:
+    return np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0])
+
+
+def _roll_rule(applied: Any, dout: Value) -> Value:
+    back = {"shifts": tuple(-shift for shift in applied.attrs["shifts"]), "axis": applied.attrs["axis"]}
+    return local.mode.apply(ROLL, (dout,), back)
+
+
+ROLL: OpDef = define(
+    "roll",
+    "x",
+    "y",
+    _roll,
+    infer=unchanged("roll"),
+    attrs="shifts:vector<int32> axis:vector<int32>",
+    grad=first_only(_roll_rule),
+)
+
+
+def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
+    wide = (*(1,) * (len(reps) - len(shape)), *shape)
+    reps = (*(1,) * (len(wide) - len(reps)), *reps)
+    return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))
+
+
+def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
+    wide = (*(1,) * (len(reps) - len(like.shape)), *like.shape)
+    reps = (*(1,) * (len(wide) - len(reps)), *reps)
+    parts = dy.reshape([size for pair in zip(reps, wide) for size in pair])
+    return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
+
+
+TILE: OpDef = define(
+    "tile",
+    "x",
+    "y",
+    lambda x, reps: np.tile(x, tuple(reps)),
+    infer=lambda descs, attrs: [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)],
+    attrs="reps:vector<int32>",
+    grad=first_only(lambda applied, dout: local.mode.apply(TILE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+TILE_GRAD: OpDef = define(
+    "tile_grad",
+    "dy =like",
+    "dx",
+    _tile_back,
+    infer=like("tile_grad", 1),
+    attrs="reps:vector<int32>",
+    grad=lambda applied, douts: (local.mode.apply(TILE, (douts[0],), applied.attrs), None),
+)
+
+
+def flip(x: Value, axis: Any) -> Value:
+    """Return ``x`` with the order along the axes reversed."""
+    return local.mode.apply(FLIP, (x,), {"axis": normal_axes(axis, ndim_of(x), "flip")})
+
+
+def roll(x: Value, shifts: Any, axis: Any = None) -> Value:
+    """Return ``x`` moved along the axes; what leaves at the end comes in at the start; left out: flattened."""
+    moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if axes and len(axes) != len(moves):
+        raise ShapeError(f"op 'roll': {len(moves)} shifts for {len(axes)} axes")
+    at = tuple(normal_axis(item, ndim_of(x), "roll") for item in axes)
+    return local.mode.apply(ROLL, (x,), {"shifts": moves, "axis": at})
+
+
+def tile(x: Value, reps: Any) -> Value:
+    """Return ``x`` repeated along each axis (numpy's ``tile``)."""
+    counts = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    return local.mode.apply(TILE, (x,), {"reps": tuple(int(count) for count in counts)})
+
+
+def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    shape, axis = list(descs[0].shape), attrs["axis"]
+    shape[axis] = -1 if shape[axis] == -1 else shape[axis] * attrs["repeats"]
+    return [TensorDesc(tuple(shape), descs[0].dtype)]
+
+
+def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> Any:
+    parts = dy.reshape(*like.shape[: axis + 1], repeats, *like.shape[axis + 1 :])
+    return np.add.reduce(parts, axis + 1, dy.dtype)
+
+
+REPEAT: OpDef = define(
+    "repeat_interleave",
+    "x",
+    "y",
+    lambda x, repeats, axis: np.repeat(x, repeats, axis),
+    infer=_repeated,
+    attrs="repeats:int64 axis:int32",
+    grad=first_only(lambda applied, dout: local.mode.apply(REPEAT_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+REPEAT_GRAD: OpDef = define(
+    "repeat_interleave_grad",
+    "dy =like",
+    "dx",
+    _repeat_back,
+    infer=like("repeat_interleave_grad", 1),
+    attrs="repeats:int64 axis:int32",
+    grad=lambda applied, douts: (local.mode.apply(REPEAT, (douts[0],), applied.attrs), None),
+)
+
+
+def repeat_interleave(x: Value, repeats: int, axis: int = 0) -> Value:
+    """Return ``x`` with each slice along an axis repeated in place."""
+    attrs = {"repeats": int(repeats), "axis": normal_axis(axis, ndim_of(x), "repeat_interleave")}
+    return local.mode.apply(REPEAT, (x,), attrs)

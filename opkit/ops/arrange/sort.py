@@ -1,0 +1,250 @@
+"""Order and search: sort, argsort, top_k, positions of non-zeros, unique values, masks.
+
+Arg max and min are in ``opkit.ops.reduce.extremes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ops.arrange.scattering import gather_nd, take_along_axis
+from opkit.ops.arrange.shape import reshape, swapaxes
+from opkit.ops.basis.arithmetic import neg
+from opkit.ops.basis.creation import cast
+from opkit.ops.core.define import define
+from opkit.ops.core.inference import is_same_size, shape_error
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
+
+__all__ = ["argsort", "argwhere", "in_top_k", "masked_select", "searchsorted", "sort", "topk", "unique"]
+
+
+# ---- argsort, sort (over the last axis, as OneFlow has them) ---------------------------------------------------------
+def _arg_sort(x: np.ndarray, direction: str) -> Any:
+    if direction == "DESCENDING":  # stable: of equal ones the first stays first
+        order = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        return (x.shape[-1] - 1 - order).astype(np.int32)
+    return np.argsort(x, axis=-1, kind="stable").astype(np.int32)
+
+
+def _sort(x: np.ndarray, direction: str) -> np.ndarray:
+    return np.take_along_axis(x, _arg_sort(x, direction).astype(np.int64), -1)
+
+
+def _sort_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    order = local.mode.apply(ARG_SORT, (applied.inputs[0],), applied.attrs)
+    inverse = local.mode.apply(ARG_SORT, (order,), {"direction": "ASCENDING"})
+    return (take_along_axis(douts[0], inverse, -1),)
+
+
+def _index_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(descs[0].shape, "int32")]
+
+
+_DIRECTION: dict[str, Any] = {"attrs": "direction:string", "defaults": {"direction": "ASCENDING"}}
+ARG_SORT: OpDef = define("arg_sort", "in", "out", _arg_sort, infer=_index_like, **_DIRECTION)
+SORT: OpDef = define(
+    "sort", "in", "out", _sort, infer=lambda descs, attrs: [descs[0]], grad=_sort_grad, reads="in", **_DIRECTION
+)
+
+
+def _over_last(opdef: Any, x: Value, axis: int, attrs: Mapping[str, Any]) -> Value:
+    last = ndim_of(x) - 1
+    at = normal_axis(axis, last + 1, opdef.name)
+    if at == last:
+        return local.mode.apply(opdef, (x,), attrs)
+    return swapaxes(local.mode.apply(opdef, (swapaxes(x, at, last),), attrs), at, last)
+
+
+def _direction(descending: bool) -> Mapping[str, Any]:
+    return {"direction": "DESCENDING" if descending else "ASCENDING"}
+
+
+def sort(x: Value, axis: int = -1, descending: bool = False) -> Value:
+    """Return ``x`` in order along an axis; equal ones keep their order."""
+    return _over_last(SORT, x, axis, _direction(descending))
+
+
+def argsort(x: Value, axis: int = -1, descending: bool = False, dtype: Any = "int64") -> Value:
+    """Return the indices that put ``x`` in order along an axis; equal ones keep their order."""
+    return cast(_over_last(ARG_SORT, x, axis, _direction(descending)), dtype)
+
+
+# ---- top_k -----------------------------------------------------------------------------------------------------------
+def _top_k(x: np.ndarray, k: int, sorted: bool) -> Any:
+    return _arg_sort(x, "DESCENDING")[..., :k]
+
+
+def _infer_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    size = descs[0].shape[-1]
+    return [TensorDesc((*descs[0].shape[:-1], attrs["k"] if size == -1 else min(size, attrs["k"])), "int32")]
+
+
+TOP_K: OpDef = define("top_k", "in", "out", _top_k, infer=_infer_top_k, attrs="k:int32 sorted:bool")
+
+
+def topk(x: Value, k: int, axis: int = -1, largest: bool = True, dtype: Any = "int64") -> tuple[Value, Value]:
+    """Return the k largest (or smallest) along an axis, in order, and their indices.
+
+    Raises:
+        ShapeError: the axis has fewer than k.
+    """
+    size = shape_of(x)[normal_axis(axis, ndim_of(x), "top_k")]
+    if k < 1 or k > size != -1:
+        raise ShapeError(f"op 'top_k': k is {k} for an axis of size {size}")
+    key = x if largest else neg(x)
+    places = cast(_over_last(TOP_K, key, axis, {"k": int(k), "sorted": True}), dtype)
+    return take_along_axis(x, places, axis), places
+
+
+# ---- positions, masks, unique: sizes depend on the data --------------------------------------------------------------
+def _argwhere(x: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    places = np.argwhere(x).astype(dtype)
+    return places, np.array([len(places)], dtype)
+
+
+def _infer_argwhere(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc((-1, descs[0].ndim), attrs["dtype"]), TensorDesc((1,), attrs["dtype"])]
+
+
+# OneFlow pads the list of places to the number of elements and gives its length apart; here it has its own length.
+ARGWHERE: OpDef = define(
+    "argwhere",
+    "input",
+    "output output_size",
+    _argwhere,
+    infer=_infer_argwhere,
+    attrs="dtype:data_type",
+    defaults={"dtype": "int32"},
+)
+
+
+def argwhere(x: Value, dtype: Any = "int64") -> Value:
+    """Return the index tuples of the elements that are not 0, one row each."""
+    places, _ = local.mode.apply(ARGWHERE, (x,), {"dtype": canonical_dtype(dtype)})
+    return places
+
+
+def masked_select(x: Value, mask: Value) -> Value:
+    """Return the elements of ``x`` where the mask, of its shape, is true, as a vector."""
+    if not all(map(is_same_size, shape_of(x), shape_of(mask))) or ndim_of(x) != ndim_of(mask):
+        raise ShapeError(f"masked_select: the mask has shape {shape_of(mask)}, the tensor {shape_of(x)}")
+    return reshape(gather_nd(x, argwhere(mask)), (-1,))
+
+
+def _unique(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
+    values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    return values, first.astype(out_idx), places.reshape(-1).astype(out_idx), counts.astype(out_idx)
+
+
+def _infer_unique(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    index = attrs["out_idx"]
+    count = 1
+    for size in descs[0].shape:
+        count = -1 if -1 in (size, count) else count * size
+    return [
+        TensorDesc((-1,), descs[0].dtype),
+        TensorDesc((-1,), index),
+        TensorDesc((count,), index),
+        TensorDesc((-1,), index),
+    ]
+
+
+UNIQUE: OpDef = define(
+    "unique_values",
+    "x",
+    "y first idx count",
+    _unique,
+    infer=_infer_unique,
+    attrs="out_idx:data_type",
+    defaults={"out_idx": "int32"},
+)
+
+
+def unique(x: Value, dtype: Any = "int64") -> tuple[Value, Value, Value, Value]:
+    """Return the distinct values in order, where each occurs first, each element's place among them, the counts."""
+    results = local.mode.apply(UNIQUE, (x,), {"out_idx": canonical_dtype(dtype)})
+    return results[0], results[1], results[2], results[3]
+
+
+# OneFlow's own form: as long as x, and the number of distinct values apart.
+def _unique_with_counts(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
+    values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    padded, numbers = np.zeros(x.size, x.dtype), np.zeros(x.size, out_idx)
+    padded[: len(order)], numbers[: len(order)] = values[order], counts[order]
+    return padded, rank[places.reshape(-1)].astype(out_idx), numbers, np.array([len(order)], out_idx)
+
+
+def _infer_unique_with_counts(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, index = descs[0], attrs["out_idx"]
+    if x.ndim != 1:
+        raise shape_error("unique_with_counts", descs, "it takes a vector")
+    return [x, TensorDesc(x.shape, index), TensorDesc(x.shape, index), TensorDesc((1,), index)]
+
+
+UNIQUE_WITH_COUNTS: OpDef = define(
+    "unique_with_counts",
+    "x",
+    "y idx count num_unique",
+    _unique_with_counts,
+    infer=_infer_unique_with_counts,
+    attrs="out_idx:data_type",
+    defaults={"out_idx": "int32"},
+)
+
+
+def _searchsorted(edges: np.ndarray, x: np.ndarray, right: bool, dtype: str) -> np.ndarray:
+    side: Any = "right" if right else "left"
+    if edges.ndim == 1:
+        return np.asarray(np.searchsorted(edges, x, side)).astype(dtype)
+    rows = edges.reshape(-1, edges.shape[-1])
+    queries = x.reshape(len(rows), -1)
+    found = [np.searchsorted(row, query, side) for row, query in zip(rows, queries)]
+    return np.array(found, dtype).reshape(x.shape)
+
+
+SEARCHSORTED: OpDef = define(
+    "searchsorted",
+    "edges x",
+    "out",
+    _searchsorted,
+    infer=lambda descs, attrs: [TensorDesc(descs[1].shape, attrs["dtype"])],
+    attrs="right:bool dtype:data_type",
+)
+
+
+def searchsorted(edges: Value, x: Value, right: bool = False, dtype: Any = "int64") -> Value:
+    """Return, for each x, where it would be inserted into the sorted edges."""
+    attrs = {"right": bool(right), "dtype": canonical_dtype(dtype)}
+    return local.mode.apply(SEARCHSORTED, (edges, x), attrs)
+
+
+# ---- in_top_k --------------------------------------------------------------------------------------------------------
+def _in_top_k(targets: np.ndarray, predictions: np.ndarray, k: int) -> Any:
+    chosen = np.take_along_axis(predictions, targets[:, None].astype(np.int64), 1)
+    finite = np.isfinite(chosen[:, 0])
+    return (((predictions > chosen).sum(1) < k) & finite).astype(np.int8)
+
+
+def _infer_in_top_k(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    targets, predictions = descs
+    if targets.ndim != 1 or predictions.ndim != 2 or not is_same_size(targets.shape[0], predictions.shape[0]):
+        raise shape_error("in_top_k", descs, "it takes (rows,) targets and (rows, classes) predictions")
+    return [TensorDesc(targets.shape, "int8")]
+
+
+IN_TOP_K: OpDef = define("in_top_k", "targets predictions", "out", _in_top_k, infer=_infer_in_top_k, attrs="k:int32")
+
+
+def in_top_k(targets: Value, predictions: Value, k: int) -> Value:
+    """Return, per row, whether the target's prediction is among the k largest (int8)."""
+    return local.mode.apply(IN_TOP_K, (targets, predictions), {"k": int(k)})

@@ -1,0 +1,416 @@
+"""Two operands at a time: arithmetic with broadcasting, its same-shape and scalar forms, dtype promotion.
+
+Powers are in ``opkit.ops.pointwise.power``, comparisons in ``opkit.ops.pointwise.compare``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import DtypeError, ShapeError
+from opkit.ops.basis.broadcasting import reduce_sum, sum_to
+from opkit.ops.basis.creation import as_value, cast
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import GradRule, OpDef
+from opkit.ops.core.value import Value, dtype_of
+
+__all__ = [
+    "add",
+    "add_n",
+    "div",
+    "floor_div",
+    "floor_mod",
+    "is_number",
+    "mul",
+    "multiply",
+    "neg",
+    "promoted",
+    "promoted_dtype",
+    "scalar_add",
+    "scalar_div",
+    "scalar_mul",
+    "sub",
+]
+
+_FLOAT32 = np.dtype(np.float32)
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+
+# ---- dtype promotion -------------------------------------------------------------------------------------------------
+def promoted_dtype(first: np.dtype, second: np.dtype) -> np.dtype:
+    """Return the dtype in which two tensors meet: of two of a kind the wider, else float over int over bool.
+
+    Source: Paddle 2.6 for two floats and for a float with an int (the float stays as it is, unlike numpy).
+    """
+    if first == second:
+        return first
+    ranks = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    left, right = ranks[first.kind], ranks[second.kind]
+    if left == right or max(left, right) == 3:
+        return np.promote_types(first, second)
+    return first if left > right else second
+
+
+def promoted(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return two values cast to the dtype in which they meet."""
+    dtype = promoted_dtype(dtype_of(x), dtype_of(y))
+    return cast(x, dtype), cast(y, dtype)
+
+
+def is_number(item: object) -> bool:
+    """Say whether this is a Python or numpy number, which takes the dtype of the tensor that it meets."""
+    kind = type(item)
+    return kind is float or kind is int or isinstance(item, _NUMBERS)
+
+
+def _pair(x: Any, y: Any) -> tuple[Value, Value]:
+    if is_number(x):
+        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
+    elif is_number(y):
+        y = as_value(y.item() if isinstance(y, np.generic) else y, like=x)
+    return promoted(as_value(x), as_value(y))
+
+
+# ---- add, sub, mul, div with broadcasting ----------------------------------------------------------------------------
+_add, _sub, _mul, _div = quiet(np.add), quiet(np.subtract), quiet(np.multiply), quiet(np.true_divide)
+
+
+def _add_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dout = douts[0]
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    return sum_to(dout, x, y) if need_x else None, sum_to(dout, y, x) if need_y else None
+
+
+def _sub_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dout = douts[0]
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    return sum_to(dout, x, y) if need_x else None, sum_to(neg(dout), y, x) if need_y else None
+
+
+def _mul_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dout = douts[0]
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    return sum_to(mul(dout, y), x, y) if need_x else None, sum_to(mul(dout, x), y, x) if need_y else None
+
+
+def _div_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dout = douts[0]
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    dx = div(dout, y) if need_x or need_y else None
+    dy = None
+    if need_y:
+        dy = sum_to(neg(mul(dx, applied.outputs[0])), y, x)
+    return sum_to(dx, x, y) if need_x else None, dy
+
+
+def _binary(
+    name: str, kernel: Callable[..., Any], grad: GradRule | None, reads: str = "", *, floating: bool = False
+) -> OpDef:
+    infer = broadcasted(name, floating=floating)
+    return define(name, "x y", "z", kernel, infer=infer, grad=grad, reads=reads, out=kernel, elementwise=True)
+
+
+BROADCAST_ADD: OpDef = _binary("broadcast_add", _add, _add_grad)
+BROADCAST_SUB: OpDef = _binary("broadcast_sub", _sub, _sub_grad)
+BROADCAST_MUL: OpDef = _binary("broadcast_mul", _mul, _mul_grad, "x y")
+BROADCAST_DIV: OpDef = _binary("broadcast_div", _div, _div_grad, "y z", floating=True)
+
+
+def add(x: Any, y: Any) -> Value:
+    """Return ``x + y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_add(x, y)
+    try:
+        if x._data.dtype is y._data.dtype:
+            return local.mode.apply(BROADCAST_ADD, (x, y), NO_ATTRS)
+    except AttributeError:
+        if is_number(x):
+            return scalar_add(y, x)
+    return local.mode.apply(BROADCAST_ADD, _pair(x, y), NO_ATTRS)
+
+
+def sub(x: Any, y: Any) -> Value:
+    """Return ``x - y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_add(x, -y)
+    try:
+        if x._data.dtype is y._data.dtype:
+            return local.mode.apply(BROADCAST_SUB, (x, y), NO_ATTRS)
+    except AttributeError:
+        if is_number(x):
+            return scalar_add(neg(y), x)
+    return local.mode.apply(BROADCAST_SUB, _pair(x, y), NO_ATTRS)
+
+
+def mul(x: Any, y: Any) -> Value:
+    """Return ``x * y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
+    if is_number(y):
+        return scalar_mul(x, y)
+    try:
+        if x._data.dtype is y._data.dtype:
+            return local.mode.apply(BROADCAST_MUL, (x, y), NO_ATTRS)
+    except AttributeError:
+        if is_number(x):
+            return scalar_mul(y, x)
+    return local.mode.apply(BROADCAST_MUL, _pair(x, y), NO_ATTRS)
+
+
+def div(x: Any, y: Any) -> Value:
+    """Return ``x / y``; as ``mul``, and of two integers the quotient is float32 (Paddle 2.6)."""
+    if is_number(y):
+        return scalar_div(x, y)
+    try:
+        if x._data.dtype is y._data.dtype and x._data.dtype.kind == "f":
+            return local.mode.apply(BROADCAST_DIV, (x, y), NO_ATTRS)
+    except AttributeError:
+        pass
+    left, right = _pair(x, y)
+    if dtype_of(left).kind in "biu":
+        left, right = cast(left, _FLOAT32), cast(right, _FLOAT32)
+    return local.mode.apply(BROADCAST_DIV, (left, right), NO_ATTRS)
+
+
+# ---- operands of one shape -------------------------------------------------------------------------------------------
+def _strict(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def checked(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+        if x.shape != y.shape:
+            raise ShapeError(f"op {name!r}: the shapes {x.shape} and {y.shape} must be the same")
+        return kernel(x, y, out=out)
+
+    return checked
+
+
+def _multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    return multiply(douts[0], y) if need_x else None, multiply(douts[0], x) if need_y else None
+
+
+@quiet
+def _add_n(*arrays: np.ndarray, out: np.ndarray | None = None) -> Any:
+    if any(array.shape != arrays[0].shape for array in arrays):
+        raise ShapeError(f"op 'add_n': the shapes {', '.join(str(a.shape) for a in arrays)} must be the same")
+    total = np.empty_like(arrays[0]) if out is None else out
+    if len(arrays) > 1:
+        np.add(arrays[0], arrays[1], out=total)
+    else:
+        np.copyto(total, arrays[0])
+    for array in arrays[2:]:
+        np.add(total, array, out=total)
+    return total
+
+
+def _add_n_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return [douts[0]] * len(applied.inputs)
+
+
+MULTIPLY: OpDef = define(
+    "multiply",
+    "x y",
+    "out",
+    _strict(_mul, "multiply"),
+    infer=same_shape("multiply"),
+    grad=_multiply_grad,
+    reads="x y",
+    out=_strict(_mul, "multiply"),
+    elementwise=True,
+)
+ADD_N: OpDef = define(
+    "add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True
+)
+
+
+def multiply(x: Value, y: Value) -> Value:
+    """Return the product of two values of one shape and dtype (OneFlow's ``multiply``)."""
+    return local.mode.apply(MULTIPLY, (x, y), NO_ATTRS)
+
+
+def add_n(values: Sequence[Value]) -> Value:
+    """Return the sum of values of one shape and dtype."""
+    if not values:
+        raise ShapeError("op 'add_n' got nothing to add")
+    return local.mode.apply(ADD_N, tuple(values), NO_ATTRS)
+
+
+# ---- a number and a tensor -------------------------------------------------------------------------------------------
+_SCALAR_ATTRS = "has_int_operand:bool has_float_operand:bool int_operand:int64 float_operand:double"
+
+
+def _scalar_kernel(ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    @quiet
+    def kernel(
+        x: np.ndarray,
+        has_int_operand: bool,
+        has_float_operand: bool,
+        int_operand: int,
+        float_operand: float,
+        out: np.ndarray | None = None,
+    ) -> Any:
+        operand: float = int_operand if has_int_operand else float_operand
+        if x.dtype.kind not in "fc":  # an integer tensor stays one: OneFlow converts the operand to its dtype
+            operand = int(operand)
+        return ufunc(x, operand, out=out)
+
+    return kernel
+
+
+def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
+    return lambda applied, dout: local.mode.apply(_SCALAR_OPS[name], (dout,), applied.attrs)
+
+
+def _scalar(name: str, ufunc: Callable[..., Any], rule: Callable[[Any, Value], Any]) -> OpDef:
+    kernel = _scalar_kernel(ufunc)
+    return define(
+        name,
+        "in",
+        "out",
+        kernel,
+        infer=unchanged(name),
+        attrs=_SCALAR_ATTRS,
+        grad=first_only(rule),
+        out=kernel,
+        elementwise=True,
+    )
+
+
+_SCALAR_OPS = {
+    "scalar_add": _scalar("scalar_add", np.add, lambda applied, dout: dout),
+    "scalar_mul": _scalar("scalar_mul", np.multiply, _scalar_again("scalar_mul")),
+    "scalar_div": _scalar("scalar_div", np.true_divide, _scalar_again("scalar_div")),
+}
+SCALAR_ADD, SCALAR_MUL, SCALAR_DIV = _SCALAR_OPS.values()
+
+
+def _apply_scalar(opdef: OpDef, x: Any, operand: Any) -> Value:
+    is_floating = isinstance(operand, (float, np.floating))
+    try:
+        kind = x._data.dtype.kind
+    except AttributeError:
+        x = as_value(x)
+        kind = x._data.dtype.kind
+    if kind not in "fc" and (is_floating or kind == "b"):
+        x = cast(x, _FLOAT32 if is_floating else np.dtype(np.int64))
+    if is_floating:
+        attrs = {
+            "has_int_operand": False,
+            "has_float_operand": True,
+            "int_operand": 0,
+            "float_operand": float(operand),
+        }
+    else:
+        attrs = {"has_int_operand": True, "has_float_operand": False, "int_operand": int(operand), "float_operand": 0.0}
+    return local.mode.apply(opdef, (x,), attrs)
+
+
+def scalar_add(x: Value, operand: float) -> Value:
+    """Return ``x + operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
+    return _apply_scalar(SCALAR_ADD, x, operand)
+
+
+def scalar_mul(x: Value, operand: float) -> Value:
+    """Return ``x * operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
+    return _apply_scalar(SCALAR_MUL, x, operand)
+
+
+def scalar_div(x: Value, operand: float) -> Value:
+    """Return ``x / operand`` in the dtype of ``x`` (an integer tensor gives float32)."""
+    return _apply_scalar(SCALAR_DIV, x, float(operand))
+
+
+# ---- a tensor of one element and a tensor (OneFlow's scalar_*_by_tensor) ---------------------------------------------
+def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def by_tensor(x: np.ndarray, scalar: np.ndarray, out: np.ndarray | None = None) -> Any:
+        if scalar.size != 1:
+            raise ShapeError(f"op 'scalar_*_by_tensor': the scalar has shape {scalar.shape}, one element is needed")
+        return kernel(x, scalar.reshape(()), out=out)
+
+    return by_tensor
+
+
+def _by_tensor(name: str, kernel: Callable[..., Any], grad: GradRule, reads: str) -> OpDef:
+    by_tensor = _one_element(kernel)
+    return define(
+        name, "x scalar", "y", by_tensor, infer=unchanged(name), grad=grad, reads=reads, out=by_tensor, elementwise=True
+    )
+
+
+def _scalar_cotangent(cotangent: Value, scalar: Value) -> Value:
+    return sum_to(reduce_sum(cotangent, keepdims=True), scalar) if len(scalar.shape) else reduce_sum(cotangent)
+
+
+def _add_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return douts[0], _scalar_cotangent(douts[0], applied.inputs[1])
+
+
+def _sub_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return douts[0], neg(_scalar_cotangent(douts[0], applied.inputs[1]))
+
+
+def _mul_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, scalar = applied.inputs
+    return mul(douts[0], scalar), _scalar_cotangent(mul(douts[0], x), scalar)
+
+
+def _div_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    scalar = applied.inputs[1]
+    dx = div(douts[0], scalar)
+    return dx, neg(_scalar_cotangent(mul(dx, applied.outputs[0]), scalar))
+
+
+SCALAR_ADD_BY_TENSOR: OpDef = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
+SCALAR_SUB_BY_TENSOR: OpDef = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
+SCALAR_MUL_BY_TENSOR: OpDef = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
+SCALAR_DIV_BY_TENSOR: OpDef = _by_tensor("scalar_div_by_tensor", _div, _div_by_grad, "scalar y")
+
+
+# ---- negative, and what has no gradient ------------------------------------------------------------------------------
+NEGATIVE: OpDef = define(
+    "negative",
+    "x",
+    "y",
+    np.negative,
+    infer=unchanged("negative"),
+    grad=first_only(lambda applied, dout: neg(dout)),
+    out=np.negative,
+    elementwise=True,
+)
+FLOOR_DIV: OpDef = _binary("floor_divide", quiet(np.floor_divide), None)
+FLOOR_MOD: OpDef = _binary(
+    "broadcast_floor_mod", quiet(np.remainder), lambda applied, douts: _mod_grad(applied, douts), "x y"
+)
+
+
+def _mod_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # z = x - floor(x / y) * y
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    dy = None
+    if need_y:
+        dy = sum_to(neg(mul(douts[0], local.mode.apply(FLOOR_DIV, (x, y), NO_ATTRS))), y, x)
+    return sum_to(douts[0], x, y) if need_x else None, dy
+
+
+def neg(x: Value) -> Value:
+    """Return ``-x``."""
+    if dtype_of(x).kind == "b":
+        raise DtypeError("op 'negative' got bool: cast it to a number first")
+    return local.mode.apply(NEGATIVE, (x,), NO_ATTRS)
+
+
+def floor_div(x: Any, y: Any) -> Value:
+    """Return the quotient rounded down (Paddle 2.6's ``//``); no gradient."""
+    return local.mode.apply(FLOOR_DIV, _pair(x, y), NO_ATTRS)
+
+
+def floor_mod(x: Any, y: Any) -> Value:
+    """Return the remainder with the sign of ``y`` (Paddle's ``%``)."""
+    return local.mode.apply(FLOOR_MOD, _pair(x, y), NO_ATTRS)

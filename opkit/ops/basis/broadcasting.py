@@ -1,0 +1,314 @@
+"""Sums and means over axes, and broadcasting: each the other's gradient. Every other family rests on these.
+
+Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in ``opkit.ops.reduce.extremes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+from opkit.ir import TensorDesc
+from opkit.ops.basis.creation import cast, to_shape
+from opkit.ops.core.define import define, quiet
+from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
+
+__all__ = [
+    "broadcast_like",
+    "broadcast_to",
+    "infer_reduce",
+    "is_known_equal",
+    "reduce_mean",
+    "reduce_sum",
+    "reduce_sum_like",
+    "reduced_shape",
+    "spread",
+    "sum_to",
+]
+
+
+#: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
+add_reduce: Callable[..., Any] = np.add.reduce
+
+
+def reduced_shape(shape: Sequence[int], axis: Sequence[int], keepdims: bool) -> tuple[int, ...]:
+    """Return the shape after a reduction over the axes."""
+    if keepdims:
+        return tuple(1 if i in axis else size for i, size in enumerate(shape))
+    return tuple(size for i, size in enumerate(shape) if i not in axis)
+
+
+def infer_reduce(op: str, dtype: str = "") -> Any:
+    """Return the inference of a reduction with attributes ``axis`` (empty: all axes) and ``keepdims``."""
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        axis = normal_axes(tuple(attrs["axis"]), descs[0].ndim, op)
+        return [TensorDesc(reduced_shape(descs[0].shape, axis, attrs["keepdims"]), dtype or descs[0].dtype)]
+
+    return infer
+
+
+def spread(x: np.ndarray, shape: tuple[int, ...], axis: Sequence[int]) -> np.ndarray:
+    """Return a view of ``shape``: axes that a reduction removed are put back, then ``x`` is broadcast."""
+    if x.ndim != len(shape) and axis:
+        x = x.reshape(reduced_shape(shape, [i % len(shape) for i in axis], keepdims=True))
+    return np.broadcast_to(x, shape)
+
+
+# ---- reduce_sum, reduce_mean -----------------------------------------------------------------------------------------
+@quiet
+def _sum(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+    dtype = input_tensor.dtype
+    axes = tuple(axis) or None
+    if dtype == np.float16:  # numpy adds halves in halves along outer axes
+        total = np.asarray(add_reduce(input_tensor, axes, np.float32, None, keepdims)).astype(dtype)
+        if out is None:
+            return total
+        out[...] = total
+        return out
+    return add_reduce(input_tensor, axes, dtype, out, keepdims)
+
+
+@quiet
+def _mean(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
+    dtype = input_tensor.dtype
+    axes = tuple(axis) or None
+    wide = np.float32 if dtype == np.float16 else dtype if dtype.kind in "fc" else np.dtype(np.float64)
+    total = np.asarray(add_reduce(input_tensor, axes, wide, None, keepdims))
+    total = np.asarray(total / (input_tensor.size / total.size if total.size else 1)).astype(dtype, copy=False)
+    if out is None:
+        return total
+    out[...] = total
+    return out
+
+
+def _sum_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+    return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]),)
+
+
+def _mean_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+    return (local.mode.apply(REDUCE_MEAN_GRAD, (douts[0], applied.inputs[0]), applied.attrs),)
+
+
+@quiet
+def _mean_spread(dy: np.ndarray, like: Any, axis: Sequence[int], keepdims: bool) -> np.ndarray:
+    count = int(np.prod(like.shape)) / dy.size if dy.size else 1.0
+    return spread(np.asarray(dy / dy.dtype.type(count)), like.shape, axis)
+
+
+def _mean_grad_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return (local.mode.apply(REDUCE_MEAN, (douts[0],), applied.attrs), None)
+
+
+REDUCE_SUM: OpDef = define(
+    "reduce_sum",
+    "input_tensor",
+    "output_tensor",
+    _sum,
+    infer=infer_reduce("reduce_sum"),
+    attrs="axis:vector<int32> keepdims:bool",
+    grad=_sum_grad,
+    out=_sum,
+)
+REDUCE_MEAN: OpDef = define(
+    "reduce_mean",
+    "input_tensor",
+    "output_tensor",
+    _mean,
+    infer=infer_reduce("reduce_mean"),
+    attrs="axis:vector<int32> keepdims:bool",
+    grad=_mean_grad,
+    out=_mean,
+)
+REDUCE_MEAN_GRAD: OpDef = define(
+    "reduce_mean_grad",
+    "dy =like",
+    "dx",
+    _mean_spread,
+    infer=like("reduce_mean_grad", 1),
+    attrs="axis:vector<int32> keepdims:bool",
+    grad=_mean_grad_grad,
+    view=True,
+)
+
+
+def reduce_sum(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
+    """Return the sum over axes.
+
+    Args:
+        x: any shape; bool and int32 sum to int64 (Paddle 2.6), other dtypes stay.
+        axis: an int or ints; left out: all.
+        keepdims: keep the reduced axes with size 1.
+        dtype: cast to this first.
+    """
+    kind = dtype_of(x)
+    if dtype is not None:
+        x = cast(x, dtype)
+    elif kind == np.int32 or kind.kind == "b":
+        x = cast(x, np.dtype(np.int64))
+    axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_sum")
+    return local.mode.apply(REDUCE_SUM, (x,), {"axis": axes, "keepdims": bool(keepdims)})
+
+
+def reduce_mean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
+    """Return the mean over axes, in the dtype of ``x`` (integers are cut off, as in Paddle 2.6)."""
+    axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_mean")
+    return local.mode.apply(REDUCE_MEAN, (x,), {"axis": axes, "keepdims": bool(keepdims)})
+
+
+# ---- broadcast_like, reduce_sum_like ---------------------------------------------------------------------------------
+def _broadcast_like(x: np.ndarray, like: Any, broadcast_axes: Sequence[int]) -> np.ndarray:
+    return spread(x, like.shape, broadcast_axes)
+
+
+def _broadcast_like_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return (reduce_sum_like(douts[0], applied.inputs[0], applied.attrs["broadcast_axes"]), None)
+
+
+@quiet
+def _sum_like(x: np.ndarray, like: Any, axis: Sequence[int]) -> Any:
+    shape = like.shape
+    if x.shape == shape:
+        return x
+    axes = tuple(axis) or _axes_between(x.shape, shape)
+    return np.asarray(_sum(x, axes, keepdims=True)).reshape(shape)
+
+
+def _axes_between(wide: tuple[int, ...], narrow: tuple[int, ...]) -> tuple[int, ...]:
+    lead = len(wide) - len(narrow)
+    return (*range(lead), *(i + lead for i, size in enumerate(narrow) if size == 1 and wide[i + lead] != 1))
+
+
+def _sum_like_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return (broadcast_like(douts[0], applied.inputs[0], applied.attrs["axis"]), None)
+
+
+def _infer_broadcast_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, like_desc = descs
+    axes = attrs["broadcast_axes"]
+    if axes and x.ndim != like_desc.ndim:
+        kept = reduced_shape(like_desc.shape, [i % like_desc.ndim for i in axes], keepdims=False)
+        fits = len(kept) == x.ndim and all(map(is_same_size, kept, x.shape))
+    else:
+        sizes = like_desc.shape[like_desc.ndim - x.ndim :]
+        fits = x.ndim <= like_desc.ndim and all(size == 1 or is_same_size(size, to) for size, to in zip(x.shape, sizes))
+    if not fits:
+        raise shape_error("broadcast_like", descs, f"the first does not broadcast to the second over axes {axes}")
+    return [TensorDesc(like_desc.shape, x.dtype)]
+
+
+BROADCAST_LIKE: OpDef = define(
+    "broadcast_like",
+    "x =like",
+    "y",
+    _broadcast_like,
+    infer=_infer_broadcast_like,
+    attrs="broadcast_axes:vector<int32>",
+    grad=_broadcast_like_grad,
+    view=True,
+)
+REDUCE_SUM_LIKE: OpDef = define(
+    "reduce_sum_like",
+    "x =like",
+    "y",
+    _sum_like,
+    infer=like("reduce_sum_like", 1),
+    attrs="axis:vector<int32>",
+    grad=_sum_like_grad,
+    view=True,
+)
+
+
+def broadcast_like(x: Value, like: Value, broadcast_axes: Sequence[int] = ()) -> Value:
+    """Return ``x`` broadcast to the shape of another value.
+
+    Args:
+        x: the value.
+        like: any value; only its shape counts.
+        broadcast_axes: the axes of ``like`` that ``x`` lacks or has with size 1; empty: numpy's rule.
+    """
+    return local.mode.apply(BROADCAST_LIKE, (x, like), {"broadcast_axes": tuple(broadcast_axes)})
+
+
+def reduce_sum_like(x: Value, like: Value, axis: Sequence[int] = ()) -> Value:
+    """Return ``x`` summed to the shape of another value: the adjoint of ``broadcast_like``."""
+    return local.mode.apply(REDUCE_SUM_LIKE, (x, like), {"axis": tuple(axis)})
+
+
+def is_known_equal(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Say whether two shapes are surely equal: the same, and no size unknown."""
+    return first == second and -1 not in first
+
+
+def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
+    """Return a cotangent summed to the shape of the operand that was broadcast; itself where nothing was.
+
+    Args:
+        cotangent: has the shape of the result.
+        like: the operand.
+        other: the second operand, which can tell that an unknown size was not broadcast.
+    """
+    shape = shape_of(like)
+    if shape_of(cotangent) == shape:
+        if -1 not in shape:
+            return cotangent
+        if other is not None:
+            sizes = shape_of(other)
+            lead = len(shape) - len(sizes)
+            if lead >= 0 and all(size != -1 or i < lead or sizes[i - lead] == 1 for i, size in enumerate(shape)):
+                return cotangent
+    return local.mode.apply(REDUCE_SUM_LIKE, (cotangent, like), {"axis": ()})
+
+
+# ---- broadcast_to ----------------------------------------------------------------------------------------------------
+def _target(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+    lead = len(wanted) - len(shape)
+    return tuple(shape[i - lead] if size == -1 and i >= lead else size for i, size in enumerate(wanted))
+
+
+def _broadcast_to(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    return np.broadcast_to(x, _target(x.shape, shape))
+
+
+def _infer_broadcast_to(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    wanted = _target(descs[0].shape, attrs["shape"])
+    if descs[0].ndim > len(wanted):
+        raise shape_error("broadcast_to", descs, f"it has more axes than {tuple(attrs['shape'])}")
+    whole = broadcast_shape("broadcast_to", [descs[0], TensorDesc(wanted, descs[0].dtype)])
+    if not all(map(is_same_size, whole, wanted)):
+        raise shape_error("broadcast_to", descs, f"it does not broadcast to {tuple(attrs['shape'])}")
+    return [TensorDesc(wanted, descs[0].dtype)]
+
+
+def _broadcast_to_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Value]:
+    return (sum_to(douts[0], applied.inputs[0]),)
+
+
+BROADCAST_TO: OpDef = define(
+    "broadcast_to",
+    "x",
+    "y",
+    _broadcast_to,
+    infer=_infer_broadcast_to,
+    attrs="shape:shape",
+    grad=_broadcast_to_grad,
+    view=True,
+)
+
+
+def broadcast_to(x: Value, shape: Any) -> Value:
+    """Return ``x`` broadcast to a shape; -1 keeps a size.
+
+    Raises:
+        ShapeError: it does not broadcast.
+    """
+    sizes = to_shape(shape)
+    if len(sizes) < ndim_of(x):
+        raise ShapeError(f"op 'broadcast_to': {shape_of(x)} has more axes than {sizes}")
+    return local.mode.apply(BROADCAST_TO, (x,), {"shape": sizes})

@@ -1,0 +1,105 @@
+"""The current mode of a thread, and ``apply``: the one door through which every op passes.
+
+A mode is only an ``apply`` function. Eager installs its own as the default; static installs its own while it
+builds a graph. Nothing here knows which mode is current.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.ops.core.opdef import OpDef
+
+__all__ = ["ApplyFn", "Mode", "Observer", "apply", "ever", "install_default", "local"]
+
+ApplyFn = Callable[[OpDef, Sequence[Any], Mapping[str, Any]], Any]
+#: ``observer(opdef, inputs, attrs, outputs, seconds)`` is told of every op that ran: arrays in, arrays out.
+Observer = Callable[[OpDef, Sequence[Any], Mapping[str, Any], Sequence[Any], float], None]
+
+_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+
+
+def _no_mode(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    raise UsageError(f"op {opdef.name!r} was applied before any mode was installed; import opkit.eager first")
+
+
+class Mode:
+    """One thread's state of the runtime.
+
+    Attributes:
+        apply: the current mode's apply function.
+        is_grad_enabled: whether eager mode records what it runs.
+        is_static: whether ops are appended to a Program instead of being run.
+        observer: told of every op that runs (profile, recorder, NaN checks), or None.
+    """
+
+    __slots__ = ("_is_static", "apply", "is_grad_enabled", "observer")
+
+    #: What a new thread starts with; eager installs itself here.
+    default: ApplyFn = staticmethod(_no_mode)
+
+    def __init__(self) -> None:
+        self.apply: ApplyFn = Mode.default
+        self.is_grad_enabled = True
+        self._is_static = False
+        self.observer: Observer | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether ops are appended to a Program instead of being run."""
+        return self._is_static
+
+    @is_static.setter
+    def is_static(self, value: bool) -> None:
+        self._is_static = value
+        if value:
+            ever.static = True
+
+
+class _Ever:
+    """What ever happened in this process: hot code asks this before it asks the thread's Mode.
+
+    Attributes:
+        static: some thread built a graph.
+    """
+
+    __slots__ = ("static",)
+
+    def __init__(self) -> None:
+        self.static = False
+
+
+ever = _Ever()
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.mode = Mode()
+
+
+#: ``local.mode`` is the current thread's Mode. Hot code reads it once and keeps it.
+local = _Local()
+
+
+def install_default(function: ApplyFn) -> None:
+    """Make a mode the one that this thread and all new threads start with."""
+    Mode.default = staticmethod(function)
+    local.mode.apply = function
+
+
+def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any] = _NO_ATTRS) -> Any:
+    """Apply an op in the current mode.
+
+    Args:
+        opdef: the op.
+        inputs: one value of the current mode per input, None for an optional one left out.
+        attrs: every declared attribute by name.
+
+    Returns:
+        The output, or a tuple of outputs where the op declares several or a variadic one.
+    """
+    return local.mode.apply(opdef, inputs, attrs)

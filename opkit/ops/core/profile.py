@@ -1,0 +1,125 @@
+"""Profile: time and memory per op of what ran, gathered through the observer hook, and a trace for Chrome or Perfetto.
+
+Nothing is printed here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.core.opdef import OpDef
+
+__all__ = ["Profile", "ProfileRow", "title_of"]
+
+#: Events that are kept for the trace; later ones count in the table alone.
+_MOST_EVENTS = 500_000
+
+
+@dataclass(slots=True)
+class ProfileRow:
+    """What one op cost.
+
+    Attributes:
+        calls: how often it ran.
+        seconds: in all.
+        slowest: seconds of the slowest call.
+        made_bytes: bytes of the arrays that its calls made, in all; what shares memory with an argument does not count.
+        most_bytes: bytes that one call made at the most.
+    """
+
+    calls: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0
+    made_bytes: int = 0
+    most_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Profile:
+    """Gathers what an observer is told; ``observe`` is the observer.
+
+    Example:
+        >>> from opkit.ops.core.mode import local
+        >>> profile = Profile()
+        >>> local.mode.observer = profile.observe
+        >>> local.mode.observer = None
+        >>> profile.rows
+        {}
+    """
+
+    rows: dict[str, ProfileRow] = field(default_factory=dict)
+    events: list[tuple[str, float, float, int, str]] = field(default_factory=list)
+    start: float = field(default_factory=time.perf_counter)
+
+    def observe(
+        self, op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
+    ) -> None:
+        """Take note of one op that ran; see ``opkit.ops.core.mode.Observer``."""
+        now = time.perf_counter()
+        name = title_of(op)
+        row = self.rows.get(name)
+        if row is None:
+            row = self.rows[name] = ProfileRow()
+        made = sum(_own_bytes(item, inputs) for item in outputs)
+        row.calls += 1
+        row.seconds += seconds
+        row.slowest = max(row.slowest, seconds)
+        row.made_bytes += made
+        row.most_bytes = max(row.most_bytes, made)
+        if len(self.events) < _MOST_EVENTS:
+            shapes = ", ".join(_described(item) for item in outputs)
+            self.events.append((name, now - seconds - self.start, seconds, threading.get_ident(), shapes))
+
+    def costliest(self) -> list[tuple[str, ProfileRow]]:
+        """Return the rows, the costliest op first."""
+        return sorted(self.rows.items(), key=lambda item: -item[1].seconds)
+
+    def trace(self) -> dict[str, Any]:
+        """Return the events in the Trace Event Format (chrome://tracing, ui.perfetto.dev)."""
+        process = os.getpid()
+        events = [
+            {
+                "name": name,
+                "cat": "op",
+                "ph": "X",
+                "ts": round(begin * 1e6, 3),
+                "dur": round(seconds * 1e6, 3),
+                "pid": process,
+                "tid": thread,
+                "args": {"outputs": shapes},
+            }
+            for name, begin, seconds, thread, shapes in self.events
+        ]
+        return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"tool": "opkit"}}
+
+    def write_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.trace(), file)
+
+
+def title_of(op: OpDef) -> str:
+    """Return what profiles call an op: a user's function by its name."""
+    return str(getattr(op, "title", None) or op.name)
+
+
+def _own_bytes(item: Any, inputs: Sequence[Any]) -> int:
+    if not isinstance(item, np.ndarray):
+        return int(getattr(item, "nbytes", 0))
+    for given in inputs:
+        if item is given or (item.base is not None and (item.base is given or item.base is getattr(given, "base", 0))):
+            return 0
+    return item.nbytes
+
+
+def _described(item: Any) -> str:
+    dtype, shape = getattr(item, "dtype", None), getattr(item, "shape", None)
+    return f"{dtype}{list(shape)}" if dtype is not None and shape is not None else type(item).__name__

@@ -1,0 +1,70 @@
+"""The registry of op types by name; a child registry sees its parent's ops and adds its own.
+
+No op is defined here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opkit.errors import UsageError, nearest
+from opkit.ops.core.opdef import OpType
+
+__all__ = ["BUILTIN", "Registry"]
+
+
+class Registry:
+    """Op types by name.
+
+    Args:
+        parent: where a name that is not found here is looked up.
+    """
+
+    def __init__(self, parent: Registry | None = None) -> None:
+        self._parent = parent
+        self._ops: dict[str, OpType] = {}
+
+    def add(self, op: OpType, *, replace: bool = False) -> None:
+        """Add an op type.
+
+        Raises:
+            UsageError: the name is taken here and ``replace`` is false.
+        """
+        if op.name in self._ops and not replace:
+            raise UsageError(f"op type {op.name!r} is registered twice")
+        self._ops[op.name] = op
+
+    def remove(self, name: str) -> None:
+        """Forget an op type of this registry; the parent's stay."""
+        self._ops.pop(name, None)
+
+    def find(self, name: str) -> OpType | None:
+        """Return the op type of that name, here or in a parent, or None."""
+        found = self._ops.get(name)
+        if found is None and self._parent is not None:
+            return self._parent.find(name)
+        return found
+
+    def get(self, name: str) -> OpType:
+        """Return the op type of that name.
+
+        Raises:
+            UsageError: there is none; the message offers the nearest.
+        """
+        found = self.find(name)
+        if found is None:
+            near = nearest(name, self)
+            raise UsageError(f"no op type {name!r} is registered", help=f"nearest: {', '.join(near)}" if near else "")
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._ops
+        if self._parent is not None:
+            yield from (name for name in self._parent if name not in self._ops)
+
+
+#: The ops that every registry has.
+BUILTIN = Registry()

@@ -1,0 +1,443 @@
+"""Op types that OneFlow v0.4 has and that are special forms of others: known by name, without builders.
+
+A user's gradient registration or user_op_builder may name them. Their maths is that of the ops they specialise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc
+from opkit.ops.arrange.selection import add_rows
+from opkit.ops.arrange.slicing import padded_index
+from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul
+from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum, reduce_sum_like
+from opkit.ops.basis.creation import cast_like, ones_like
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_error, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.registry import BUILTIN
+from opkit.ops.core.value import Value, ndim_of
+from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
+from opkit.ops.pointwise.activation import GELU, gelu_second
+from opkit.ops.pointwise.compare import greater, less, logical_not
+
+__all__ = ["ONEFLOW_FORMS"]
+
+_others = frozenset(BUILTIN)
+
+
+# ---- the same value under another name -------------------------------------------------------------------------------
+def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "", defaults: Any = NO_ATTRS) -> OpDef:
+    return define(
+        name,
+        args[0],
+        args[1],
+        lambda x, **_: x.copy(),
+        infer=unchanged(name),
+        attrs=attrs,
+        defaults=defaults,
+        grad=first_only(lambda applied, dout: dout),
+    )
+
+
+_same("amp_white_identity")
+_same("identity_buffer", attrs="buffer_size:int64")
+_same("cast_to_static_shape", ("input", "output"))
+_same("copy", attrs="device_type:string device_id:int64")
+_same("parallel_cast", attrs="sbp_parallel:string grad_sbp_parallel:string")
+_same(
+    "hierarchical_parallel_cast",
+    attrs="parallel_distribution:vector<string> grad_mode:string grad_parallel_distribution:vector<string>",
+)
+TUPLE_IDENTITY: OpDef = define(
+    "tuple_identity",
+    "*in",
+    "*out",
+    lambda *arrays: tuple(array.copy() for array in arrays),
+    infer=lambda descs, attrs: list(descs),
+    grad=lambda applied, douts: douts,
+)
+
+
+# ---- gradient ops that OneFlow registers -----------------------------------------------------------------------------
+def _broadcast_div_grad(y: np.ndarray, z: np.ndarray, dz: np.ndarray) -> Any:
+    """Return the gradient of z = x / y by y."""
+    wide = -dz * z / y
+    lead = wide.ndim - y.ndim
+    axes = (*range(lead), *(i + lead for i, size in enumerate(y.shape) if size == 1 and wide.shape[i + lead] != 1))
+    return np.add.reduce(wide, axes, keepdims=True).reshape(y.shape)
+
+
+def _broadcast_div_grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # dy = -sum(dz * z / y)
+    y, z, dz = applied.inputs
+    per = neg(div(douts[0], y))
+    by_y = reduce_sum_like(neg(div(mul(mul(per, dz), z), y)), y)
+    return by_y, mul(per, dz), mul(per, z)
+
+
+define(
+    "broadcast_div_grad",
+    "y z dz",
+    "dy",
+    quiet(_broadcast_div_grad),
+    infer=like("broadcast_div_grad", 0),
+    grad=_broadcast_div_grad_rule,
+    reads="y z dz",
+)
+
+
+def _define_extreme_backward(name: str, compare: Callable[..., Any], is_first: Callable[[Any, Any], Value]) -> None:
+    def kernel(dz: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        first = compare(x, y)
+        return dz * first, dz * ~first
+
+    def rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+        dz, x, y = applied.inputs
+        first = is_first(x, y)
+        by_dx = None if douts[0] is None else mul(douts[0], cast_like(first, dz))
+        by_dy = None if douts[1] is None else mul(douts[1], cast_like(logical_not(first), dz))
+        both = by_dx if by_dy is None else by_dy if by_dx is None else add(by_dx, by_dy)
+        return both, None, None
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        return list(same_shape(name)(descs, attrs)) * 2
+
+    define(name, "dz x y", "?dx ?dy", quiet(kernel), infer=infer, grad=rule, reads="dz x y")
+
+
+_define_extreme_backward("elementwise_maximum_backward", np.greater, greater)
+_define_extreme_backward("elementwise_minimum_backward", np.less, less)
+
+
+# ---- sums of squares, counts, regularisers ---------------------------------------------------------------------------
+def _square_sum(*arrays: np.ndarray) -> np.ndarray:
+    return np.array([sum(np.vdot(x, x) for x in arrays)], arrays[0].dtype)
+
+
+def _one_element(op: str, dtype: str = "") -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_same_dtype(op, descs)
+        return [TensorDesc((1,), dtype or descs[0].dtype)]
+
+    return infer
+
+
+def _square_sum_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return [mul(scalar_mul(x, 2.0), douts[0]) for x in applied.inputs]
+
+
+def _count_not_finite(*arrays: np.ndarray) -> np.ndarray:
+    return np.array([sum(int(np.count_nonzero(~np.isfinite(x))) for x in arrays)], np.int64)
+
+
+def _regularized(model: np.ndarray, diff: np.ndarray, l1: float, l2: float) -> Any:
+    return diff + l1 * np.sign(model) + l2 * model
+
+
+def _regularized_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    return scalar_mul(douts[0], float(applied.attrs["l2"])), douts[0]
+
+
+for _name, _args in (("square_sum", "x"), ("multi_square_sum", "*x")):
+    define(_name, _args, "y", quiet(_square_sum), infer=_one_element(_name), grad=_square_sum_rule, reads="x")
+for _name, _args in (("count_not_finite", "x"), ("multi_count_not_finite", "*x")):
+    define(_name, _args, "y", _count_not_finite, infer=_one_element(_name, "int64"))
+define(
+    "l1_l2_regularize_gradient",
+    "model model_diff",
+    "out",
+    quiet(_regularized),
+    infer=same_shape("l1_l2_regularize_gradient"),
+    attrs="l1:float l2:float",
+    grad=_regularized_rule,
+    elementwise=True,
+)
+
+
+# ---- layer_norm's parameters -----------------------------------------------------------------------------------------
+def _param_grad(
+    dy: np.ndarray, normalized: np.ndarray | None, gamma: np.ndarray | None, begin_params_axis: int
+) -> tuple[np.ndarray, ...]:
+    lead = tuple(range(begin_params_axis % dy.ndim))
+    outputs = [dy * gamma if gamma is not None else dy.copy(), np.add.reduce(dy, lead)]
+    if normalized is not None:
+        outputs.append(np.add.reduce(dy * normalized, lead))
+    return tuple(outputs)
+
+
+def _infer_param_grad(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    dy, normalized = descs[0], descs[1]
+    if dy is None:
+        raise shape_error("layer_norm_param_grad", descs, "dy is missing")
+    tail = TensorDesc(dy.shape[attrs["begin_params_axis"] % dy.ndim :], dy.dtype)
+    return [dy, tail] if normalized is None else [dy, tail, tail]
+
+
+def _param_grad_rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    dy, normalized, gamma = applied.inputs
+    by_h, by_beta, by_gamma = (*douts, None)[:3]
+    parts, by_normalized, to_gamma = [], None, None
+    if by_h is not None:
+        parts.append(by_h if gamma is None else mul(by_h, gamma))
+        to_gamma = None if gamma is None else reduce_sum_like(mul(by_h, dy), gamma)
+    if by_beta is not None:
+        parts.append(mul(by_beta, ones_like(dy)))
+    if by_gamma is not None:
+        parts.append(mul(by_gamma, normalized))
+        by_normalized = mul(by_gamma, dy)
+    total = None
+    for part in parts:
+        total = part if total is None else add(total, part)
+    return total, by_normalized, to_gamma
+
+
+define(
+    "layer_norm_param_grad",
+    "dy ?normalized ?gamma",
+    "?normalized_diff ?beta_diff ?gamma_diff",
+    quiet(_param_grad),
+    infer=_infer_param_grad,
+    attrs="begin_params_axis:int64",
+    grad=_param_grad_rule,
+    reads="dy normalized gamma",
+)
+
+
+# ---- fused bias and activation ---------------------------------------------------------------------------------------
+def _with_bias(a: np.ndarray, b: np.ndarray, axis: int) -> Any:
+    return a + b.reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
+
+
+def _over_bias(cotangent: Value, axis: int) -> Value:
+    ndim = ndim_of(cotangent)
+    others = [i for i in range(ndim) if i != axis % ndim]
+    return reduce_sum(cotangent, others) if others else cotangent
+
+
+def _gelu_slope(biased: Value, dy: Value) -> Value:
+    return local.mode.apply(_GELU_GRAD, (biased, dy), NO_ATTRS)
+
+
+_GELU_GRAD: Any = BUILTIN.get("gelu_grad")
+
+
+def _bias_gelu_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    a, b = applied.inputs
+    axis = applied.attrs["axis"]
+    dx = _gelu_slope(bias_add(a, b, axis), douts[0])
+    return dx, _over_bias(dx, axis)
+
+
+def _bias_gelu_slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    a, b, dy = applied.inputs
+    axis = applied.attrs["axis"]
+    biased = bias_add(a, b, axis)
+    through = mul(mul(douts[0], dy), gelu_second(biased, NO_ATTRS))
+    return through, _over_bias(through, axis), _gelu_slope(biased, douts[0])
+
+
+define(
+    "fused_bias_add_gelu",
+    "a b",
+    "out",
+    quiet(lambda a, b, axis: GELU.kernel(_with_bias(a, b, axis))),
+    infer=unchanged("fused_bias_add_gelu"),
+    attrs="axis:int32",
+    grad=_bias_gelu_rule,
+    reads="a b",
+)
+define(
+    "fused_bias_add_gelu_grad",
+    "a b dy",
+    "dx",
+    quiet(lambda a, b, dy, axis: _GELU_GRAD.kernel(_with_bias(a, b, axis), dy)),
+    infer=unchanged("fused_bias_add_gelu_grad"),
+    attrs="axis:int32",
+    grad=_bias_gelu_slope_rule,
+    reads="a b dy",
+)
+
+
+def _bias_mask(
+    a: np.ndarray, b: np.ndarray, mask: np.ndarray, addend: np.ndarray | None, axis: int, scale: float
+) -> Any:
+    out = _with_bias(a, b, axis) * mask * a.dtype.type(scale)
+    return out if addend is None else out + addend
+
+
+def _bias_mask_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    mask, addend = applied.inputs[2:]
+    dx = local.mode.apply(DROPOUT_GRAD, (douts[0], mask), {"scale": applied.attrs["scale"]})
+    return dx, _over_bias(dx, applied.attrs["axis"]), None, None if addend is None else douts[0]
+
+
+define(
+    "fused_bias_add_mask_scale",
+    "a b mask ?_add_to_output",
+    "out",
+    quiet(_bias_mask),
+    infer=unchanged("fused_bias_add_mask_scale"),
+    attrs="axis:int32 scale:float",
+    grad=_bias_mask_rule,
+    reads="mask",
+)
+
+
+# ---- fused_scale_tril ------------------------------------------------------------------------------------------------
+_TRIL_ATTRS = (
+    "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_floating_fill_value:bool"
+    " floating_scale_value:double integer_scale_value:int64 is_floating_scale_value:bool"
+)
+_TRIL_DEFAULTS = {"floating_scale_value": 1.0, "integer_scale_value": 1}
+
+
+def _scale_tril(x: np.ndarray, diagonal: int, **attrs: Any) -> Any:
+    fill = attrs["floating_fill_value"] if attrs["is_floating_fill_value"] else attrs["integer_fill_value"]
+    scale = attrs["floating_scale_value"] if attrs["is_floating_scale_value"] else attrs["integer_scale_value"]
+    keep = np.tri(x.shape[-2], x.shape[-1], k=diagonal, dtype=bool)
+    return np.where(keep, x * x.dtype.type(scale), x.dtype.type(fill))
+
+
+def _scale_tril_rule(applied: Any, dout: Value) -> Value:
+    attrs = {**applied.attrs, "floating_fill_value": 0.0, "integer_fill_value": 0}
+    return local.mode.apply(SCALE_TRIL, (dout,), attrs)
+
+
+SCALE_TRIL: OpDef = define(
+    "fused_scale_tril",
+    "in",
+    "out",
+    quiet(_scale_tril),
+    infer=unchanged("fused_scale_tril"),
+    attrs=_TRIL_ATTRS,
+    defaults=_TRIL_DEFAULTS,
+    grad=first_only(_scale_tril_rule),
+)
+
+
+# ---- pads of images: padding is (left, right, top, bottom) of NCHW ---------------------------------------------------
+def _define_pad2d(name: str, mode: str) -> None:
+    attrs = "padding:vector<int64> floating_value:double integral_value:int64"
+
+    def sides(padding: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+        left, right, top, bottom = padding
+        return ((2, top, bottom), (3, left, right))
+
+    def kernel(x: np.ndarray, padding: Sequence[int], floating_value: float, integral_value: int) -> np.ndarray:
+        if mode == "constant":
+            widths = [(0, 0), (0, 0), *((first, last) for _, first, last in sides(padding))]
+            value = floating_value if x.dtype.kind == "f" else integral_value
+            return np.pad(x, widths, constant_values=value)
+        for axis, first, last in sides(padding):
+            x = np.take(x, padded_index(x.shape[axis], first, last, mode), axis)
+        return x
+
+    def slope(dy: np.ndarray, padding: Sequence[int], **_: Any) -> np.ndarray:
+        for axis, first, last in sides(padding):
+            rows = np.moveaxis(dy, axis, 0)
+            if mode == "constant":
+                dy = np.moveaxis(rows[first : len(rows) - last].copy(), 0, axis)
+                continue
+            total = np.zeros((len(rows) - first - last, *rows.shape[1:]), dy.dtype)
+            add_rows(total, rows, padded_index(len(total), first, last, mode))
+            dy = np.moveaxis(total, 0, axis)
+        return dy
+
+    def infer(op: str, direction: int) -> Any:
+        def shaped(descs: Sequence[TensorDesc], given: Mapping[str, Any]) -> Sequence[TensorDesc]:
+            shape = list(descs[0].shape)
+            if len(shape) != 4 or len(given["padding"]) != 4:
+                raise shape_error(op, descs, f"it takes 4 axes and 4 paddings, got {tuple(given['padding'])}")
+            for axis, first, last in sides(given["padding"]):
+                shape[axis] = -1 if shape[axis] == -1 else shape[axis] + direction * (first + last)
+            return [TensorDesc(tuple(shape), descs[0].dtype)]
+
+        return shaped
+
+    def blank(given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**given, "floating_value": 0.0, "integral_value": 0}
+
+    def back(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(grad_op, (dout,), blank(applied.attrs))
+
+    def forth(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(opdef, (dout,), blank(applied.attrs))
+
+    grad_name = f"{name}_grad"
+    grad_op = define(grad_name, "dy", "dx", slope, infer=infer(grad_name, -1), attrs=attrs, grad=first_only(forth))
+    opdef = define(name, "x", "y", kernel, infer=infer(name, 1), attrs=attrs, grad=first_only(back))
+
+
+_define_pad2d("constant_pad2d", "constant")
+_define_pad2d("reflection_pad2d", "reflect")
+_define_pad2d("replication_pad2d", "replicate")
+
+
+# ---- expand: broadcasting with OneFlow's strides ---------------------------------------------------------------------
+def _expand(x: np.ndarray, in_shape: Sequence[int], out_shape: Sequence[int], stride: Sequence[int]) -> np.ndarray:
+    return np.array(np.broadcast_to(x, tuple(out_shape)))
+
+
+def _expand_back(dy: np.ndarray, out_shape: Sequence[int], stride: Sequence[int]) -> Any:
+    shape = tuple(out_shape)
+    lead = dy.ndim - len(shape)
+    axes = (*range(lead), *(i + lead for i, size in enumerate(shape) if size == 1 and dy.shape[i + lead] != 1))
+    return np.add.reduce(dy, axes, keepdims=True).reshape(shape)
+
+
+def _to_declared(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(tuple(attrs["out_shape"]), descs[0].dtype)]
+
+
+def _expand_rule(applied: Any, dout: Value) -> Value:
+    return reduce_sum_like(dout, applied.inputs[0])
+
+
+def _expand_back_rule(applied: Any, dout: Value) -> Value:
+    return broadcast_like(dout, applied.inputs[0])
+
+
+define(
+    "expand",
+    "in",
+    "out",
+    _expand,
+    infer=_to_declared,
+    attrs="in_shape:vector<int32> out_shape:vector<int32> stride:vector<int32>",
+    grad=first_only(_expand_rule),
+)
+define(
+    "expand_grad",
+    "in",
+    "out",
+    quiet(_expand_back),
+    infer=_to_declared,
+    attrs="out_shape:vector<int32> stride:vector<int32>",
+    grad=first_only(_expand_back_rule),
+)
+
+
+# ---- Adam's bias correction ------------------------------------------------------------------------------------------
+def _corrected_rate(rate: np.ndarray, step: np.ndarray, beta1: float, beta2: float) -> Any:
+    t = step.reshape(-1)[0] + 1
+    return (rate * np.sqrt(1 - beta2**t) / (1 - beta1**t)).astype(rate.dtype)
+
+
+define(
+    "adam_bias_correction_learning_rate",
+    "learning_rate train_step",
+    "out",
+    quiet(_corrected_rate),
+    infer=unchanged("adam_bias_correction_learning_rate"),
+    attrs="beta1:float beta2:float",
+    defaults={"beta1": 0.9, "beta2": 0.999},
+)
+
+#: The op types that this module adds.
+ONEFLOW_FORMS: tuple[str, ...] = tuple(name for name in BUILTIN if name not in _others)

@@ -1,0 +1,1 @@
+"""Kernels: pure numpy that several ops share; nothing here knows an op."""

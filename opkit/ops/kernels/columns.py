@@ -1,0 +1,183 @@
+"""The arithmetic of convolutions on arrays: windows unfolded into columns, then matrix products.
+
+The columns of a few samples at a time, so that they stay in the cache. The ops are in ``opkit.ops.network.conv``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+
+__all__ = [
+    "Window",
+    "by_data",
+    "by_weight",
+    "first_shape",
+    "forward",
+    "from_first",
+    "given_shape",
+    "is_last",
+    "to_first",
+]
+
+#: Bytes of unfolded columns at a time.
+_COLUMN_BYTES = 1 << 23
+
+
+class Window:
+    """The geometry of one convolution, spatial axes only: sizes of input, kernel and output."""
+
+    __slots__ = ("dilations", "inputs", "kernel", "outputs", "pads", "strides")
+
+    def __init__(self, attrs: Mapping[str, Any], inputs: Sequence[int], outputs: Sequence[int] | None = None) -> None:
+        self.kernel = tuple(attrs["kernel_size"])
+        self.strides = tuple(attrs["strides"])
+        self.dilations = tuple(attrs["dilation_rate"])
+        self.pads = tuple(attrs["padding_before"])
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs) if outputs is not None else self._sizes()
+
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(
+            -1 if n == -1 else max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
+            for n, p, d, k, s in zip(self.inputs, self.pads, self.dilations, self.kernel, self.strides)
+        )
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether each output reads one input: no unfolding is needed."""
+        return set(self.kernel) == {1} and set(self.strides) == {1} and set(self.pads) == {0}
+
+    def offsets(self) -> Any:
+        """Yield, for each place in the kernel, its index into columns and the part of the padded input it reads."""
+        whole = (slice(None), slice(None))
+        for offset in product(*map(range, self.kernel)):
+            part = (
+                slice(o * d, o * d + s * (n - 1) + 1, s)
+                for o, d, s, n in zip(offset, self.dilations, self.strides, self.outputs)
+            )
+            yield (*whole, *offset), (*whole, *part)
+
+    def padded(self) -> tuple[int, ...]:
+        """Return the sizes of the padded input that the offsets index."""
+        needed = (
+            d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(self.dilations, self.kernel, self.strides, self.outputs)
+        )
+        return tuple(max(n + 2 * p, last) for n, p, last in zip(self.inputs, self.pads, needed))
+
+    def inner(self) -> tuple[slice, ...]:
+        """Return the part of the padded ``(N, C, ...)`` where the input itself lies."""
+        return (slice(None), slice(None), *(slice(p, p + n) for p, n in zip(self.pads, self.inputs)))
+
+
+def _unfold(x: np.ndarray, window: Window) -> np.ndarray:
+    """Return columns ``(N, C, kernel..., outputs...)`` of ``x (N, C, inputs...)``."""
+    if window.is_pointwise:
+        return x.reshape(*x.shape[:2], *window.kernel, *window.outputs)
+    if any(window.pads) or window.padded() != window.inputs:
+        wide = np.zeros((*x.shape[:2], *window.padded()), x.dtype)
+        wide[window.inner()] = x
+        x = wide
+    columns = np.empty((*x.shape[:2], *window.kernel, *window.outputs), x.dtype)
+    for offset, part in window.offsets():
+        columns[offset] = x[part]
+    return columns
+
+
+def _fold(columns: np.ndarray, window: Window) -> np.ndarray:
+    """Return the adjoint of ``_unfold``: ``x (N, C, inputs...)`` with all columns added where they were read."""
+    lead = columns.shape[:2]
+    if window.is_pointwise:
+        return columns.reshape(*lead, *window.inputs)
+    wide = np.zeros((*lead, *window.padded()), columns.dtype)
+    for offset, part in window.offsets():
+        wide[part] += columns[offset]
+    return wide[window.inner()]
+
+
+def _chunks(count: int, bytes_each: int) -> Any:
+    step = max(1, _COLUMN_BYTES // max(1, bytes_each))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+# ---- layouts ---------------------------------------------------------------------------------------------------------
+def is_last(attrs: Mapping[str, Any]) -> bool:
+    """Say whether the channels are the last axis."""
+    return str(attrs["data_format"]) in ("channels_last", "NWC", "NHWC", "NDHWC")
+
+
+def to_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return a view with the channels behind the samples."""
+    return np.moveaxis(x, -1, 1) if is_last(attrs) else x
+
+
+def from_first(x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return channels-first data in the layout that the attributes name."""
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if is_last(attrs) else x
+
+
+def first_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return a shape with the channels behind the samples."""
+    return (shape[0], shape[-1], *shape[1:-1]) if is_last(attrs) else tuple(shape)
+
+
+def given_shape(shape: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return a channels-first shape in the layout that the attributes name."""
+    return (shape[0], *shape[2:], shape[1]) if is_last(attrs) else tuple(shape)
+
+
+# ---- the three products ----------------------------------------------------------------------------------------------
+def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
+    """Return ``(N, F, outputs...)`` of ``x (N, C, inputs...)`` and ``weight (F, C/groups, kernel...)``."""
+    window = Window(attrs, x.shape[2:])
+    if 0 in window.outputs:
+        raise ShapeError(f"the kernel {window.kernel} is larger than the padded input {window.inputs}")
+    groups, filters = attrs["groups"], weight.shape[0]
+    rows = weight.reshape(groups, filters // groups, -1)
+    if out is None:
+        out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
+    flat = out.reshape(x.shape[0], groups, filters // groups, -1)
+    each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
+    for part in _chunks(x.shape[0], each):
+        columns = _unfold(x[part], window)
+        np.matmul(rows, columns.reshape(columns.shape[0], groups, rows.shape[2], -1), out=flat[part])
+    return out
+
+
+def by_data(
+    dy: np.ndarray,
+    weight: np.ndarray,
+    shape: Sequence[int],
+    attrs: Mapping[str, Any],
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the adjoint of ``_forward`` in x: ``(N, C, inputs...)`` of ``dy (N, F, outputs...)``."""
+    window = Window(attrs, shape[2:], dy.shape[2:])
+    groups, filters = attrs["groups"], weight.shape[0]
+    rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
+    dx = np.empty(tuple(shape), dy.dtype) if out is None else out
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
+    for part in _chunks(dy.shape[0], each):
+        columns = np.matmul(rows, flat[part])
+        dx[part] = _fold(columns.reshape(-1, shape[1], *window.kernel, *window.outputs), window)
+    return dx
+
+
+def by_weight(dy: np.ndarray, x: np.ndarray, attrs: Mapping[str, Any]) -> np.ndarray:
+    """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
+    window = Window(attrs, x.shape[2:], dy.shape[2:])
+    groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
+    inner = channels // groups * int(np.prod(window.kernel))
+    total = np.zeros((groups, filters // groups, inner), x.dtype)
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    for part in _chunks(x.shape[0], inner * groups * flat.shape[3] * x.itemsize):
+        columns = _unfold(x[part], window)
+        columns = columns.reshape(columns.shape[0], groups, inner, -1)
+        total += np.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
+    return total.reshape(filters, channels // groups, *window.kernel)

@@ -1,0 +1,237 @@
+"""Special functions that numpy has not, on arrays: erf, erfc, lgamma, digamma, polygamma.
+
+Numerics only, no ops. Halves and singles are computed in double precision and rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.kernels.blocks import elementwise_blocks
+
+__all__ = ["digamma_of", "erf_of", "erfc_of", "lgamma_of", "polygamma_of"]
+
+
+def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def widened(x: np.ndarray, *, out: np.ndarray | None = None, **rest: Any) -> np.ndarray:
+        result = function(x.astype(np.float64, copy=False), **rest)
+        if out is None:
+            return np.asarray(result).astype(x.dtype, copy=False)
+        out[...] = result
+        return out
+
+    return widened
+
+
+# ---- erf, erfc -------------------------------------------------------------------------------------------------------
+# W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969), pp. 631-637: three
+# ranges of |x|; numerator and denominator in ascending powers.
+_SMALL = (
+    (
+        3.20937758913846947e03,
+        3.77485237685302021e02,
+        1.13864154151050156e02,
+        3.16112374387056560e00,
+        1.85777706184603153e-1,
+    ),
+    (2.84423683343917062e03, 1.28261652607737228e03, 2.44024637934444173e02, 2.36012909523441209e01, 1.0),
+)
+_MIDDLE = (
+    (
+        1.23033935479799725e03,
+        2.05107837782607147e03,
+        1.71204761263407058e03,
+        8.81952221241769090e02,
+        2.98635138197400131e02,
+        6.61191906371416295e01,
+        8.88314979438837594e00,
+        5.64188496988670089e-1,
+        2.15311535474403846e-8,
+    ),
+    (
+        1.23033935480374942e03,
+        3.43936767414372164e03,
+        4.36261909014324716e03,
+        3.29079923573345963e03,
+        1.62138957456669019e03,
+        5.37181101862009858e02,
+        1.17693950891312499e02,
+        1.57449261107098347e01,
+        1.0,
+    ),
+)
+_LARGE = (
+    (
+        6.58749161529837803e-4,
+        1.60837851487422766e-2,
+        1.25781726111229246e-1,
+        3.60344899949804439e-1,
+        3.05326634961232344e-1,
+        1.63153871373020978e-2,
+    ),
+    (
+        2.33520497626869185e-3,
+        6.05183413124413191e-2,
+        5.27905102951428412e-1,
+        1.87295284992346725e00,
+        2.56852019228982242e00,
+        1.0,
+    ),
+)
+
+
+def _ratio(x: np.ndarray, coefficients: tuple[Sequence[float], Sequence[float]]) -> Any:
+    return _polynomial(x, coefficients[0]) / _polynomial(x, coefficients[1])
+
+
+def _polynomial(x: np.ndarray, ascending: Sequence[float]) -> np.ndarray:
+    total = np.full_like(x, ascending[-1])
+    for coefficient in ascending[-2::-1]:
+        total *= x
+        total += coefficient
+    return total
+
+
+def _erfc_of_positive(x: np.ndarray) -> np.ndarray:
+    """Return erfc for x >= 0.46875."""
+    result = np.empty_like(x)
+    middle = x <= 4
+    near = x[middle]
+    result[middle] = _ratio(near, _MIDDLE)
+    far = x[~middle]
+    inverse = 1 / (far * far)
+    result[~middle] = (1 / math.sqrt(math.pi) - inverse * _ratio(inverse, _LARGE)) / far
+    # exp(-x*x) in two factors: the rounding error of x*x would be multiplied by x*x
+    head = np.trunc(x * 16) / 16
+    with np.errstate(all="ignore"):
+        result *= np.exp(-head * head) * np.exp(-(x - head) * (x + head))
+    result[x > 27] = 0
+    return result
+
+
+def _erf(x: np.ndarray, complement: bool) -> np.ndarray:
+    flat = np.atleast_1d(x)
+    size = np.abs(flat)
+    small = size <= 0.46875
+    result = np.empty_like(flat)
+    inner = flat[small]
+    near = inner * _ratio(inner * inner, _SMALL)
+    result[small] = 1 - near if complement else near
+    outer = flat[~small]
+    tail = _erfc_of_positive(np.minimum(np.abs(outer), 100))
+    if complement:
+        result[~small] = np.where(outer < 0, 2 - tail, tail)
+    else:
+        result[~small] = np.copysign(1 - tail, outer)
+    result[np.isnan(flat)] = np.nan
+    return result.reshape(x.shape)
+
+
+#: erf(x) / x for single precision, |x| <= 3.95, as a ratio of polynomials in x*x: fitted to the smallest relative
+#: error (2e-9) on the interval; in singles it is within 7 units in the last place, within 1 on average.
+_SINGLE = (
+    (
+        1.128379225730896,
+        0.18516939878463745,
+        0.05427475646138191,
+        0.003843377809971571,
+        0.00037793468800373375,
+        4.640367023966974e-06,
+        -1.2966729912022856e-08,
+    ),
+    (1.0, 0.4974355101585388, 0.11391109228134155, 0.01544372458010912, 0.0013040612684562802, 6.269187724683434e-05),
+)
+
+
+def _erf_single(x: np.ndarray) -> Any:
+    clipped = np.clip(x, np.float32(-3.95), np.float32(3.95))
+    ratio = _ratio(np.square(clipped), _SINGLE)
+    ratio *= clipped
+    return np.clip(ratio, -1, 1, out=ratio)
+
+
+@elementwise_blocks
+def _erf_blocks(x: np.ndarray) -> Any:
+    return _erf_single(np.atleast_1d(x)).reshape(x.shape) if x.dtype == np.float32 else _erf(x, complement=False)
+
+
+def erf_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Return the error function: in doubles to 2 units in the last place, in singles to 7."""
+    if x.dtype == np.float16:
+        result = _erf_blocks(x.astype(np.float32)).astype(np.float16)
+        return result if out is None else np.positive(result, out=out)
+    return _erf_blocks(x, out=out)
+
+
+@_in_double
+def erfc_of(x: np.ndarray) -> np.ndarray:
+    """Return 1 - erf, accurate where it is tiny."""
+    return _erf(x, complement=True)
+
+
+# ---- gamma functions -------------------------------------------------------------------------------------------------
+def _safe_lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+_lgamma = np.frompyfunc(_safe_lgamma, 1, 1)
+
+
+@_in_double
+def lgamma_of(x: np.ndarray) -> np.ndarray:
+    """Return log(abs(gamma(x)))."""
+    return np.asarray(_lgamma(x)).astype(np.float64)
+
+
+#: Bernoulli numbers B2, B4, ... of the asymptotic series.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+
+
+@_in_double
+def digamma_of(x: np.ndarray) -> np.ndarray:
+    """Return the logarithmic derivative of gamma.
+
+    Source: the recurrence to x >= 10, then the asymptotic series (Abramowitz and Stegun 6.3.5, 6.3.18); negative
+    arguments by reflection (6.3.7).
+    """
+    with np.errstate(all="ignore"):
+        reflected = np.where(x <= 0, 1 - x, x)
+        total, moved = np.zeros_like(reflected), reflected.copy()
+        for _ in range(10):
+            low = moved < 10
+            total -= np.where(low, 1 / moved, 0)
+            moved = np.where(low, moved + 1, moved)
+        inverse = 1 / (moved * moved)
+        series = np.zeros_like(moved)
+        for k in range(len(_BERNOULLI), 0, -1):
+            series = (series + _BERNOULLI[k - 1] / (2 * k)) * inverse
+        total += np.log(moved) - 0.5 / moved - series
+        return np.where(x <= 0, total - math.pi / np.tan(math.pi * x), total)
+
+
+@_in_double
+def polygamma_of(x: np.ndarray, n: int) -> np.ndarray:
+    """Return the n-th derivative of digamma for positive x (NaN elsewhere).
+
+    Source: the recurrence to x >= 10 + n, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
+    """
+    with np.errstate(all="ignore"):
+        sign = 1.0 if n % 2 else -1.0
+        moved, total = x.copy(), np.zeros_like(x)
+        for _ in range(10 + n):
+            low = moved < 10 + n
+            total += np.where(low, math.factorial(n) / moved ** (n + 1), 0)
+            moved = np.where(low, moved + 1, moved)
+        total += math.factorial(n - 1) / moved**n + math.factorial(n) / (2 * moved ** (n + 1))
+        for k, bernoulli in enumerate(_BERNOULLI, start=1):
+            total += bernoulli * (math.factorial(2 * k + n - 1) / math.factorial(2 * k)) / moved ** (2 * k + n)
+        return np.where(x > 0, sign * total, np.nan)

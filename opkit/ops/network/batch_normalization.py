@@ -1,0 +1,293 @@
+"""Normalisation per channel over the batch, with moving averages; OneFlow's ``normalization`` among them.
+
+Normalisation within a sample is in ``opkit.ops.network.layer_normalization``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc
+from opkit.ops.basis.arithmetic import add, mul, scalar_add, scalar_mul, sub
+from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum
+from opkit.ops.basis.creation import constant
+from opkit.ops.core.define import define, quiet
+from opkit.ops.core.inference import (
+    check_floating,
+    is_same_size,
+    shape_error,
+)
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
+from opkit.ops.network.statistics import by_statistics, share_of, slope_by, slope_by_x, slope_of, statistics_of, wide_of
+from opkit.ops.pointwise.elementwise import rsqrt
+
+__all__ = ["batch_norm"]
+
+
+# ---- batch norm ------------------------------------------------------------------------------------------------------
+def _others(ndim: int, axis: int) -> tuple[int, ...]:
+    return tuple(i for i in range(ndim) if i != axis % ndim)
+
+
+def _column(vector: np.ndarray, ndim: int, axis: int) -> np.ndarray:
+    return vector.reshape([-1 if i == axis % ndim else 1 for i in range(ndim)])
+
+
+@quiet
+def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
+    factor = r * gamma
+    y = x * factor
+    y += beta - mean * factor
+    return y
+
+
+def _trained(
+    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, axis: int, epsilon: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    wide = wide_of(x)
+    mean, variance, r = statistics_of(wide, _others(x.ndim, axis), epsilon)
+    h = wide - mean
+    h *= r * _column(gamma, x.ndim, axis)
+    h += _column(beta, x.ndim, axis)
+    return h.astype(x.dtype, copy=False), mean.reshape(-1), r.reshape(-1), variance.reshape(-1)
+
+
+def _infer_statistics(op: str, count: int) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        x = descs[0]
+        check_floating(op, [x])
+        axis = normal_axis(attrs["axis"], x.ndim, op)
+        for param in descs[1:]:
+            if param is not None and (param.ndim != 1 or not is_same_size(param.shape[0], x.shape[axis])):
+                if param.ndim == x.ndim:
+                    continue
+                raise shape_error(op, descs, f"the parameters must be vectors of the size of axis {axis}")
+        vector = TensorDesc((x.shape[axis],), "float32" if x.dtype == "float16" else x.dtype)
+        return [x, *[vector] * (count if attrs.get("training", True) else 0)]
+
+    return infer
+
+
+def _trained_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    x, gamma, _ = applied.inputs
+    mean, r = applied.outputs[1:3]
+    dy, by_mean, by_r, by_variance = douts
+    axes = _others(len(shape_of(x)), applied.attrs["axis"])
+    dx = d_gamma = d_beta = None
+    if dy is not None:
+        attrs = {"axis": applied.attrs["axis"], "epsilon": applied.attrs["epsilon"]}
+        d_gamma, d_beta, dx = local.mode.apply(NORMALIZATION_GRAD, (x, dy, mean, r, gamma), attrs)
+    if by_variance is not None:
+        centred = sub(x, broadcast_like(mean, x, axes))
+        through = scalar_mul(mul(centred, share_of(by_variance, x, axes)), 2.0)
+        dx = through if dx is None else add(dx, through)
+    if by_mean is not None or by_r is not None:
+        through = by_statistics(x, mean, r, by_mean, by_r, axes)
+        dx = through if dx is None else add(dx, through)
+    return dx, d_gamma, d_beta
+
+
+@quiet
+def _normalization_slope(
+    x: np.ndarray,
+    dy: np.ndarray,
+    mean: np.ndarray,
+    inv_variance: np.ndarray,
+    gamma: np.ndarray,
+    axis: int,
+    epsilon: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    axes = _others(x.ndim, axis)
+    r = _column(inv_variance, x.ndim, axis)
+    h = wide_of(x) - _column(mean, x.ndim, axis)
+    h *= r
+    wide = wide_of(dy)
+    d_gamma, d_beta = np.add.reduce(wide * h, axes), np.add.reduce(wide, axes)
+    dx = slope_of(wide, h, r * _column(gamma, x.ndim, axis), axes)
+    return (
+        d_gamma.astype(gamma.dtype, copy=False),
+        d_beta.astype(gamma.dtype, copy=False),
+        dx.astype(x.dtype, copy=False),
+    )
+
+
+def _normalization_slope_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    # d_gamma = sum(dy * h), d_beta = sum(dy), dx = gamma * D(dy)
+    x, dy, mean, r, gamma = applied.inputs
+    g_gamma, g_beta, g = douts
+    axes = _others(len(shape_of(x)), applied.attrs["axis"])
+    r, gamma = broadcast_like(r, x, axes), broadcast_like(gamma, x, axes)
+    h = mul(sub(x, broadcast_like(mean, x, axes)), r)
+    by_x, by_dy, by_gamma = [], [], None
+    if g is not None:
+        by_dy.append(mul(gamma, slope_by(g, h, r, axes)))
+        by_x.append(mul(gamma, slope_by_x(dy, g, h, r, axes)))
+        by_gamma = reduce_sum(mul(g, slope_by(dy, h, r, axes)), axes)
+    if g_gamma is not None:
+        wide = broadcast_like(g_gamma, x, axes)
+        by_dy.append(mul(wide, h))
+        by_x.append(mul(wide, slope_by(dy, h, r, axes)))
+    if g_beta is not None:
+        by_dy.append(broadcast_like(g_beta, x, axes))
+    return _sum(by_x), _sum(by_dy), None, None, by_gamma
+
+
+def _sum(parts: list[Value]) -> Value | None:
+    total = None
+    for part in parts:
+        total = part if total is None else add(total, part)
+    return total
+
+
+def _infer_normalization_slope(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [descs[4], descs[4], descs[0]]
+
+
+NORMALIZATION_GRAD: OpDef = define(
+    "normalization_grad",
+    "x dy mean inv_variance gamma",
+    "gamma_diff beta_diff dx",
+    _normalization_slope,
+    infer=_infer_normalization_slope,
+    attrs="axis:int32 epsilon:float",
+    grad=_normalization_slope_grad,
+    reads="x dy mean inv_variance gamma",
+)
+BATCH_NORM: OpDef = define(
+    "batch_norm_train",
+    "x gamma beta",
+    "y mean inv_variance variance",
+    _trained,
+    infer=_infer_statistics("batch_norm_train", 3),
+    attrs="axis:int32 epsilon:float",
+    grad=_trained_grad,
+    reads="x gamma mean inv_variance",
+)
+
+
+# ---- moving averages -------------------------------------------------------------------------------------------------
+def _move(moving: np.ndarray, value: np.ndarray, momentum: float) -> tuple[()]:
+    moving *= momentum
+    moving += value * (1 - momentum)
+    return ()
+
+
+MOVING_AVERAGE: OpDef = define(
+    "moving_average_update",
+    "moving value",
+    "",
+    _move,
+    infer=lambda descs, attrs: [],
+    attrs="momentum:float",
+    side_effect=True,
+)
+
+
+def _unbiased(x: Any, axis: int) -> float:
+    count = int(np.prod([x.shape[i] for i in _others(len(x.shape), axis)]))
+    return count / (count - 1) if count > 1 else 1.0
+
+
+# ---- OneFlow's normalization: updates its moving averages in training ------------------------------------------------
+def _normalization(
+    x: np.ndarray,
+    moving_mean: np.ndarray,
+    moving_variance: np.ndarray,
+    gamma: np.ndarray,
+    beta: np.ndarray,
+    addend: np.ndarray | None,
+    axis: int,
+    epsilon: float,
+    training: bool,
+    momentum: float,
+) -> Any:
+    if training:
+        y, mean, r, variance = _trained(x, gamma, beta, axis, epsilon)
+        _move(moving_mean, mean, momentum)
+        _move(moving_variance, variance * _unbiased(x, axis), momentum)
+        return (y if addend is None else y + addend), mean, r
+    r = 1 / np.sqrt(moving_variance + epsilon)
+    columns = [_column(vector, x.ndim, axis) for vector in (moving_mean, r, gamma, beta)]
+    y = _affine(x, *columns).astype(x.dtype, copy=False)
+    return y if addend is None else y + addend
+
+
+def _normalization_rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    x, gamma, addend = (applied.inputs[i] for i in (0, 3, 5))
+    by_addend = None if addend is None else douts[0]
+    if not applied.attrs["training"]:
+        return (*_fixed_grad(applied, douts[0]), by_addend)
+    _, mean, r = applied.outputs
+    attrs = {"axis": applied.attrs["axis"], "epsilon": applied.attrs["epsilon"]}
+    d_gamma, d_beta, dx = local.mode.apply(NORMALIZATION_GRAD, (x, douts[0], mean, r, gamma), attrs)
+    return dx, None, None, d_gamma, d_beta, by_addend
+
+
+def _fixed_grad(applied: Any, dy: Value) -> Sequence[Any]:
+    x, mean, variance, gamma = applied.inputs[:4]
+    axes = _others(len(shape_of(x)), applied.attrs["axis"])
+    r = broadcast_like(rsqrt(scalar_add(variance, applied.attrs["epsilon"])), x, axes)
+    h = mul(sub(x, broadcast_like(mean, x, axes)), r)
+    dx = mul(dy, mul(r, broadcast_like(gamma, x, axes)))
+    return dx, None, None, reduce_sum(mul(dy, h), axes), reduce_sum(dy, axes)
+
+
+NORMALIZATION: OpDef = define(
+    "normalization",
+    "x moving_mean moving_variance gamma beta ?_add_to_output",
+    "y ?mean ?inv_variance",
+    _normalization,
+    infer=_infer_statistics("normalization", 2),
+    attrs="axis:int32 epsilon:float training:bool momentum:float",
+    grad=_normalization_rule,
+    reads="x moving_mean moving_variance gamma mean inv_variance",
+    side_effect=True,
+)
+
+
+def batch_norm(
+    x: Value,
+    moving_mean: Value,
+    moving_variance: Value,
+    gamma: Value | None = None,
+    beta: Value | None = None,
+    *,
+    training: bool,
+    momentum: float = 0.9,
+    epsilon: float = 1e-5,
+    axis: int = 1,
+    unbiased: bool = False,
+) -> Value:
+    """Return ``x`` normalised per channel, scaled and shifted.
+
+    Args:
+        x: any shape with an axis of channels.
+        moving_mean: vector of the channels; in training it is updated in place:
+            ``moving * momentum + batch * (1 - momentum)``.
+        moving_variance: likewise.
+        gamma: scale, or None for 1.
+        beta: shift, or None for 0.
+        training: normalise by the batch's statistics and update the moving ones; else by the moving ones.
+        momentum: of the moving averages.
+        epsilon: added to the variance.
+        axis: the axis of channels.
+        unbiased: the moving variance counts the batch's with n / (n - 1) (cuDNN; Paddle on a CPU does not).
+    """
+    at = normal_axis(axis, ndim_of(x), "normalization")
+    size, dtype = shape_of(moving_mean), dtype_of(moving_mean)
+    gamma = constant(1.0, size, dtype) if gamma is None else gamma
+    beta = constant(0.0, size, dtype) if beta is None else beta
+    attrs = {"axis": at, "epsilon": float(epsilon)}
+    if not training or unbiased:
+        attrs = {**attrs, "training": bool(training), "momentum": float(momentum)}
+        result = local.mode.apply(NORMALIZATION, (x, moving_mean, moving_variance, gamma, beta, None), attrs)
+        return result[0] if training else result
+    y, mean, _, variance = local.mode.apply(BATCH_NORM, (x, gamma, beta), attrs)
+    local.mode.apply(MOVING_AVERAGE, (moving_mean, mean), {"momentum": float(momentum)})
+    local.mode.apply(MOVING_AVERAGE, (moving_variance, variance), {"momentum": float(momentum)})
+    return y

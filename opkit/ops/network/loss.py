@@ -1,0 +1,162 @@
+"""Losses per element: sigmoid cross entropy and smooth l1, with their gradient ops.
+
+Cross entropies over classes are in ``opkit.ops.network.cross_entropy``; reductions are the facades' concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc
+from opkit.ops.basis.arithmetic import mul, neg, scalar_div, sub
+from opkit.ops.basis.creation import cast_like
+from opkit.ops.core.define import NO_ATTRS, define, quiet
+from opkit.ops.core.inference import (
+    check_floating,
+    merge_shapes,
+)
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+from opkit.ops.pointwise.compare import less
+from opkit.ops.pointwise.elementwise import abs as absolute
+from opkit.ops.pointwise.elementwise import sigmoid, sigmoid_of
+
+__all__ = ["sigmoid_cross_entropy", "smooth_l1_loss"]
+
+
+# ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
+@quiet
+def _sigmoid_ce(prediction: np.ndarray, label: np.ndarray) -> Any:
+    z = label.astype(prediction.dtype, copy=False)
+    return np.maximum(prediction, 0) - prediction * z + np.log1p(np.exp(-np.abs(prediction)))
+
+
+@quiet
+def _sigmoid_ce_slope(prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray) -> Any:
+    slope = sigmoid_of(prediction)
+    slope -= label.astype(prediction.dtype, copy=False)
+    slope *= loss_diff
+    return slope
+
+
+def _sigmoid_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    need_prediction, need_label = applied.needs
+    return (
+        local.mode.apply(SIGMOID_CE_GRAD, (prediction, douts[0], label), NO_ATTRS) if need_prediction else None,
+        neg(mul(douts[0], prediction)) if need_label else None,
+    )
+
+
+def _sigmoid_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, dy, label = applied.inputs
+    need_prediction, need_dy, need_label = applied.needs
+    both, s = mul(douts[0], dy), sigmoid(prediction)
+    return (
+        mul(both, mul(s, sigmoid(neg(prediction)))) if need_prediction else None,
+        mul(douts[0], sub(s, cast_like(label, s))) if need_dy else None,
+        neg(both) if need_label else None,
+    )
+
+
+def _infer_with_label(op: str) -> Any:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_floating(op, [descs[0]])
+        return [TensorDesc(merge_shapes(op, descs), descs[0].dtype)]
+
+    return infer
+
+
+SIGMOID_CE_GRAD: OpDef = define(
+    "sigmoid_cross_entropy_grad",
+    "prediction loss_diff label",
+    "prediction_diff",
+    _sigmoid_ce_slope,
+    infer=_infer_with_label("sigmoid_cross_entropy_grad"),
+    grad=_sigmoid_ce_slope_grad,
+    reads="prediction loss_diff label",
+    elementwise=True,
+)
+SIGMOID_CE: OpDef = define(
+    "sigmoid_cross_entropy",
+    "prediction label",
+    "loss",
+    _sigmoid_ce,
+    infer=_infer_with_label("sigmoid_cross_entropy"),
+    grad=_sigmoid_ce_grad,
+    reads="prediction label",
+    elementwise=True,
+)
+
+
+def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
+    """Return the binary cross entropy of logits with labels in [0, 1], per element, without overflow."""
+    return local.mode.apply(SIGMOID_CE, (prediction, label), NO_ATTRS)
+
+
+# ---- smooth l1 -------------------------------------------------------------------------------------------------------
+# Within beta of the label: d*d / (2*beta); beyond it: |d| - beta/2.
+@quiet
+def _smooth_l1(prediction: np.ndarray, label: np.ndarray, beta: float) -> Any:
+    size = np.abs(prediction - label)
+    if beta == 0:
+        return size
+    return np.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta).astype(prediction.dtype, copy=False)
+
+
+@quiet
+def _smooth_l1_slope(dy: np.ndarray, prediction: np.ndarray, label: np.ndarray, beta: float) -> np.ndarray:
+    d = prediction - label
+    slope = np.sign(d) if beta == 0 else np.clip(d * (1 / beta), -1, 1)
+    return np.asarray(dy * slope)
+
+
+def _smooth_l1_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    need_prediction, need_label = applied.needs
+    slope = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    return slope if need_prediction else None, neg(slope) if need_label else None
+
+
+def _smooth_l1_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    dy, prediction, label = applied.inputs
+    beta = applied.attrs["beta"]
+    by_dy = local.mode.apply(SMOOTH_L1_GRAD, (douts[0], prediction, label), applied.attrs)
+    if beta == 0:
+        return by_dy, None, None
+    inside = cast_like(less(absolute(sub(prediction, label)), float(beta)), dy)
+    through = scalar_div(mul(mul(douts[0], dy), inside), float(beta))
+    return by_dy, through, neg(through)
+
+
+SMOOTH_L1_GRAD: OpDef = define(
+    "smooth_l1_loss_grad",
+    "loss_grad prediction label",
+    "prediction_grad",
+    _smooth_l1_slope,
+    infer=_infer_with_label("smooth_l1_loss_grad"),
+    attrs="beta:float",
+    grad=_smooth_l1_slope_grad,
+    reads="loss_grad prediction label",
+    elementwise=True,
+)
+SMOOTH_L1: OpDef = define(
+    "smooth_l1_loss",
+    "prediction label",
+    "loss",
+    _smooth_l1,
+    infer=_infer_with_label("smooth_l1_loss"),
+    attrs="beta:float",
+    grad=_smooth_l1_grad,
+    reads="prediction label",
+    elementwise=True,
+)
+
+
+def smooth_l1_loss(prediction: Value, label: Value, beta: float = 1.0) -> Value:
+    """Return d*d / (2*beta) where the distance d is below beta, else d - beta/2, per element."""
+    return local.mode.apply(SMOOTH_L1, (prediction, label), {"beta": float(beta)})

@@ -1,0 +1,195 @@
+"""Resizing images: one matrix per axis, whose rows hold the weights of the input's places.
+
+The gradient is the product with the transposed matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import UsageError
+from opkit.ir import TensorDesc
+from opkit.ops.core.define import define, first_only, quiet
+from opkit.ops.core.inference import like, shape_error
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, shape_of
+
+__all__ = ["resize"]
+
+_ATTRS = "sizes:vector<int32> scales:vector<float> align_corners:bool interpolation:string data_format:string"
+
+
+@lru_cache(maxsize=64)
+def _weights(size: int, target: int, scale: float, align_corners: bool, interpolation: str) -> np.ndarray:
+    """Return the ``(target, size)`` matrix of one axis; ``scale`` is input sizes per output size."""
+    places = np.arange(target, dtype=np.float64)
+    matrix = np.zeros((target, size))
+    if interpolation == "nearest":
+        at = np.minimum((places * scale).astype(np.int64), size - 1)
+        matrix[np.arange(target), at] = 1
+        return matrix
+    if align_corners:
+        source = places * ((size - 1) / (target - 1) if target > 1 else 0.0)
+    else:
+        source = np.maximum((places + 0.5) * scale - 0.5, 0)
+    low = np.minimum(source.astype(np.int64), size - 1)
+    high = np.minimum(low + 1, size - 1)
+    share = source - low
+    np.add.at(matrix, (np.arange(target), low), 1 - share)
+    np.add.at(matrix, (np.arange(target), high), share)
+    return matrix
+
+
+def _axes(ndim: int, data_format: str) -> range:
+    return range(1, ndim - 1) if data_format in ("channels_last", "NHWC", "NWC", "NDHWC") else range(2, ndim)
+
+
+def _scaled(size: int, target: int, given: Sequence[float], k: int) -> float:
+    return 1 / given[k] if given else size / target
+
+
+@quiet
+def _resize(x: np.ndarray, **attrs: Any) -> Any:
+    for k, axis in enumerate(_axes(x.ndim, attrs["data_format"])):
+        size, target = x.shape[axis], _target(x.shape[axis], attrs, k)
+        scale = _scaled(size, target, attrs["scales"], k)
+        matrix = _weights(size, target, scale, attrs["align_corners"], attrs["interpolation"])
+        x = np.moveaxis(np.tensordot(x, matrix.astype(x.dtype), axes=(axis, 1)), -1, axis)
+    return np.ascontiguousarray(x)
+
+
+@quiet
+def _resize_back(dy: np.ndarray, like: Any, **attrs: Any) -> Any:
+    for k, axis in enumerate(_axes(dy.ndim, attrs["data_format"])):
+        size, target = like.shape[axis], dy.shape[axis]
+        scale = _scaled(size, target, attrs["scales"], k)
+        matrix = _weights(size, target, scale, attrs["align_corners"], attrs["interpolation"])
+        dy = np.moveaxis(np.tensordot(dy, matrix.astype(dy.dtype), axes=(axis, 0)), -1, axis)
+    return np.ascontiguousarray(dy)
+
+
+def _target(size: int, attrs: Mapping[str, Any], k: int) -> int:
+    return int(attrs["sizes"][k]) if attrs["sizes"] else int(np.floor(size * attrs["scales"][k]))
+
+
+def _infer_resize(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    shape = list(descs[0].shape)
+    axes = _axes(len(shape), attrs["data_format"])
+    if len(attrs["sizes"] or attrs["scales"]) != len(axes):
+        raise shape_error("resize", descs, f"it needs one size or scale for each of the axes {tuple(axes)}")
+    for k, axis in enumerate(axes):
+        known = attrs["sizes"] or shape[axis] != -1
+        shape[axis] = _target(shape[axis], attrs, k) if known else -1
+    return [TensorDesc(tuple(shape), descs[0].dtype)]
+
+
+RESIZE: OpDef = define(
+    "resize",
+    "x",
+    "y",
+    _resize,
+    infer=_infer_resize,
+    attrs=_ATTRS,
+    grad=first_only(lambda applied, dout: local.mode.apply(RESIZE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
+)
+RESIZE_GRAD: OpDef = define(
+    "resize_grad",
+    "dy =like",
+    "dx",
+    _resize_back,
+    infer=like("resize_grad", 1),
+    attrs=_ATTRS,
+    grad=lambda applied, douts: (local.mode.apply(RESIZE, (douts[0],), applied.attrs), None),
+)
+
+
+# ---- OneFlow's upsample ----------------------------------------------------------------------------------------------
+_UPSAMPLE = "height_scale:float width_scale:float align_corners:bool data_format:string interpolation:string"
+
+
+def _of_upsample(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("align_corners", "data_format", "interpolation")
+    return {"sizes": (), "scales": (attrs["height_scale"], attrs["width_scale"]), **{n: attrs[n] for n in names}}
+
+
+def _infer_upsample(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return _infer_resize(descs, _of_upsample(attrs))
+
+
+def _infer_upsample_grad(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    shape = list(descs[0].shape)
+    scales = (attrs["height_scale"], attrs["width_scale"])
+    for scale, axis in zip(scales, _axes(len(shape), attrs["data_format"])):
+        shape[axis] = -1 if shape[axis] == -1 else int(shape[axis] / scale)
+    return [TensorDesc(tuple(shape), descs[0].dtype)]
+
+
+def _upsample_back(dy: np.ndarray, **attrs: Any) -> Any:
+    (desc,) = _infer_upsample_grad([TensorDesc(dy.shape, dy.dtype.name)], attrs)
+    return _resize_back(dy, desc, **_of_upsample(attrs))
+
+
+UPSAMPLE: OpDef = define(
+    "upsample",
+    "x",
+    "y",
+    lambda x, **attrs: _resize(x, **_of_upsample(attrs)),
+    infer=_infer_upsample,
+    attrs=_UPSAMPLE,
+    defaults={"data_format": "channels_first", "interpolation": "nearest"},
+    grad=first_only(
+        lambda applied, dout: local.mode.apply(RESIZE_GRAD, (dout, applied.inputs[0]), _of_upsample(applied.attrs))
+    ),
+)
+UPSAMPLE_GRAD: OpDef = define(
+    "upsample_grad",
+    "dy",
+    "dx",
+    _upsample_back,
+    infer=_infer_upsample_grad,
+    attrs=_UPSAMPLE,
+    defaults={"data_format": "channels_first", "interpolation": "nearest"},
+    grad=first_only(lambda applied, dout: local.mode.apply(UPSAMPLE, (dout,), applied.attrs)),
+)
+
+
+def resize(
+    x: Value,
+    sizes: Sequence[int] = (),
+    scales: Sequence[float] = (),
+    interpolation: str = "nearest",
+    align_corners: bool = False,
+    data_format: str = "channels_first",
+) -> Value:
+    """Return images resized along their spatial axes.
+
+    Args:
+        x: ``(N, C, sizes...)``; channels_last: ``(N, sizes..., C)``.
+        sizes: the new sizes, one per spatial axis; or
+        scales: by what to multiply them.
+        interpolation: "nearest" or "linear" (over two axes: bilinear).
+        align_corners: the corners of input and output are the same points.
+        data_format: "channels_first" or "channels_last".
+
+    Raises:
+        UsageError: the interpolation is unknown, or neither sizes nor scales are given.
+    """
+    kinds = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear"}
+    if interpolation not in kinds or bool(sizes) == bool(scales):
+        raise UsageError(
+            f"op 'resize': interpolation {interpolation!r}, sizes {sizes}, scales {scales} of {shape_of(x)}"
+        )
+    spatial = len(_axes(ndim_of(x), data_format))
+    attrs = {
+        "sizes": tuple(int(size) for size in sizes),
+        "scales": tuple(float(s) for s in scales) * (spatial if len(scales) == 1 else 1),
+        "align_corners": bool(align_corners),
+        "interpolation": kinds[interpolation],
+        "data_format": data_format,
+    }
+    return local.mode.apply(RESIZE, (x,), attrs)

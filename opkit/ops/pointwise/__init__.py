@@ -1,0 +1,1 @@
+"""Pointwise ops: each result depends on the elements at its place alone."""

@@ -1,0 +1,381 @@
+"""Activations: relu and its family, elu, gelu, silu, the hard ones; each with the gradient op that OneFlow has.
+
+sigmoid, tanh and softplus are in ``opkit.ops.pointwise.elementwise``, softmax in ``opkit.ops.reduce.log_space``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
+from opkit.ops.basis.broadcasting import reduce_sum_like
+from opkit.ops.basis.creation import as_value, cast, cast_like
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+from opkit.ops.kernels.blocks import elementwise_blocks
+from opkit.ops.kernels.special import erf_of
+from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
+from opkit.ops.pointwise.elementwise import abs as absolute
+from opkit.ops.pointwise.elementwise import exp, sigmoid, sigmoid_of, softplus, square, tanh
+
+__all__ = [
+    "elu",
+    "gelu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "mish",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
+    "silu",
+    "softshrink",
+    "softsign",
+    "tanhshrink",
+    "thresholded_relu",
+]
+
+#: ``second(x, attrs)``: the second derivative as a value, built of ops; None: zero almost everywhere.
+Second = Callable[[Value, Mapping[str, Any]], Value]
+
+
+def _activation(
+    name: str,
+    kernel: Callable[..., Any],
+    slope: Callable[..., Any],
+    second: Second | None = None,
+    *,
+    attrs: str = "",
+    args: tuple[str, str] = ("in", "out"),
+    defaults: Mapping[str, Any] = NO_ATTRS,
+    from_output: bool = False,
+) -> OpDef:
+    """Define ``name`` and ``name_grad``, whose first input is x, or y where the slope is read off the output."""
+    kernel, slope = quiet(elementwise_blocks(kernel)), quiet(elementwise_blocks(slope))
+    source = "y" if from_output else "x"
+
+    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        value, dy = applied.inputs
+        need_value, need_dy = applied.needs
+        by_value = None
+        if need_value and second is not None:
+            by_value = mul(mul(douts[0], dy), second(value, applied.attrs))
+        return by_value, local.mode.apply(grad_op, (value, douts[0]), applied.attrs) if need_dy else None
+
+    grad_op = define(
+        f"{name}_grad",
+        f"{source} dy",
+        "dx",
+        slope,
+        infer=same_shape(f"{name}_grad", floating=True),
+        attrs=attrs,
+        defaults=defaults,
+        grad=grad_rule,
+        reads=f"{source} dy" if second is not None else source,
+        out=slope,
+        elementwise=True,
+    )
+
+    def rule(applied: Any, dout: Value) -> Value:
+        value = applied.outputs[0] if from_output else applied.inputs[0]
+        return local.mode.apply(grad_op, (value, dout), applied.attrs)
+
+    return define(
+        name,
+        args[0],
+        args[1],
+        kernel,
+        infer=unchanged(name, floating=True),
+        attrs=attrs,
+        defaults=defaults,
+        grad=first_only(rule),
+        reads=args[1] if from_output else args[0],
+        out=kernel,
+        elementwise=True,
+    )
+
+
+def _apply(opdef: OpDef, x: Any, attrs: Mapping[str, Any] = NO_ATTRS) -> Value:
+    x = as_value(x)
+    if x._data.dtype.kind not in "fc":
+        x = cast(x, np.dtype(np.float32))
+    return local.mode.apply(opdef, (x,), attrs)
+
+
+# ---- relu ------------------------------------------------------------------------------------------------------------
+def _relu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    return np.maximum(x, 0, out=out)
+
+
+def _relu_slope(y: np.ndarray, dy: np.ndarray) -> Any:
+    return np.multiply(dy, y > 0)
+
+
+RELU: OpDef = _activation("relu", _relu, _relu_slope, from_output=True)
+
+
+def relu(x: Value) -> Value:
+    """Return max(x, 0); the gradient at 0 is 0."""
+    return _apply(RELU, x)
+
+
+# ---- leaky_relu, prelu, elu, selu ------------------------------------------------------------------------------------
+def _leaky(x: np.ndarray, alpha: float, out: np.ndarray | None = None) -> Any:
+    if 0 <= alpha <= 1:
+        return np.maximum(x, x * alpha, out=out)
+    return _into(out, np.where(x >= 0, x, x * alpha))
+
+
+def _leaky_slope(x: np.ndarray, dy: np.ndarray, alpha: float) -> np.ndarray:
+    return np.where(x >= 0, dy, dy * alpha)
+
+
+def _elu(x: np.ndarray, alpha: float, out: np.ndarray | None = None) -> Any:
+    return _into(out, np.where(x >= 0, x, np.expm1(np.minimum(x, 0)) * alpha))
+
+
+def _elu_slope(x: np.ndarray, dy: np.ndarray, alpha: float) -> np.ndarray:
+    return np.where(x >= 0, dy, dy * np.exp(np.minimum(x, 0)) * alpha)
+
+
+def _into(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+def _where_negative(x: Value, value: Value) -> Value:
+    return where(less(x, 0), value, 0)
+
+
+LEAKY_RELU: OpDef = _activation("leaky_relu", _leaky, _leaky_slope, attrs="alpha:float", args=("x", "y"))
+ELU: OpDef = _activation(
+    "elu",
+    _elu,
+    _elu_slope,
+    lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]))),
+    attrs="alpha:double",
+)
+
+
+def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
+    """Return x where it is positive, else alpha * x; the slope at 0 is 1."""
+    return _apply(LEAKY_RELU, x, {"alpha": float(alpha)})
+
+
+def elu(x: Value, alpha: float = 1.0) -> Value:
+    """Return x where it is positive, else alpha * (exp(x) - 1)."""
+    return _apply(ELU, x, {"alpha": float(alpha)})
+
+
+def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772) -> Value:
+    """Return scale * elu(x, alpha)."""
+    return scalar_mul(elu(x, alpha), scale)
+
+
+@quiet
+def _prelu(x: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    return np.where(x > 0, x, x * alpha)
+
+
+@quiet
+def _prelu_slopes(dy: np.ndarray, x: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    negative = x <= 0
+    by_alpha = np.where(negative, dy * x, dy.dtype.type(0))
+    wide = np.broadcast_to(alpha, x.shape)
+    lead = x.ndim - alpha.ndim
+    axes = (*range(lead), *(i + lead for i, size in enumerate(alpha.shape) if size == 1))
+    return np.where(negative, dy * wide, dy), np.add.reduce(by_alpha, axes, keepdims=True).reshape(alpha.shape)
+
+
+def _prelu_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, alpha = applied.inputs
+    return local.mode.apply(PRELU_GRAD, (douts[0], x, alpha), NO_ATTRS)  # type: ignore[no-any-return]
+
+
+def _prelu_slopes_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    # dx = dy * (1 or alpha), dalpha = sum(dy * x where negative)
+    dy, x, alpha = applied.inputs
+    negative = cast_like(less_equal(x, 0), dy)
+    by_dy = by_x = by_alpha = None
+    g_dx, g_dalpha = douts
+    if g_dx is not None:
+        by_dy = add(mul(g_dx, sub(1.0, negative)), mul(mul(g_dx, negative), alpha))
+        by_alpha = reduce_sum_like(mul(mul(g_dx, dy), negative), alpha)
+    if g_dalpha is not None:
+        through = mul(g_dalpha, negative)
+        by_dy = mul(through, x) if by_dy is None else add(by_dy, mul(through, x))
+        by_x = mul(through, dy)
+    return by_dy, by_x, by_alpha
+
+
+PRELU_GRAD: OpDef = define(
+    "prelu_grad",
+    "dy x alpha",
+    "dx alpha_diff",
+    _prelu_slopes,
+    infer=lambda descs, attrs: [descs[1], descs[2]],
+    grad=_prelu_slopes_grad,
+    reads="dy x alpha",
+)
+PRELU: OpDef = define("prelu", "x alpha", "y", _prelu, infer=broadcasted("prelu"), grad=_prelu_grad, reads="x alpha")
+
+
+def prelu(x: Value, alpha: Value) -> Value:
+    """Return x where it is positive, else alpha * x, where alpha broadcasts to the shape of x."""
+    return local.mode.apply(PRELU, (x, alpha), NO_ATTRS)
+
+
+# ---- gelu, silu, mish ------------------------------------------------------------------------------------------------
+_ROOT2 = math.sqrt(2.0)
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+
+
+def _gelu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    cdf = erf_of(x * x.dtype.type(1 / _ROOT2))
+    cdf += 1
+    cdf *= x
+    return np.multiply(cdf, 0.5, out=out)
+
+
+def _gelu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+    cdf = 0.5 * (1 + erf_of(x * x.dtype.type(1 / _ROOT2)))
+    return dy * (cdf + x * np.exp(-0.5 * x * x) * _DENSITY)
+
+
+def gelu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+    # (2 - x*x) * density(x)
+    return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
+
+
+def _silu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    return np.multiply(x, sigmoid_of(x), out=out)
+
+
+def _silu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+    s = sigmoid_of(x)
+    return dy * (s * (1 + x * (1 - s)))
+
+
+def _silu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+    s = sigmoid(x)
+    slope = mul(s, sub(1.0, s))
+    return mul(slope, add(mul(x, sub(1.0, scalar_mul(s, 2.0))), 2.0))
+
+
+GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, gelu_second)
+SILU: OpDef = _activation("silu", _silu, _silu_slope, _silu_second)
+
+
+def gelu(x: Value, approximate: bool = False) -> Value:
+    """Return x * Phi(x), with the normal distribution's Phi; approximate: by a tanh (Hendrycks and Gimpel 2016)."""
+    if not approximate:
+        return _apply(GELU, x)
+    inner = scalar_mul(mul(x, add(scalar_mul(square(x), 0.044715), 1.0)), math.sqrt(2 / math.pi))
+    return mul(scalar_mul(x, 0.5), add(tanh(inner), 1.0))
+
+
+def silu(x: Value) -> Value:
+    """Return x * sigmoid(x)."""
+    return _apply(SILU, x)
+
+
+def mish(x: Value) -> Value:
+    """Return x * tanh(softplus(x))."""
+    return mul(x, tanh(softplus(x)))
+
+
+# ---- the hard ones ---------------------------------------------------------------------------------------------------
+# OneFlow's hardsigmoid is clip(x/6 + 1/2, 0, 1), hardswish is x times it: the defaults of Paddle too.
+def _hardsigmoid(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    return np.clip(x * (1 / 6) + 0.5, 0, 1, out=out)
+
+
+def _hardsigmoid_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+    return np.where((x > -3) & (x < 3), dy * (1 / 6), dy.dtype.type(0))
+
+
+def _hardswish(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    return np.multiply(x, _hardsigmoid(x), out=out)
+
+
+def _hardswish_slope(x: np.ndarray, dy: np.ndarray) -> Any:
+    return np.where(x < -3, dy.dtype.type(0), np.where(x < 3, dy * (x * (1 / 3) + 0.5), dy))
+
+
+def _hardswish_second(x: Value, attrs: Mapping[str, Any]) -> Value:
+    inside = logical_and(greater(x, -3.0), less(x, 3.0))
+    return scalar_mul(cast_like(inside, x), 1 / 3)
+
+
+def _hardtanh(x: np.ndarray, min_val: float, max_val: float, out: np.ndarray | None = None) -> Any:
+    return np.clip(x, min_val, max_val, out=out)
+
+
+def _hardtanh_slope(y: np.ndarray, dy: np.ndarray, min_val: float, max_val: float) -> Any:
+    return np.where((y > min_val) & (y < max_val), dy, dy.dtype.type(0))
+
+
+HARDSIGMOID: OpDef = _activation("hardsigmoid", _hardsigmoid, _hardsigmoid_slope)
+HARDSWISH: OpDef = _activation("hardswish", _hardswish, _hardswish_slope, _hardswish_second)
+HARDTANH: OpDef = _activation(
+    "hardtanh", _hardtanh, _hardtanh_slope, attrs="min_val:double max_val:double", from_output=True
+)
+
+
+def hardsigmoid(x: Value) -> Value:
+    """Return clip(x / 6 + 1/2, 0, 1); the gradient at the corners is 0."""
+    return _apply(HARDSIGMOID, x)
+
+
+def hardswish(x: Value) -> Value:
+    """Return x * hardsigmoid(x)."""
+    return _apply(HARDSWISH, x)
+
+
+def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:
+    """Return x cut off to [min, max]; the gradient at the corners is 0."""
+    return _apply(HARDTANH, x, {"min_val": float(min), "max_val": float(max)})
+
+
+def relu6(x: Value) -> Value:
+    """Return x cut off to [0, 6]."""
+    return hardtanh(x, 0.0, 6.0)
+
+
+# ---- shrinking: built of ops -----------------------------------------------------------------------------------------
+def hardshrink(x: Value, threshold: float = 0.5) -> Value:
+    """Return x where |x| is above the threshold, else 0."""
+    return where(logical_or(greater(x, threshold), less(x, -threshold)), x, 0.0)
+
+
+def softshrink(x: Value, threshold: float = 0.5) -> Value:
+    """Return x moved towards 0 by the threshold, 0 where |x| is not above it."""
+    low = where(less(x, -threshold), scalar_add(x, threshold), 0.0)
+    return where(greater(x, threshold), scalar_add(x, -threshold), low)
+
+
+def tanhshrink(x: Value) -> Value:
+    """Return x - tanh(x)."""
+    return sub(x, tanh(x))
+
+
+def softsign(x: Value) -> Value:
+    """Return x / (1 + |x|)."""
+    return div(x, scalar_add(absolute(x), 1.0))
+
+
+def thresholded_relu(x: Value, threshold: float = 1.0) -> Value:
+    """Return x where it is above the threshold, else 0."""
+    return where(greater(x, threshold), x, 0.0)

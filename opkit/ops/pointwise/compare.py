@@ -1,0 +1,272 @@
+"""Comparisons, logic, maximum and minimum, where, clip: ops that choose between values.
+
+Arithmetic is in ``opkit.ops.basis.arithmetic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc
+from opkit.ops.basis.arithmetic import is_number, mul, promoted
+from opkit.ops.basis.broadcasting import sum_to
+from opkit.ops.basis.creation import as_value, cast_like
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dtype, dtype_error, same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+
+__all__ = [
+    "clip",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "where",
+]
+
+
+def _meet(x: Any, y: Any) -> tuple[Value, Value]:
+    if is_number(x):
+        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
+    elif is_number(y):
+        y = as_value(y.item() if isinstance(y, np.generic) else y, like=x)
+    return promoted(as_value(x), as_value(y))
+
+
+# ---- comparisons: bool, no gradient ----------------------------------------------------------------------------------
+def _comparison(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any, Any], Any]:
+    kernel = quiet(kernel)
+    infer = broadcasted(name, dtype="bool")
+    opdef = define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True)
+
+    def build(x: Any, y: Any) -> Value:
+        return local.mode.apply(opdef, _meet(x, y), NO_ATTRS)
+
+    build.__name__ = build.__qualname__ = name.removeprefix("broadcast_")
+    build.__doc__ = f"Return a bool tensor: {text}, element by element; operands broadcast and are promoted."
+    return build
+
+
+equal = _comparison("broadcast_equal", np.equal, "x == y")
+not_equal = _comparison("broadcast_not_equal", np.not_equal, "x != y")
+less = _comparison("broadcast_less", np.less, "x < y")
+less_equal = _comparison("broadcast_less_equal", np.less_equal, "x <= y")
+greater = _comparison("broadcast_greater", np.greater, "x > y")
+greater_equal = _comparison("broadcast_greater_equal", np.greater_equal, "x >= y")
+logical_and = _comparison("broadcast_logical_and", np.logical_and, "x and y")
+logical_or = _comparison("broadcast_logical_or", np.logical_or, "x or y")
+logical_xor = _comparison("broadcast_logical_xor", np.logical_xor, "x or y, not both")
+
+
+def _test(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any], Any]:
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        return [TensorDesc(descs[0].shape, "bool")]
+
+    opdef = define(name, "x", "y", kernel, infer=infer, out=kernel, elementwise=True)
+
+    def build(x: Any) -> Value:
+        return local.mode.apply(opdef, (as_value(x),), NO_ATTRS)
+
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = f"Return a bool tensor: {text}, element by element."
+    return build
+
+
+logical_not = _test("logical_not", np.logical_not, "not x")
+isnan = _test("isnan", np.isnan, "x is NaN")
+isinf = _test("isinf", np.isinf, "x is infinite")
+isfinite = _test("isfinite", np.isfinite, "x is neither NaN nor infinite")
+
+
+# ---- maximum, minimum: where both are equal, the gradient goes to y (Paddle 2.6, OneFlow v0.4) -----------------------
+def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
+    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        x, y = applied.inputs
+        need_x, need_y = applied.needs
+        first = is_first(x, y)
+        dx = mul(douts[0], cast_like(first, douts[0])) if need_x else None
+        dy = mul(douts[0], cast_like(logical_not(first), douts[0])) if need_y else None
+        return None if dx is None else sum_to(dx, x, y), None if dy is None else sum_to(dy, y, x)
+
+    infer = same_shape(name) if strict else broadcasted(name)
+    return define(name, "x y", "z", kernel, infer=infer, grad=rule, reads="x y", out=kernel, elementwise=True)
+
+
+BROADCAST_MAXIMUM: OpDef = _choice("broadcast_maximum", np.maximum, greater, strict=False)
+BROADCAST_MINIMUM: OpDef = _choice("broadcast_minimum", np.minimum, less, strict=False)
+ELEMENTWISE_MAXIMUM: OpDef = _choice("elementwise_maximum", np.maximum, greater, strict=True)
+ELEMENTWISE_MINIMUM: OpDef = _choice("elementwise_minimum", np.minimum, less, strict=True)
+
+
+def maximum(x: Any, y: Any) -> Value:
+    """Return the larger of two, element by element; NaN wins; where equal, the gradient goes to ``y``."""
+    return local.mode.apply(BROADCAST_MAXIMUM, _meet(x, y), NO_ATTRS)
+
+
+def minimum(x: Any, y: Any) -> Value:
+    """Return the smaller of two, element by element; NaN wins; where equal, the gradient goes to ``y``."""
+    return local.mode.apply(BROADCAST_MINIMUM, _meet(x, y), NO_ATTRS)
+
+
+# ---- where -----------------------------------------------------------------------------------------------------------
+def _where(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    if out is None:
+        return np.where(condition, x, y)
+    np.copyto(out, y)
+    np.copyto(out, x, where=condition.astype(bool, copy=False))
+    return out
+
+
+def _infer_where(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    condition, x, y = descs
+    check_same_dtype("where", [x, y])
+    if condition.dtype not in ("bool", "int8", "uint8", "int32", "int64"):
+        raise dtype_error("where", descs, "the condition must be bool or integer")
+    return [TensorDesc(broadcast_shape("where", descs), x.dtype)]
+
+
+def _where_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    condition, x, y = applied.inputs
+    _, need_x, need_y = applied.needs
+    dx = sum_to(where(condition, douts[0], 0), x) if need_x else None
+    return None, dx, sum_to(where(condition, 0, douts[0]), y) if need_y else None
+
+
+WHERE: OpDef = define(
+    "where",
+    "condition x y",
+    "out",
+    _where,
+    infer=_infer_where,
+    grad=_where_grad,
+    reads="condition",
+    out=_where,
+    elementwise=True,
+)
+
+
+def where(condition: Value, x: Any, y: Any) -> Value:
+    """Return ``x`` where the condition holds, else ``y``; all three broadcast, numbers take the other's dtype."""
+    if is_number(x) and is_number(y):
+        kind = float if isinstance(x, (float, np.floating)) or isinstance(y, (float, np.floating)) else int
+        x = as_value(kind(x))
+    left, right = _meet(x, y)
+    return local.mode.apply(WHERE, (as_value(condition), left, right), NO_ATTRS)
+
+
+# ---- clip ------------------------------------------------------------------------------------------------------------
+def _clipped(x: np.ndarray, low: Any, high: Any, out: np.ndarray | None) -> Any:
+    if low is None:
+        return np.minimum(x, high, out=out)
+    if high is None:
+        return np.maximum(x, low, out=out)
+    return np.clip(x, low, high, out=out)
+
+
+def _clip(x: np.ndarray, min: float, max: float, out: np.ndarray | None = None) -> Any:
+    if x.dtype.kind in "fc":
+        return np.clip(x, min, max, out=out)
+    info = np.iinfo(x.dtype)
+    low = info.min if min <= info.min else info.max if min >= info.max else int(np.ceil(min))
+    high = info.max if max >= info.max else info.min if max <= info.min else int(np.floor(max))
+    return np.clip(x, low, high, out=out)
+
+
+def _clip_grad(applied: Any, dout: Value) -> Value:
+    x, low, high = applied.inputs[0], applied.attrs["min"], applied.attrs["max"]
+    inside = logical_and(greater(x, low), less(x, high))
+    return where(inside, dout, 0)
+
+
+CLIP: OpDef = define(
+    "clip",
+    "x",
+    "y",
+    _clip,
+    infer=unchanged("clip"),
+    attrs="min:double max:double",
+    defaults={"min": -np.inf, "max": np.inf},
+    grad=first_only(_clip_grad),
+    reads="x",
+    out=_clip,
+    elementwise=True,
+)
+
+
+def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
+    """Return ``x`` cut off below ``min`` and above ``max``; the gradient at the bounds is 0 (Paddle 2.6)."""
+    low, high = -np.inf if min is None else float(min), np.inf if max is None else float(max)
+    return local.mode.apply(CLIP, (as_value(x),), {"min": low, "max": high})
+
+
+# ---- OneFlow's clip_by_scalar family: at the bounds the gradient passes ----------------------------------------------
+def _bounds(x: np.ndarray, attrs: Mapping[str, Any]) -> tuple[Any, Any]:
+    kind = "floating" if x.dtype.kind in "fc" else "integral"
+    return attrs.get(f"{kind}_min"), attrs.get(f"{kind}_max")
+
+
+def _clip_by_scalar(x: np.ndarray, out: np.ndarray | None = None, **attrs: Any) -> Any:
+    low, high = _bounds(x, attrs)
+    return _clipped(x, low, high, out)
+
+
+def _clip_by_scalar_slope(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.ndarray:
+    low, high = _bounds(x, attrs)
+    keep = np.ones(x.shape, bool) if low is None else x >= low
+    return np.where(keep if high is None else keep & (x <= high), dy, dy.dtype.type(0))
+
+
+def _define_clip_by(suffix: str, attrs: str) -> None:
+    name = "clip_by_scalar" + suffix
+
+    def slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        return local.mode.apply(slope, (douts[0], applied.inputs[1]), applied.attrs), None
+
+    slope = define(
+        name + "_grad",
+        "dy x",
+        "dx",
+        _clip_by_scalar_slope,
+        infer=same_shape(name + "_grad"),
+        attrs=attrs,
+        grad=slope_grad,
+        reads="x",
+        elementwise=True,
+    )
+
+    def rule(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(slope, (dout, applied.inputs[0]), applied.attrs)
+
+    define(
+        name,
+        "x",
+        "y",
+        _clip_by_scalar,
+        infer=unchanged(name),
+        attrs=attrs,
+        grad=first_only(rule),
+        reads="x",
+        out=_clip_by_scalar,
+        elementwise=True,
+    )
+
+
+_define_clip_by("", "floating_min:double integral_min:int64 floating_max:double integral_max:int64")
+_define_clip_by("_min", "floating_min:double integral_min:int64")
+_define_clip_by("_max", "floating_max:double integral_max:int64")

@@ -1,0 +1,364 @@
+"""Functions of one operand, element by element: OneFlow's math_unary_elementwise list, each with its ``_grad`` op.
+
+Activations of networks are in ``activation``; the numerics of special functions in ``opkit.ops.kernels.special``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
+from opkit.ops.basis.creation import as_value, cast, full_like
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+from opkit.ops.kernels.blocks import elementwise_blocks
+from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "digamma",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "log_sigmoid",
+    "polygamma",
+    "reciprocal",
+    "reciprocal_no_nan",
+    "rint",
+    "round",
+    "round_half_even",
+    "rsqrt",
+    "sigmoid",
+    "sigmoid_v2",
+    "sign",
+    "sin",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
+Unary = Callable[[Any], Any]
+#: ``second(x)``: the second derivative as a value, built of ops.
+Second = Callable[[Value], Value]
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+def _builder(opdef: OpDef, text: str) -> Unary:
+    def build(x: Any) -> Value:
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = as_value(x)
+            kind = x._data.dtype.kind
+        if kind not in "fc":
+            x = cast(x, _FLOAT32)
+        return local.mode.apply(opdef, (x,), NO_ATTRS)
+
+    build.__name__ = build.__qualname__ = opdef.name
+    build.__doc__ = f"Return {text}, element by element; an integer operand is cast to float32."
+    return build
+
+
+def _unary(
+    name: str,
+    text: str,
+    kernel: Callable[..., Any],
+    slope: Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    second: Second | None = None,
+    rule: Callable[[Any, Value], Value] | None = None,
+    reads: str = "x",
+) -> Unary:
+    """Define ``name`` and ``name_grad(x, dy)``, and return the builder.
+
+    Args:
+        name: OneFlow's name.
+        text: what it is, for the builder's docstring.
+        kernel: a ufunc, or a function with ``out=None``.
+        slope: ``slope(x, dy)``: the gradient; left out: zero everywhere.
+        second: the second derivative built of ops; left out: zero everywhere.
+        rule: a better gradient than the ``_grad`` op (one that reads the output, say).
+        reads: what ``rule`` reads.
+    """
+    kernel = quiet(kernel)
+    slope = quiet(elementwise_blocks(slope or _flat))
+
+    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        x, dy = applied.inputs
+        need_x, need_dy = applied.needs
+        dx = mul(mul(douts[0], dy), second(x)) if need_x and second is not None else None
+        return dx, apply_grad(x, douts[0]) if need_dy else None
+
+    grad_op = define(
+        f"{name}_grad",
+        "x dy",
+        "dx",
+        slope,
+        infer=same_shape(f"{name}_grad", floating=True),
+        grad=grad_rule,
+        reads="x dy" if second is not None else "x",
+        out=slope,
+        elementwise=True,
+    )
+
+    def apply_grad(x: Value, dy: Value) -> Value:
+        return local.mode.apply(grad_op, (x, dy), NO_ATTRS)
+
+    opdef = define(
+        name,
+        "x",
+        "y",
+        kernel,
+        infer=unchanged(name, floating=True),
+        grad=first_only(rule or (lambda applied, dout: apply_grad(applied.inputs[0], dout))),
+        reads=reads,
+        out=kernel,
+        elementwise=True,
+    )
+    return _builder(opdef, text)
+
+
+def _flat(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    return np.zeros_like(x)
+
+
+# ---- derivatives that read the output --------------------------------------------------------------------------------
+def _from_output(name: str, slope: Callable[..., Any], slope_by_y: Second) -> Callable[[Any, Value], Value]:
+    """Return a rule whose op computes the gradient from the output; ``slope_by_y`` is the slope's derivative by y."""
+
+    def grad_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        y, dy = applied.inputs
+        need_y, need_dy = applied.needs
+        by_y = mul(mul(douts[0], dy), slope_by_y(y)) if need_y else None
+        return by_y, local.mode.apply(grad_op, (y, douts[0]), NO_ATTRS) if need_dy else None
+
+    kernel = quiet(elementwise_blocks(slope))
+    grad_op = define(
+        name,
+        "y dy",
+        "dx",
+        kernel,
+        infer=same_shape(name, floating=True),
+        grad=grad_rule,
+        reads="y dy",
+        out=kernel,
+        elementwise=True,
+    )
+    return lambda applied, dout: local.mode.apply(grad_op, (applied.outputs[0], dout), NO_ATTRS)
+
+
+def _tanh_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(y) if out is None else out
+    np.multiply(y, y, out=out)
+    np.subtract(1, out, out=out)
+    return np.multiply(out, dy, out=out)
+
+
+def _sigmoid_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(y) if out is None else out
+    np.subtract(1, y, out=out)
+    np.multiply(out, y, out=out)
+    return np.multiply(out, dy, out=out)
+
+
+def _sqrt_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(y) if out is None else out
+    np.true_divide(dy, y, out=out)
+    return np.multiply(out, 0.5, out=out)
+
+
+tanh_from_y = _from_output("tanh_grad_from_y", _tanh_slope, lambda y: scalar_mul(y, -2.0))
+sigmoid_from_y = _from_output("sigmoid_grad", _sigmoid_slope, lambda y: scalar_add(scalar_mul(y, -2.0), 1.0))
+sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul(reciprocal(square(y)), -0.5))
+
+
+# ---- kernels that numpy has not --------------------------------------------------------------------------------------
+@elementwise_blocks
+def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""
+    out = np.empty_like(x) if out is None else out
+    np.negative(x, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1, out=out)
+    return np.reciprocal(out, out=out)
+
+
+def softplus_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Return log(1 + exp(x)) without overflow."""
+    return np.logaddexp(x, x.dtype.type(0), out=out)
+
+
+@elementwise_blocks
+def _log_sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(x) if out is None else out
+    np.negative(x, out=out)
+    softplus_of(out, out=out)
+    return np.negative(out, out=out)
+
+
+@elementwise_blocks
+def _rsqrt_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.sqrt(x, out=np.empty_like(x) if out is None else out)
+    return np.reciprocal(out, out=out)
+
+
+def _reciprocal_no_nan_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(x) if out is None else out
+    out.fill(0)
+    return np.reciprocal(x, out=out, where=x != 0)
+
+
+def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+    # floor(|x| + 0.5) would round 0.49999999999999994 up
+    whole = np.trunc(x)
+    return np.add(whole, np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), out=out)
+
+
+# ---- powers and exponentials -----------------------------------------------------------------------------------------
+# fmt: off
+exp: Unary = _unary("exp", "e to the power of x", np.exp, lambda x, dy: dy * np.exp(x), lambda x: exp(x),
+             rule=lambda applied, dout: mul(dout, applied.outputs[0]), reads="y")
+expm1: Unary = _unary("expm1", "exp(x) - 1, exact near 0", np.expm1, lambda x, dy: dy * np.exp(x), lambda x: exp(x))
+log: Unary = _unary("log", "the natural logarithm", np.log, lambda x, dy: dy / x, lambda x: neg(reciprocal(square(x))),
+             rule=lambda applied, dout: div(dout, applied.inputs[0]))
+log2: Unary = _unary("log2", "the logarithm to base 2", np.log2, lambda x, dy: dy / (x * math.log(2)),
+              lambda x: scalar_mul(reciprocal(square(x)), -1 / math.log(2)))
+log10: Unary = _unary("log10", "the logarithm to base 10", np.log10, lambda x, dy: dy / (x * math.log(10)),
+               lambda x: scalar_mul(reciprocal(square(x)), -1 / math.log(10)))
+log1p: Unary = _unary("log1p", "log(1 + x), exact near 0", np.log1p, lambda x, dy: dy / (1 + x),
+               lambda x: neg(reciprocal(square(scalar_add(x, 1.0)))))
+sqrt: Unary = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 * np.sqrt(x)),
+              lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y")
+rsqrt: Unary = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
+               lambda x: scalar_mul(div(rsqrt(x), square(x)), 0.75))
+square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: full_like(x, 2.0))
+reciprocal: Unary = _unary("reciprocal", "1 / x", np.reciprocal, lambda x, dy: -dy / (x * x),
+                    lambda x: scalar_mul(reciprocal(mul(square(x), x)), 2.0))
+reciprocal_no_nan: Unary = _unary("reciprocal_no_nan", "1 / x, and 0 where x is 0", _reciprocal_no_nan_of,
+                           lambda x, dy: -dy * np.square(_reciprocal_no_nan_of(x)),
+                           lambda x: scalar_mul(mul(square(reciprocal_no_nan(x)), reciprocal_no_nan(x)), 2.0))
+
+# ---- trigonometric and hyperbolic ------------------------------------------------------------------------------------
+sin: Unary = _unary("sin", "the sine", np.sin, lambda x, dy: dy * np.cos(x), lambda x: neg(sin(x)))
+cos: Unary = _unary("cos", "the cosine", np.cos, lambda x, dy: -dy * np.sin(x), lambda x: neg(cos(x)))
+tan: Unary = _unary("tan", "the tangent", np.tan, lambda x, dy: dy * (1 + np.square(np.tan(x))),
+             lambda x: scalar_mul(mul(tan(x), scalar_add(square(tan(x)), 1.0)), 2.0))
+asin: Unary = _unary("asin", "the arc sine", np.arcsin, lambda x, dy: dy / np.sqrt(1 - x * x),
+              lambda x: mul(x, _power32(scalar_add(neg(square(x)), 1.0))))
+acos: Unary = _unary("acos", "the arc cosine", np.arccos, lambda x, dy: -dy / np.sqrt(1 - x * x),
+              lambda x: neg(mul(x, _power32(scalar_add(neg(square(x)), 1.0)))))
+atan: Unary = _unary("atan", "the arc tangent", np.arctan, lambda x, dy: dy / (1 + x * x),
+              lambda x: scalar_mul(div(x, square(scalar_add(square(x), 1.0))), -2.0))
+sinh: Unary = _unary("sinh", "the hyperbolic sine", np.sinh, lambda x, dy: dy * np.cosh(x), lambda x: sinh(x))
+cosh: Unary = _unary("cosh", "the hyperbolic cosine", np.cosh, lambda x, dy: dy * np.sinh(x), lambda x: cosh(x))
+tanh: Unary = _unary("tanh", "the hyperbolic tangent", np.tanh, lambda x, dy: _tanh_slope(np.tanh(x), dy),
+              lambda x: scalar_mul(mul(tanh(x), scalar_add(neg(square(tanh(x))), 1.0)), -2.0),
+              rule=tanh_from_y, reads="y")
+asinh: Unary = _unary("asinh", "the inverse hyperbolic sine", np.arcsinh, lambda x, dy: dy / np.sqrt(1 + x * x),
+               lambda x: neg(mul(x, _power32(scalar_add(square(x), 1.0)))))
+acosh: Unary = _unary("acosh", "the inverse hyperbolic cosine", np.arccosh, lambda x, dy: dy / np.sqrt(x * x - 1),
+               lambda x: neg(mul(x, _power32(scalar_add(square(x), -1.0)))))
+atanh: Unary = _unary("atanh", "the inverse hyperbolic tangent", np.arctanh, lambda x, dy: dy / (1 - x * x),
+               lambda x: scalar_mul(div(x, square(scalar_add(neg(square(x)), 1.0))), 2.0))
+
+# ---- sigmoids and special functions ----------------------------------------------------------------------------------
+sigmoid_v2: Unary = _unary("sigmoid_v2", "the logistic function", sigmoid_of,
+                    lambda x, dy: _sigmoid_slope(sigmoid_of(x), dy), lambda x: _sigmoid_second(x),
+                    rule=sigmoid_from_y, reads="y")
+softplus: Unary = _unary("softplus", "log(1 + exp(x))", softplus_of, lambda x, dy: dy * sigmoid_of(x),
+                  lambda x: mul(sigmoid(x), sigmoid(neg(x))))
+log_sigmoid: Unary = _unary("log_sigmoid", "log(sigmoid(x))", _log_sigmoid_of, lambda x, dy: dy * sigmoid_of(-x),
+                     lambda x: neg(mul(sigmoid(x), sigmoid(neg(x)))))
+erf: Unary = _unary("erf", "the error function", erf_of, lambda x, dy: dy * np.exp(-x * x) * (2 / math.sqrt(math.pi)),
+             lambda x: scalar_mul(mul(x, exp(neg(square(x)))), -4 / math.sqrt(math.pi)))
+erfc: Unary = _unary("erfc", "1 - erf(x)", erfc_of, lambda x, dy: dy * np.exp(-x * x) * (-2 / math.sqrt(math.pi)),
+              lambda x: scalar_mul(mul(x, exp(neg(square(x)))), 4 / math.sqrt(math.pi)))
+lgamma: Unary = _unary("lgamma", "the logarithm of the absolute gamma function", lgamma_of,
+                lambda x, dy: dy * digamma_of(x), lambda x: polygamma(x, 1))
+digamma: Unary = _unary("digamma", "the derivative of lgamma", digamma_of,
+                 lambda x, dy: dy * polygamma_of(x, n=1), lambda x: polygamma(x, 2))
+
+# ---- piecewise constant or linear ------------------------------------------------------------------------------------
+abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x))
+sign: Unary = _unary("sign", "-1, 0 or 1", np.sign)
+floor: Unary = _unary("floor", "the largest integer not above x", np.floor)
+ceil: Unary = _unary("ceil", "the smallest integer not below x", np.ceil)
+trunc: Unary = _unary("trunc", "x without its fraction", np.trunc)
+rint: Unary = _unary("rint", "the nearest integer, halves to even", np.rint)
+round_half_even: Unary = _unary("round", "the nearest integer, halves to even (OneFlow's round)", np.rint)
+round: Unary = _unary("round_half_away", "the nearest integer, halves away from 0 (Paddle's round)", _round_away)
+# fmt: on
+
+
+def _power32(x: Value) -> Value:
+    return div(rsqrt(x), x)
+
+
+def _sigmoid_second(x: Value) -> Value:
+    y = sigmoid(x)
+    return mul(mul(y, sigmoid(neg(x))), sub(1.0, add(y, y)))
+
+
+# ---- sigmoid (OneFlow's own op, whose argument is "in") --------------------------------------------------------------
+SIGMOID: OpDef = define(
+    "sigmoid",
+    "in",
+    "out",
+    quiet(sigmoid_of),
+    infer=unchanged("sigmoid", floating=True),
+    grad=first_only(sigmoid_from_y),
+    reads="out",
+    out=quiet(sigmoid_of),
+    elementwise=True,
+)
+sigmoid: Unary = _builder(SIGMOID, "the logistic function")
+
+
+# ---- polygamma: differentiates into the next order -------------------------------------------------------------------
+def _polygamma_grad(applied: Any, dout: Value) -> Value:
+    return mul(dout, polygamma(applied.inputs[0], applied.attrs["n"] + 1))
+
+
+POLYGAMMA: OpDef = define(
+    "polygamma",
+    "x",
+    "y",
+    quiet(polygamma_of),
+    infer=unchanged("polygamma", floating=True),
+    attrs="n:int32",
+    grad=first_only(_polygamma_grad),
+    reads="x",
+    elementwise=True,
+)
+
+
+def polygamma(x: Value, n: int) -> Value:
+    """Return the n-th derivative of digamma, ``n`` at least 1, for positive x."""
+    return local.mode.apply(POLYGAMMA, (x,), {"n": n})

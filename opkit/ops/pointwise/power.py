@@ -1,0 +1,265 @@
+"""Powers: a tensor to a tensor, to a number, and OneFlow's two-operand functions that come with them.
+
+atan2, xlogy, xdivy and floordiv have operands of one shape, as in OneFlow; ``pow`` broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.basis.arithmetic import add, div, is_number, mul, neg, promoted, scalar_add, scalar_mul, sub
+from opkit.ops.basis.broadcasting import broadcast_to, sum_to
+from opkit.ops.basis.creation import as_value, cast
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
+from opkit.ops.pointwise.compare import equal, where
+from opkit.ops.pointwise.elementwise import log, reciprocal, square
+
+__all__ = ["atan2", "pow", "xdivy", "xlogy"]
+
+
+# ---- to a number -----------------------------------------------------------------------------------------------------
+@quiet
+def _scalar_pow(x: np.ndarray, exponent: float, out: np.ndarray | None = None) -> Any:
+    if exponent == 2:
+        return np.square(x, out=out)
+    if exponent == 0.5 and x.dtype.kind in "fc":
+        return np.sqrt(x, out=out)
+    if float(exponent).is_integer() and (exponent >= 0 or x.dtype.kind in "fc"):
+        return np.power(x, int(exponent), out=out)
+    return np.power(x, exponent, out=out)
+
+
+@quiet
+def _scalar_pow_slope(x: np.ndarray, dy: np.ndarray, exponent: float) -> Any:
+    if exponent == 0:
+        return np.zeros_like(x)
+    return dy * exponent * _scalar_pow(x, exponent - 1)
+
+
+def _scalar_pow_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, dy = applied.inputs
+    n = applied.attrs["exponent"]
+    need_x, need_dy = applied.needs
+    dx = mul(mul(douts[0], dy), scalar_mul(_to_number(x, n - 2), n * (n - 1))) if need_x and n not in (0, 1) else None
+    return dx, local.mode.apply(SCALAR_POW_GRAD, (x, douts[0]), applied.attrs) if need_dy else None
+
+
+def _to_number(x: Value, exponent: float) -> Value:
+    return local.mode.apply(SCALAR_POW, (x,), {"exponent": float(exponent)})
+
+
+SCALAR_POW_GRAD: OpDef = define(
+    "scalar_pow_grad",
+    "x dy",
+    "dx",
+    _scalar_pow_slope,
+    infer=same_shape("scalar_pow_grad"),
+    attrs="exponent:double",
+    grad=_scalar_pow_slope_grad,
+    reads="x dy",
+    elementwise=True,
+)
+SCALAR_POW: OpDef = define(
+    "scalar_pow",
+    "in",
+    "out",
+    _scalar_pow,
+    infer=unchanged("scalar_pow"),
+    attrs="exponent:double",
+    grad=first_only(lambda applied, dout: local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs)),
+    reads="in",
+    out=_scalar_pow,
+    elementwise=True,
+)
+
+
+# ---- to a tensor -----------------------------------------------------------------------------------------------------
+def _by_base(x: Value, y: Value) -> Value:
+    # y * x**(y - 1), and 0 where y is 0, also at x = 0
+    return where(equal(y, 0), 0, mul(y, _power(x, scalar_add(y, -1))))
+
+
+def _by_exponent(x: Value, y: Value, z: Value) -> Value:
+    # z * log(x), and 0 where z is 0 with x = 0 and y > 0: the limit there
+    safe = where(equal(x, 0), 1, x)
+    return mul(z, where(equal(x, 0), where(equal(z, 0), 0, log(x)), log(safe)))
+
+
+def _pow_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    x, y = applied.inputs
+    need_x, need_y = applied.needs
+    dx = sum_to(mul(douts[0], _by_base(x, y)), x, y) if need_x else None
+    dy = sum_to(mul(douts[0], _by_exponent(x, y, applied.outputs[0])), y, x) if need_y else None
+    return dx, dy
+
+
+BROADCAST_POW: OpDef = define(
+    "broadcast_pow",
+    "x y",
+    "z",
+    quiet(np.power),
+    infer=broadcasted("broadcast_pow"),
+    grad=_pow_grad,
+    reads="x y z",
+    out=quiet(np.power),
+    elementwise=True,
+)
+
+
+def _power(x: Value, y: Value) -> Value:
+    return local.mode.apply(BROADCAST_POW, (x, y), NO_ATTRS)
+
+
+def pow(x: Any, y: Any) -> Value:
+    """Return ``x`` to the power ``y``: a tensor or a number on either side, broadcast and promoted.
+
+    An integer tensor to a float power is float32; to a negative integer power it is float32 as well.
+    """
+    if is_number(y):
+        x = as_value(x)
+        if dtype_of(x).kind not in "fc" and (isinstance(y, (float, np.floating)) or y < 0):
+            x = cast(x, np.dtype(np.float32))
+        return _to_number(x, float(y))
+    if is_number(x):
+        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
+    left, right = promoted(as_value(x), as_value(y))
+    return _power(left, right)
+
+
+# ---- OneFlow's math_binary_elementwise list: operands of one shape ---------------------------------------------------
+#: ``f(x, y)`` on arrays, or on values built of ops; None: zero.
+Function = Callable[[Any, Any], Any]
+
+
+def _partial(name: str, output: str, slope: Function | None, by_x: Function | None, by_y: Function | None) -> OpDef:
+    """Define ``<op>_x_grad`` or ``<op>_y_grad``: ``dz * slope(x, y)``, whose own derivatives are built of ops."""
+
+    @quiet
+    def kernel(x: np.ndarray, y: np.ndarray, dz: np.ndarray) -> Any:
+        return np.zeros_like(x) if slope is None else np.asarray(dz * slope(x, y)).astype(x.dtype, copy=False)
+
+    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        x, y, dz = applied.inputs
+        need_x, need_y, need_dz = applied.needs
+        both = mul(douts[0], dz) if slope is not None else None
+        return (
+            mul(both, by_x(x, y)) if need_x and by_x is not None else None,
+            mul(both, by_y(x, y)) if need_y and by_y is not None else None,
+            local.mode.apply(opdef, (x, y, douts[0]), NO_ATTRS) if need_dz and slope is not None else None,
+        )
+
+    grad = None if slope is None else rule
+    opdef = define(name, "x y dz", output, kernel, infer=same_shape(name), grad=grad, reads="x y dz", elementwise=True)
+    return opdef
+
+
+def _pairwise(
+    name: str,
+    kernel: Callable[..., Any],
+    slopes: tuple[Function | None, Function | None] = (None, None),
+    seconds: tuple[Function | None, Function | None, Function | None] = (None, None, None),
+) -> OpDef:
+    """Define ``name``, ``name_x_grad`` and ``name_y_grad``.
+
+    Args:
+        name: OneFlow's name.
+        kernel: of two arrays of one shape.
+        slopes: the derivatives by x and by y, on arrays.
+        seconds: the second derivatives xx, xy, yy, built of ops.
+    """
+    kernel = quiet(kernel)
+    by_x = _partial(f"{name}_x_grad", "dx", slopes[0], seconds[0], seconds[1])
+    by_y = _partial(f"{name}_y_grad", "dy", slopes[1], seconds[1], seconds[2])
+
+    def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+        x, y = applied.inputs
+        need_x, need_y = applied.needs
+        return (
+            local.mode.apply(by_x, (x, y, douts[0]), NO_ATTRS) if need_x and slopes[0] is not None else None,
+            local.mode.apply(by_y, (x, y, douts[0]), NO_ATTRS) if need_y and slopes[1] is not None else None,
+        )
+
+    grad = None if slopes == (None, None) else rule
+    return define(name, "x y", "z", kernel, infer=same_shape(name), grad=grad, reads="x y", elementwise=True)
+
+
+def _floordiv(x: np.ndarray, y: np.ndarray) -> Any:
+    return np.floor_divide(x, y)
+
+
+def _xlogy(x: np.ndarray, y: np.ndarray) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x * np.log(y))
+
+
+def _xdivy(x: np.ndarray, y: np.ndarray) -> Any:
+    return np.where(x == 0, x.dtype.type(0), x / y)
+
+
+def _radius4(x: Value, y: Value) -> Value:
+    return square(add(square(x), square(y)))
+
+
+POW: OpDef = _pairwise(
+    "pow",
+    np.power,
+    (lambda x, y: np.where(y == 0, 0, y * np.power(x, y - 1)), lambda x, y: np.power(x, y) * np.log(x)),
+    (
+        lambda x, y: mul(mul(y, scalar_add(y, -1)), _power(x, scalar_add(y, -2))),
+        lambda x, y: mul(_power(x, scalar_add(y, -1)), scalar_add(mul(y, log(x)), 1)),
+        lambda x, y: mul(_power(x, y), square(log(x))),
+    ),
+)
+ATAN2: OpDef = _pairwise(
+    "atan2",
+    np.arctan2,
+    (lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y)),
+    (
+        lambda x, y: scalar_mul(div(mul(x, y), _radius4(x, y)), -2.0),
+        lambda x, y: div(sub(square(x), square(y)), _radius4(x, y)),
+        lambda x, y: scalar_mul(div(mul(x, y), _radius4(x, y)), 2.0),
+    ),
+)
+XLOGY: OpDef = _pairwise(
+    "xlogy",
+    _xlogy,
+    (lambda x, y: np.where(x == 0, 0, np.log(y)), lambda x, y: _xdivy(x, y)),
+    (None, lambda x, y: reciprocal(y), lambda x, y: neg(div(x, square(y)))),
+)
+XDIVY: OpDef = _pairwise(
+    "xdivy",
+    _xdivy,
+    (lambda x, y: np.where(x == 0, 0, 1 / y), lambda x, y: -_xdivy(x, y * y)),
+    (None, lambda x, y: neg(reciprocal(square(y))), lambda x, y: scalar_mul(div(x, mul(square(y), y)), 2.0)),
+)
+FLOORDIV: OpDef = _pairwise("floordiv", _floordiv)
+
+
+def _of_one_shape(opdef: OpDef, x: Any, y: Any) -> Value:
+    left, right = promoted(as_value(x, like=y), as_value(y, like=x))
+    shapes = shape_of(left), shape_of(right)
+    if shapes[0] != shapes[1]:
+        shape = broadcast_shape(opdef.name, [desc_of(left), desc_of(right)])
+        left, right = broadcast_to(left, shape), broadcast_to(right, shape)
+    return local.mode.apply(opdef, (left, right), NO_ATTRS)
+
+
+def atan2(x: Any, y: Any) -> Value:
+    """Return the angle whose tangent is ``x / y``, in the quadrant of both; operands broadcast."""
+    return _of_one_shape(ATAN2, x, y)
+
+
+def xlogy(x: Any, y: Any) -> Value:
+    """Return ``x * log(y)``, and 0 where ``x`` is 0; operands broadcast."""
+    return _of_one_shape(XLOGY, x, y)
+
+
+def xdivy(x: Any, y: Any) -> Value:
+    """Return ``x / y``, and 0 where ``x`` is 0; operands broadcast."""
+    return _of_one_shape(XDIVY, x, y)

@@ -1,0 +1,190 @@
+"""softmax, log_softmax and logsumexp: computed from the maximum down, so that nothing overflows.
+
+The cross entropies that rest on them are in ``opkit.ops.network.loss``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ops.arrange.shape import reshape, swapaxes
+from opkit.ops.basis.arithmetic import mul, sub
+from opkit.ops.basis.broadcasting import broadcast_like, infer_reduce, reduce_sum
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.inference import same_shape, unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
+from opkit.ops.kernels.blocks import row_blocks
+from opkit.ops.pointwise.elementwise import exp
+
+__all__ = ["log_softmax", "logsumexp", "softmax", "softmax_of"]
+
+
+# ---- softmax over the last axis (OneFlow) ----------------------------------------------------------------------------
+@quiet
+@row_blocks
+def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return softmax over the last axis."""
+    out = np.empty_like(x) if out is None else out
+    if not x.size:
+        return out
+    np.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    np.exp(out, out=out)
+    out /= np.add.reduce(out, -1, keepdims=True)
+    return out
+
+
+@quiet
+@row_blocks
+def _softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.empty_like(y) if out is None else out
+    np.multiply(y, dy, out=out)
+    inner = np.add.reduce(out, -1, keepdims=True)
+    np.subtract(dy, inner, out=out)
+    return np.multiply(out, y, out=out)
+
+
+def _softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # dx = y * (dy - s), s = sum(y * dy)
+    y, dy = applied.inputs
+    need_y, need_dy = applied.needs
+    g = douts[0]
+    by_y = None
+    if need_y:
+        inner = reduce_sum(mul(y, dy), -1, keepdims=True)
+        weight = reduce_sum(mul(y, g), -1, keepdims=True)
+        by_y = sub(mul(g, sub(dy, inner)), mul(dy, weight))
+    return by_y, local.mode.apply(SOFTMAX_GRAD, (y, g), NO_ATTRS) if need_dy else None
+
+
+SOFTMAX_GRAD: OpDef = define(
+    "softmax_grad",
+    "y dy",
+    "dx",
+    _softmax_slope,
+    infer=same_shape("softmax_grad", floating=True),
+    grad=_softmax_slope_grad,
+    reads="y dy",
+    out=_softmax_slope,
+)
+SOFTMAX: OpDef = define(
+    "softmax",
+    "in",
+    "out",
+    softmax_of,
+    infer=unchanged("softmax", floating=True),
+    grad=first_only(lambda applied, dout: local.mode.apply(SOFTMAX_GRAD, (applied.outputs[0], dout), NO_ATTRS)),
+    reads="out",
+    out=softmax_of,
+)
+
+
+# ---- log_softmax over the last axis ----------------------------------------------------------------------------------
+@quiet
+@row_blocks
+def log_softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return log(softmax) over the last axis."""
+    out = np.empty_like(x) if out is None else out
+    if not x.size:
+        return out
+    np.subtract(x, x.max(axis=-1, keepdims=True), out=out)
+    out -= np.log(np.add.reduce(np.exp(out), -1, keepdims=True))
+    return out
+
+
+@quiet
+@row_blocks
+def _log_softmax_slope(y: np.ndarray, dy: np.ndarray, out: np.ndarray | None = None) -> Any:
+    out = np.exp(y, out=out)
+    out *= np.add.reduce(dy, -1, keepdims=True)
+    return np.subtract(dy, out, out=out)
+
+
+def _log_softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    # dx = dy - exp(y) * sum(dy)
+    y, dy = applied.inputs
+    need_y, need_dy = applied.needs
+    g = douts[0]
+    weighted = mul(exp(y), g)
+    by_y = mul(mul(weighted, -1.0), reduce_sum(dy, -1, keepdims=True)) if need_y else None
+    return by_y, sub(g, reduce_sum(weighted, -1, keepdims=True)) if need_dy else None
+
+
+LOG_SOFTMAX_GRAD: OpDef = define(
+    "log_softmax_grad",
+    "y dy",
+    "dx",
+    _log_softmax_slope,
+    infer=same_shape("log_softmax_grad", floating=True),
+    grad=_log_softmax_slope_grad,
+    reads="y dy",
+    out=_log_softmax_slope,
+)
+LOG_SOFTMAX: OpDef = define(
+    "log_softmax",
+    "in",
+    "out",
+    log_softmax_of,
+    infer=unchanged("log_softmax", floating=True),
+    grad=first_only(lambda applied, dout: local.mode.apply(LOG_SOFTMAX_GRAD, (applied.outputs[0], dout), NO_ATTRS)),
+    reads="out",
+    out=log_softmax_of,
+)
+
+
+def _over_last(opdef: Any, x: Value, axis: int) -> Value:
+    ndim = ndim_of(x)
+    at = normal_axis(axis, ndim, opdef.name) if ndim else 0
+    if ndim == 0:
+        return reshape(local.mode.apply(opdef, (reshape(x, (1,)),), NO_ATTRS), ())
+    if at == ndim - 1:
+        return local.mode.apply(opdef, (x,), NO_ATTRS)
+    return swapaxes(local.mode.apply(opdef, (swapaxes(x, at, ndim - 1),), NO_ATTRS), at, ndim - 1)
+
+
+def softmax(x: Value, axis: int = -1) -> Value:
+    """Return exp(x) / sum(exp(x)) over an axis, without overflow."""
+    return _over_last(SOFTMAX, x, axis)
+
+
+def log_softmax(x: Value, axis: int = -1) -> Value:
+    """Return log(softmax(x)) over an axis, exact where softmax itself would round to 0."""
+    return _over_last(LOG_SOFTMAX, x, axis)
+
+
+# ---- logsumexp -------------------------------------------------------------------------------------------------------
+@quiet
+def _logsumexp(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
+    axes = tuple(axis) or None
+    top = np.max(input_tensor, axis=axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0).astype(input_tensor.dtype)
+    total = np.log(np.add.reduce(np.exp(input_tensor - top), axes, keepdims=True)) + top
+    return total if keepdims else total.squeeze(axes)
+
+
+def _logsumexp_grad(applied: Any, dout: Value) -> Value:
+    x, axis = applied.inputs[0], applied.attrs["axis"]
+    wide = broadcast_like(applied.outputs[0], x, axis)
+    return mul(broadcast_like(dout, x, axis), exp(sub(x, wide)))
+
+
+LOGSUMEXP: OpDef = define(
+    "logsumexp",
+    "input_tensor",
+    "output_tensor",
+    _logsumexp,
+    infer=infer_reduce("logsumexp"),
+    attrs="axis:vector<int32> keepdims:bool",
+    grad=first_only(_logsumexp_grad),
+    reads="input_tensor output_tensor",
+)
+
+
+def logsumexp(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
+    """Return log(sum(exp(x))) over axes, without overflow."""
+    axes = normal_axes(axis, len(shape_of(x)), "logsumexp")
+    return local.mode.apply(LOGSUMEXP, (x,), {"axis": axes, "keepdims": bool(keepdims)})

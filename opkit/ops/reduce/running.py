@@ -1,0 +1,135 @@
+"""Running extremes and logarithmic sums along an axis.
+
+Running sums and products are in ``opkit.ops.reduce.scan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import UsageError
+from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ops.arrange.matrix import tril
+from opkit.ops.arrange.scattering import take_along_axis
+from opkit.ops.arrange.shape import expand_dims, reshape, squeeze, swapaxes
+from opkit.ops.basis.arithmetic import mul, neg, sub
+from opkit.ops.core.define import define, first_only, quiet
+from opkit.ops.core.inference import unchanged
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axis
+from opkit.ops.linear.products import matmul
+from opkit.ops.pointwise.elementwise import exp
+
+__all__ = ["cummax", "cummin", "logcumsumexp"]
+
+
+# ---- cummax, cummin --------------------------------------------------------------------------------------------------
+def _running_places(x: np.ndarray, axis: int, largest: bool, dtype: str) -> np.ndarray:
+    """Return, at each place, where the extreme so far stands: the last of equal ones, NaN before all numbers."""
+    along = np.moveaxis(x, axis, -1)
+    best = (np.maximum if largest else np.minimum).accumulate(along, -1)
+    is_new = (along == best) | np.isnan(along)
+    places = np.where(is_new, np.arange(along.shape[-1]), 0)
+    return np.ascontiguousarray(np.moveaxis(np.maximum.accumulate(places, -1), -1, axis).astype(dtype))
+
+
+def _infer_places(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(descs[0].shape, attrs["dtype"])]
+
+
+RUNNING_PLACES: OpDef = define(
+    "running_extreme_places",
+    "x",
+    "places",
+    _running_places,
+    infer=_infer_places,
+    attrs="axis:int32 largest:bool dtype:data_type",
+    defaults={"dtype": "int64"},
+)
+
+
+def _running(x: Value, axis: int | None, largest: bool, dtype: Any) -> tuple[Value, Value]:
+    kind = canonical_dtype(dtype)
+    if kind not in ("int32", "int64"):
+        raise UsageError(f"positions are int32 or int64, got {kind}")
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    at = normal_axis(axis, ndim_of(x), "cummax" if largest else "cummin")
+    places = local.mode.apply(RUNNING_PLACES, (x,), {"axis": at, "largest": largest, "dtype": kind})
+    return take_along_axis(x, places, at), places
+
+
+def cummax(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
+    """Return the largest so far along an axis (left out: flattened), and where it stands: the last of equal ones."""
+    return _running(x, axis, True, dtype)
+
+
+def cummin(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
+    """Return the smallest so far along an axis (left out: flattened), and where it stands: the last of equal ones."""
+    return _running(x, axis, False, dtype)
+
+
+# ---- logcumsumexp ----------------------------------------------------------------------------------------------------
+@quiet
+def _logcumsumexp(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.logaddexp.accumulate(x, axis, x.dtype)
+
+
+@quiet
+def _logcumsumexp_slope(x: np.ndarray, y: np.ndarray, dy: np.ndarray, axis: int) -> np.ndarray:
+    """Return ``sum over i from j on of dy[i] * exp(x[j] - y[i])``; y never falls, so that no factor exceeds 1."""
+    x, y, dy = (np.moveaxis(item, axis, 0) for item in (x, y, dy))
+    total = np.zeros(x.shape[1:], x.dtype)
+    slope = np.empty(x.shape, x.dtype)
+    for j in range(len(x) - 1, -1, -1):
+        if j + 1 < len(x):
+            total = total * np.exp(y[j] - y[j + 1])
+        total = total + dy[j]
+        slope[j] = total * np.exp(x[j] - y[j])
+    return np.ascontiguousarray(np.moveaxis(slope, 0, axis))
+
+
+def _slope_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    axis = applied.attrs["axis"]
+    x, y, dy, g = (swapaxes(item, axis, -1) for item in (*applied.inputs, douts[0]))
+    shares = exp(tril(sub(expand_dims(x, -2), expand_dims(y, -1)), 0, float("-inf")))
+    along = squeeze(matmul(shares, expand_dims(g, -1)), -1)
+    across = squeeze(matmul(expand_dims(dy, -2), shares), -2)
+    return tuple(swapaxes(item, axis, -1) for item in (mul(g, across), neg(mul(dy, along)), along))
+
+
+LOGCUMSUMEXP_GRAD: OpDef = define(
+    "logcumsumexp_grad",
+    "x y dy",
+    "dx",
+    _logcumsumexp_slope,
+    infer=unchanged("logcumsumexp_grad"),
+    attrs="axis:int32",
+    grad=_slope_rule,
+    reads="x y dy",
+)
+LOGCUMSUMEXP: OpDef = define(
+    "logcumsumexp",
+    "x",
+    "y",
+    _logcumsumexp,
+    infer=unchanged("logcumsumexp", floating=True),
+    attrs="axis:int32",
+    grad=first_only(
+        lambda applied, dout: local.mode.apply(
+            LOGCUMSUMEXP_GRAD, (applied.inputs[0], applied.outputs[0], dout), applied.attrs
+        )
+    ),
+    reads="x y",
+)
+
+
+def logcumsumexp(x: Value, axis: int | None = None) -> Value:
+    """Return the logarithms of the running sums of exponentials along an axis; left out: of the flattened tensor."""
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    return local.mode.apply(LOGCUMSUMEXP, (x,), {"axis": normal_axis(axis, ndim_of(x), "logcumsumexp")})

@@ -1,0 +1,1 @@
+"""Model updates: they change a parameter and its state in place."""

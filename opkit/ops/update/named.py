@@ -1,0 +1,241 @@
+"""Model updates under OneFlow v0.4's op names: they change a parameter and its state in place, block by block.
+
+``d = scale * model_diff + l1 * sign(model) + l2 * model`` is the gradient that each rule uses. The learning rate is
+an input of one float32 element. Which gradient, which rate and which parameters is ``opkit.static.training``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import ShapeError
+from opkit.ir import TensorDesc
+from opkit.ops.core.define import define, quiet
+from opkit.ops.core.opdef import OpDef
+
+__all__ = ["ADAM_UPDATE", "ASSIGN", "MOMENTUM_UPDATE", "RMSPROP_UPDATE", "SGD_UPDATE", "blocks_of"]
+
+#: Elements per block: its arrays and the scratch stay in a core's cache.
+_BLOCK = 65536
+
+_COMMON = "scale:double l1:float l2:float weight_decay:float"
+_DEFAULTS: dict[str, Any] = {"scale": 1.0, "l1": 0.0, "l2": 0.0, "weight_decay": 0.0}
+
+
+def blocks_of(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield matching flat pieces of arrays of one shape; writing to a piece writes to its array.
+
+    Raises:
+        ShapeError: an array that is written to is not contiguous in memory, or shapes differ.
+    """
+    first = arrays[0]
+    if any(array.shape != first.shape for array in arrays):
+        raise ShapeError(f"a model update takes arrays of one shape, got {[array.shape for array in arrays]}")
+    if not all(array.flags.c_contiguous for array in arrays):
+        yield arrays
+        return
+    flat = [array.reshape(-1) for array in arrays]
+    size = first.size
+    if size <= _BLOCK:
+        yield tuple(flat)
+        return
+    for start in range(0, size, _BLOCK):
+        yield tuple([array[start : start + _BLOCK] for array in flat])
+
+
+def _gradient(model: np.ndarray, diff: np.ndarray, scale: float, l1: float, l2: float) -> np.ndarray:
+    """Return the gradient of one block as a new array."""
+    result = diff.astype(model.dtype) if diff.dtype != model.dtype else diff * _like(scale, model)
+    if diff.dtype != model.dtype and scale != 1.0:
+        result *= _like(scale, model)
+    if l1:
+        result += _like(l1, model) * np.sign(model)
+    if l2:
+        result += _like(l2, model) * model
+    return result
+
+
+def _like(number: Any, model: np.ndarray) -> Any:
+    return model.dtype.type(number)
+
+
+def _rate(learning_rate: np.ndarray, model: np.ndarray) -> Any:
+    return model.dtype.type(learning_rate.reshape(-1)[0])
+
+
+@quiet
+def _sgd(
+    model: np.ndarray,
+    diff: np.ndarray,
+    learning_rate: np.ndarray,
+    *,
+    scale: float,
+    l1: float,
+    l2: float,
+    weight_decay: float,
+) -> tuple[()]:
+    """``model -= lr * (d + weight_decay * model)``."""
+    rate = _rate(learning_rate, model)
+    if not (l1 or l2 or weight_decay) and diff.dtype == model.dtype:
+        rate = _like(rate * _like(scale, model), model)
+        for w, g in blocks_of(model, diff):
+            np.subtract(w, g * rate, out=w)
+        return ()
+    for w, g in blocks_of(model, diff):
+        step = _gradient(w, g, scale, l1, l2)
+        if weight_decay:
+            step += _like(weight_decay, w) * w
+        step *= rate
+        np.subtract(w, step, out=w)
+    return ()
+
+
+@quiet
+def _momentum(
+    model: np.ndarray,
+    diff: np.ndarray,
+    learning_rate: np.ndarray,
+    momentum: np.ndarray,
+    *,
+    beta: float,
+    scale: float,
+    l1: float,
+    l2: float,
+    weight_decay: float,
+) -> tuple[()]:
+    """``momentum = beta * momentum - lr * d; model += momentum - lr * weight_decay * model``."""
+    rate, keep = _rate(learning_rate, model), _like(beta, model)
+    for w, g, m in blocks_of(model, diff, momentum):
+        step = _gradient(w, g, scale, l1, l2)
+        step *= rate
+        np.multiply(m, keep, out=m)
+        np.subtract(m, step, out=m)
+        if weight_decay:
+            np.multiply(w, _like(rate * weight_decay, w), out=step)
+            np.subtract(w, step, out=w)
+        np.add(w, m, out=w)
+    return ()
+
+
+@quiet
+def _adam(
+    model: np.ndarray,
+    diff: np.ndarray,
+    learning_rate: np.ndarray,
+    m: np.ndarray,
+    v: np.ndarray,
+    *,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    scale: float,
+    l1: float,
+    l2: float,
+    weight_decay: float,
+) -> tuple[()]:
+    """``model -= lr * (m / (sqrt(v) + epsilon) + weight_decay * model)`` with the moments of Kingma and Ba 2015."""
+    rate = _rate(learning_rate, model)
+    keep1, new1 = _like(beta1, model), _like(1.0 - np.float32(beta1), model)
+    keep2, new2 = _like(beta2, model), _like(1.0 - np.float32(beta2), model)
+    small = _like(epsilon, model)
+    for w, g, first, second in blocks_of(model, diff, m, v):
+        step = _gradient(w, g, scale, l1, l2)
+        np.multiply(first, keep1, out=first)
+        first += new1 * step
+        np.multiply(second, keep2, out=second)
+        np.multiply(step, step, out=step)
+        step *= new2
+        second += step
+        np.sqrt(second, out=step)
+        step += small
+        np.divide(first, step, out=step)
+        if weight_decay:
+            step += _like(weight_decay, w) * w
+        step *= rate
+        np.subtract(w, step, out=w)
+    return ()
+
+
+@quiet
+def _rmsprop(
+    model: np.ndarray,
+    diff: np.ndarray,
+    learning_rate: np.ndarray,
+    mean_square: np.ndarray,
+    mean_gradient: np.ndarray | None = None,
+    *,
+    decay_rate: float,
+    epsilon: float,
+    centered: bool,
+    scale: float,
+    l1: float,
+    l2: float,
+    weight_decay: float,
+) -> tuple[()]:
+    """``model -= lr * d / sqrt(mean_square + epsilon)``; centred: minus the squared mean under the root."""
+    rate, keep = _rate(learning_rate, model), _like(decay_rate, model)
+    new, small = _like(1.0 - np.float32(decay_rate), model), _like(epsilon, model)
+    held = [model, diff, mean_square] + ([mean_gradient] if centered and mean_gradient is not None else [])
+    for w, g, s, *mean in blocks_of(*held):
+        step = _gradient(w, g, scale, l1, l2)
+        np.multiply(s, keep, out=s)
+        s += new * step * step
+        root = s.copy()
+        for average in mean:
+            np.multiply(average, keep, out=average)
+            average += new * step
+            root -= average * average
+        root += small
+        np.sqrt(root, out=root)
+        step *= rate
+        step /= root
+        np.subtract(w, step, out=w)
+    return ()
+
+
+def _infer_nothing(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    model, diff = descs[0], descs[1]
+    if model.shape != diff.shape:
+        raise ShapeError(f"a model update takes a gradient of the model's shape, got {diff} for {model}")
+    return []
+
+
+def _assign(ref: np.ndarray, value: np.ndarray) -> tuple[()]:
+    """Write the value into the array."""
+    np.copyto(ref, value)
+    return ()
+
+
+def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kernel: Callable[..., Any]) -> OpDef:
+    return define(
+        name,
+        f"model model_diff learning_rate {state}",
+        "",
+        kernel,
+        infer=_infer_nothing,
+        attrs=f"{attrs} {_COMMON}",
+        defaults={**_DEFAULTS, **defaults},
+        side_effect=True,
+    )
+
+
+ASSIGN = define("assign", "ref value", "", _assign, infer=_infer_nothing, side_effect=True)
+SGD_UPDATE = _update("sgd_update", "", "", {}, _sgd)
+MOMENTUM_UPDATE = _update("momentum_update", "momentum", "beta:float", {"beta": 0.9}, _momentum)
+ADAM_UPDATE = _update(
+    "adam_update",
+    "m v",
+    "beta1:float beta2:float epsilon:float",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+    _adam,
+)
+RMSPROP_UPDATE = _update(
+    "rmsprop_update",
+    "mean_square ?mean_gradient",
+    "centered:bool epsilon:float decay_rate:float",
+    {"epsilon": 1e-8, "decay_rate": 0.99},
+    _rmsprop,
+)

@@ -1,0 +1,1 @@
+"""Checks: what compiles and is wrong all the same."""

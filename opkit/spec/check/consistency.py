@@ -1,0 +1,301 @@
+"""Checks: what compiles and is wrong about names, outputs and gradients.
+
+Each check looks at the uses that the units of an op or gradient noted while they were lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from opkit.diagnostics import Note, Severity
+from opkit.errors import nearest
+from opkit.spec.check.backward import check_backward_ops
+from opkit.spec.findings import Findings
+from opkit.spec.lower.program import Program
+from opkit.spec.lower.units import Unit
+from opkit.spec.lower.uses import Use
+from opkit.spec.registry.entries import GradEntry, OpEntry
+from opkit.spec.registry.schema import ArgSpec
+
+__all__ = ["check_program"]
+
+_TICK = "UserSourceOpTickInput"
+_INFER_OWNERS = frozenset(
+    {"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"}
+)
+_SETS_ALL = ("unchanged", "in_out_correspond")
+_SHAPE_SLOTS = ("tensor_desc", "physical")
+
+
+def check_program(
+    program: Program, ops: list[OpEntry], grads: list[GradEntry], findings: Findings, known_ops: frozenset[str]
+) -> dict[str, tuple[str, ...]]:
+    """Check all registrations.
+
+    Returns:
+        by op type, the errors of gradients that name what the op has not got.
+    """
+    check = _Checks(program, findings)
+    by_name = {entry.name: entry for entry in ops}
+    check.ops(ops)
+    for entry in grads:
+        op = by_name.get(entry.name)
+        if op is None and entry.name not in known_ops and not findings.has_gaps:
+            near = nearest(entry.name, by_name)
+            findings.add(
+                "SPEC048",
+                f"this is the gradient of {entry.name!r}, which this spec does not register",
+                program.tree.span(entry.name_node),
+                program.tree.expansion(entry.name_node),
+                help=f"did you mean {near[0]!r}?" if near else "register the op, or look for a misspelt name",
+                subject=entry.name,
+            )
+    pairs = [(entry, by_name[entry.name]) for entry in grads if entry.name in by_name and entry.unit is not None]
+    bad = check.grads(pairs)
+    if known_ops and not findings.has_gaps:
+        for entry, op in pairs:
+            assert entry.unit is not None
+            errors = check_backward_ops(check.uses([entry.unit]), op, by_name, known_ops, check.add)
+            if errors:
+                bad[entry.name] = (*bad.get(entry.name, ()), *errors)
+    return bad
+
+
+@dataclass(slots=True)
+class _Shared:
+    """One use, and the registrations from which it is reached."""
+
+    use: Use
+    owners: list[OpEntry] = field(default_factory=list)
+
+
+class _Checks:
+    def __init__(self, program: Program, findings: Findings) -> None:
+        self.program = program
+        self.findings = findings
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        use: Use,
+        *notes: Note | None,
+        help: str = "",
+        subject: str = "",
+        severity: Severity | None = None,
+    ) -> None:
+        tree = self.program.tree
+        self.findings.add(
+            code,
+            message,
+            tree.span(use.node),
+            tree.expansion(use.node),
+            *notes,
+            help=help,
+            subject=subject,
+            severity=severity,
+        )
+
+    def uses(self, units: Iterable[Unit]) -> list[Use]:
+        seen: dict[str, Unit] = {}
+        for unit in units:
+            for item in self.program.reachable(unit):
+                seen[item.name] = item
+        return [use for item in seen.values() for use in item.uses]
+
+    # -- ops ----------------------------------------------------------------------------------
+
+    def ops(self, ops: list[OpEntry]) -> None:
+        """Check the names that infer and SBP functions use, and what they leave unset."""
+        shared: dict[int, _Shared] = {}
+        queried: dict[str, set[str]] = {}
+        for entry in ops:
+            uses = self.uses(entry.units.values())
+            queried[entry.name] = {use.name for use in uses if use.kind == "query"}
+            for use in uses:
+                item = shared.setdefault(id(use), _Shared(use))
+                item.owners.append(entry)
+            self.defaults(entry)
+        for item in shared.values():
+            use = item.use
+            if use.kind in ("any", "in", "out") and use.owner in _INFER_OWNERS:
+                self.argument(item, queried)
+            elif use.kind == "attr":
+                self.attribute(item)
+
+    def argument(self, item: _Shared, queried: dict[str, set[str]]) -> None:
+        """Warn of an argument name that none of the ops which reach it declares."""
+        name = item.use.name
+        for entry in item.owners:
+            specs = entry.inputs if item.use.kind == "in" else [*entry.inputs, *entry.outputs]
+            if name == _TICK or name in queried[entry.name] or any(spec.name == name for spec in specs):
+                return
+        entry = item.owners[0]
+        kind = "input" if item.use.kind == "in" else "input or output"
+        specs = entry.inputs if item.use.kind == "in" else [*entry.inputs, *entry.outputs]
+        self.add(
+            "SPEC040",
+            f"op {entry.name!r} has no {kind} {name!r}",
+            item.use,
+            *_declared(specs),
+            help=_names_help(name, specs),
+            subject=entry.name,
+        )
+
+    def attribute(self, item: _Shared) -> None:
+        """Warn of an attribute that none of the ops which reach it declares, or declares as this type."""
+        name, kind = item.use.name, item.use.detail[0]
+        declared = [entry.attrs[name] for entry in item.owners if name in entry.attrs]
+        entry = item.owners[0]
+        if not declared:
+            near = nearest(name, entry.attrs)
+            known = ", ".join(entry.attrs) or "none"
+            self.add(
+                "SPEC041",
+                f"op {entry.name!r} declares no attribute {name!r}",
+                item.use,
+                help=f"did you mean {near[0]!r}?" if near else f"it declares {known}",
+                subject=entry.name,
+            )
+        elif all(spec.type != kind for spec in declared):
+            spec = declared[0]
+            self.add(
+                "SPEC042",
+                f"attribute {name!r} is declared as {spec.type} and read as {kind}",
+                item.use,
+                Note("declared here", spec.span),
+                help="read it as the type it is declared as",
+                subject=entry.name,
+            )
+
+    def defaults(self, entry: OpEntry) -> None:
+        """Warn of outputs that the shape function never mentions; they keep the first input's description."""
+        units = [entry.units[slot] for slot in _SHAPE_SLOTS if slot in entry.units]
+        if not units or entry.has_errors:
+            return
+        uses = self.uses(units)
+        sources = "".join(item.source for unit in units for item in self.program.reachable(unit))
+        if any(use.kind == "dynamic" for use in uses) or any(word in sources for word in _SETS_ALL):
+            return
+        if "ctx.outputs" in sources:
+            return
+        mentioned = {use.name for use in uses if use.kind in ("any", "out") and use.owner == "InferContext"}
+        for spec in entry.outputs:
+            if spec.name not in mentioned:
+                what = f"keeps the shape of input {entry.inputs[0].name!r}" if entry.inputs else "has no shape"
+                self.findings.add(
+                    "SPEC043",
+                    f"the shape of output {spec.name!r} is never set: it {what}",
+                    spec.span,
+                    help=f'set *ctx->Shape4ArgNameAndIndex("{spec.name}", 0)',
+                    subject=entry.name,
+                )
+
+    # -- gradients ----------------------------------------------------------------------------
+
+    def grads(self, pairs: list[tuple[GradEntry, OpEntry]]) -> dict[str, tuple[str, ...]]:
+        """Check gradients against their ops; return the errors by op type."""
+        reached: dict[int, _Shared] = {}
+        by_grad: dict[str, list[Use]] = {}
+        for entry, op in pairs:
+            assert entry.unit is not None
+            by_grad[entry.name] = self.uses([entry.unit])
+            for use in by_grad[entry.name]:
+                reached.setdefault(id(use), _Shared(use)).owners.append(op)
+        bad: dict[str, tuple[str, ...]] = {}
+        for entry, op in pairs:
+            uses = by_grad[entry.name]
+            errors = [message for use in uses if (message := self.grad_name(use, reached[id(use)], op, uses))]
+            if errors:
+                bad[entry.name] = tuple(errors)
+            self.grad_attributes(uses, reached, op)
+            if not errors and not entry.has_errors:
+                self.completeness(entry, op, uses)
+        return bad
+
+    def grad_name(self, use: Use, shared: _Shared, op: OpEntry, uses: list[Use]) -> str:
+        """Report an argument that the forward op has not got; return the message, "" where all is well."""
+        specs, kind = self.wanted(use, op)
+        if not kind or any(spec.name == use.name for spec in specs):
+            return ""
+        if len(shared.owners) > 1:
+            for other in shared.owners:
+                if any(spec.name == use.name for spec in self.wanted(use, other)[0]):
+                    return ""
+        if any(item.kind == "query" and item.name == use.name for item in uses):
+            return ""
+        message = f"op {op.name!r} has no {kind} {use.name!r}"
+        self.add(
+            "SPEC040",
+            message,
+            use,
+            *_declared(specs),
+            help=_names_help(use.name, specs),
+            subject=op.name,
+            severity=Severity.ERROR,
+        )
+        return message
+
+    def wanted(self, use: Use, op: OpEntry) -> tuple[list[ArgSpec], str]:
+        """Return the arguments among which a use has to be found, and what they are called."""
+        if use.owner != "FwOp":
+            return [], ""
+        if use.kind in ("in", "need", "bind"):
+            return op.inputs, "input"
+        if use.kind in ("out", "grad"):
+            return op.outputs, "output"
+        return ([*op.inputs, *op.outputs], "input or output") if use.kind == "any" else ([], "")
+
+    def grad_attributes(self, uses: list[Use], reached: dict[int, _Shared], op: OpEntry) -> None:
+        for use in uses:
+            if use.kind == "attr" and use.owner == "FwOp" and reached[id(use)].owners[0] is op:
+                self.attribute(reached[id(use)])
+
+    def completeness(self, entry: GradEntry, op: OpEntry, uses: list[Use]) -> None:
+        """Warn of outputs that are ignored, inputs that are not bound and backward outputs that nothing uses."""
+        if any(use.kind == "dynamic" for use in uses):
+            return
+        used_outputs = {use.name for use in uses if use.owner == "FwOp" and use.kind in ("grad", "out", "query")}
+        for spec in op.outputs:
+            if spec.name not in used_outputs:
+                self.report_grad("SPEC044", f"the gradient of {op.name!r} ignores output {spec.name!r}", entry, spec)
+        bound = {use.name for use in uses if use.kind in ("bind", "need", "query")}
+        modified = {use.name for use in self.uses(op.units.values()) if use.kind == "modifier"}
+        for spec in op.inputs:
+            if spec.name not in bound | modified and not spec.is_optional:
+                message = f"input {spec.name!r} of {op.name!r} gets no gradient: it counts as a constant"
+                self.report_grad("SPEC045", message, entry, spec)
+        taken = {use.name for use in uses if use.kind == "out" and use.owner == "OpConf"}
+        for use in uses:
+            if use.kind == "bwout" and use.name not in taken:
+                self.add(
+                    "SPEC046",
+                    f"backward output {use.name!r} is computed, but nothing uses it",
+                    use,
+                    help="bind it as the gradient of an input, or remove it",
+                    subject=op.name,
+                )
+
+    def report_grad(self, code: str, message: str, entry: GradEntry, spec: ArgSpec) -> None:
+        tree = self.program.tree
+        self.findings.add(
+            code,
+            message,
+            tree.span(entry.name_node),
+            tree.expansion(entry.name_node),
+            Note("declared here", spec.span) if spec.span else None,
+            subject=entry.name,
+        )
+
+
+def _declared(specs: list[ArgSpec]) -> list[Note]:
+    return [Note(f"{spec.name!r} is declared here", spec.span) for spec in specs[:3] if spec.span is not None]
+
+
+def _names_help(name: str, specs: list[ArgSpec]) -> str:
+    near = nearest(name, [spec.name for spec in specs])
+    if near:
+        return f"did you mean {near[0]!r}?"
+    names = ", ".join(repr(spec.name) for spec in specs)
+    return f"the op declares {names}" if names else "the op declares none"

@@ -1,0 +1,1 @@
+"""The library: the C++ types, functions and constants that definitions may use."""

@@ -1,0 +1,1 @@
+"""Lowering: the typed tree becomes Python source, and the source functions."""

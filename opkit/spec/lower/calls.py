@@ -1,0 +1,483 @@
+"""Lowering of calls: methods by the library's table, functions of the file, constructions, OneFlow's macros.
+
+Overloads are chosen by argument types, as C++ does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opkit.errors import nearest
+from opkit.spec.library.table import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
+from opkit.spec.library.types import (
+    ATTR_TYPES,
+    DIM_VECTOR,
+    INT64,
+    STRING,
+    UNKNOWN,
+    VOID,
+    Type,
+    spelled,
+)
+from opkit.spec.lower.constructions import CONSTRUCTORS
+from opkit.spec.lower.conversions import (
+    construct_list,
+    convert,
+    convert_number,
+    copied,
+    default_code,
+    fit,
+    number_literal,
+    zero_code,
+)
+from opkit.spec.lower.expressions import ExpressionLowering, unknown
+from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
+from opkit.spec.parse import syntax
+
+__all__ = ["ATTR_KINDS", "CallLowering"]
+
+#: C++ type to attribute type.
+ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
+_STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
+_ATTR_OWNERS = frozenset(
+    {"InferContext", "SbpContext", "SbpInferContext", "OpConf", "FwOp", "DeviceInferContext", "BatchAxisContext"}
+)
+
+
+class CallLowering(ExpressionLowering):
+    """Lower calls and members."""
+
+    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Value | None:
+        """Lower a call of std or of a macro; the standard lowering provides it."""
+        raise NotImplementedError
+
+    def special_names(self) -> set[str]:
+        """Return the names that ``special_call`` knows; the standard lowering provides it."""
+        raise NotImplementedError
+
+    # -- members ------------------------------------------------------------------------------
+
+    def owner_of(self, node: syntax.Member) -> Value:
+        """Lower the object of a member, through the pointer where there is one."""
+        owner = self.lower(node.object)
+        if owner.is_unknown:
+            return owner
+        is_pointer = owner.type.name == "ptr"
+        if node.arrow:
+            if is_pointer:
+                return self.dereference(owner, node.object)
+            if owner.type.name == "iter":
+                return self.dereference(owner, node.object)
+            if owner.type.name == "mapiter":
+                return owner
+            raise LowerError(
+                "SPEC021",
+                f"'->' needs a pointer, and this is a {spelled(owner.type)}",
+                node.object,
+                "write '.' instead",
+            )
+        if is_pointer:
+            raise LowerError(
+                "SPEC021", f"'.' on a pointer to {spelled(owner.type.element)}", node.object, "write '->' instead"
+            )
+        return owner
+
+    def member(self, node: syntax.Member) -> Value:
+        """Lower a member that is not called: the parts of a pair."""
+        owner = self.owner_of(node)
+        if owner.is_unknown:
+            return owner
+        name, kind = node.name.text, owner.type
+        if kind.name == "struct":
+            struct = struct_of(self.program, kind)
+            found = field_types(self.program, struct).get(name)
+            if found is None:
+                raise missing_field(self.program, name, struct, node)
+            return field_value(owner, name, found[0])
+        if name in ("first", "second"):
+            place = 0 if name == "first" else 1
+            if kind.name == "pair":
+                part = kind.args[place]
+                return Value(f"{owner.at(ATOM)}[{place}]", part, ATOM, True)
+            if kind.name == "mapiter":
+                part = kind.args[min(place, len(kind.args) - 1)]
+                code = f"{owner.at(ATOM)}.{name}"
+                return Value(code, part, ATOM, True, code if place and not part.is_object else "")
+        if name in METHODS[kind.name]:
+            raise LowerError("SPEC021", f"{name!r} is a function of {spelled(kind)}", node, f"call it: {name}()")
+        raise self.missing_member(name, kind, node)
+
+    def missing_member(self, name: str, kind: Type, node: syntax.Node) -> LowerError:
+        """Return the error for a member that a type has not got."""
+        known = set(METHODS[kind.name])
+        if kind.name in _ATTR_OWNERS:
+            known |= {"Attr", "attr"}
+        near = nearest(name, known)
+        help_line = f"did you mean {near[0]!r}?" if near else ""
+        if not near and known:
+            help_line = f"it has {', '.join(sorted(known)[:8])}"
+        return LowerError("SPEC021", f"{spelled(kind)} has no member {name!r}", node, help_line)
+
+    # -- calls --------------------------------------------------------------------------------
+
+    def call(self, node: syntax.Call) -> Value:
+        """Lower a call: of a member, of a name, or of a value."""
+        function = node.function
+        if isinstance(function, syntax.Member):
+            return self.method_call(node, function)
+        if isinstance(function, syntax.Name):
+            return self.name_call(node, function)
+        value = self.lower(function)
+        return self.value_call(value, node)
+
+    def method_call(self, node: syntax.Call, member: syntax.Member) -> Value:
+        """Lower a call of a member function."""
+        name = member.name.text
+        if name in ("Attr", "attr", "attr_or_default"):
+            made = self.attr_call(node, member)
+            if made is not None:
+                return made
+        owner = self.owner_of(member)
+        args = [self.lower(arg) for arg in node.args]
+        if owner.is_unknown or any(arg.is_unknown for arg in args):
+            return unknown()
+        kind = owner.type
+        if kind.name == "struct":
+            return self.struct_call(owner, name, args, node)
+        if name in ("emplace_back", "push_back") and kind.is_vector:
+            return self.append(owner, args, node)
+        if name == "emplace" and kind.name in ("map", "ordered_map") and len(args) == 1:
+            name = "insert"
+        if name == "insert" and kind.name in ("set", "ordered_set") and len(args) == 2:
+            code = f"[{owner.at(ATOM)}.insert(_x) for _x in between({args[0].code}, {args[1].code})]"
+            return Value(code, VOID)
+        if name == "resize" and kind.is_vector and args:
+            return self.resized(owner, args, node)
+        if kind == STRING and name in _STRING_CHANGES:
+            return self.change_string(name, owner, args, node)
+        if kind.name == "function":
+            raise self.missing_member(name, kind, member.name)
+        overloads = METHODS[kind.name].get(name)
+        if overloads is None:
+            raise self.missing_member(name, kind, member.name)
+        return self.library_call(name, overloads, owner, args, node)
+
+    def struct_call(self, owner: Value, name: str, args: list[Value], node: syntax.Call) -> Value:
+        """Lower a call of a function of a struct's object."""
+        struct = struct_of(self.program, owner.type)
+        functions = [item for item in struct.functions if item.name.text == name and item.body is not None]
+        if not functions:
+            field = field_types(self.program, struct).get(name)
+            if field is not None and field[0].name == "function":
+                return self.value_call(field_value(owner, name, field[0]), node)
+            raise missing_field(self.program, name, struct, node.function)
+        receiver = "" if functions[0].is_static else owner.code
+        bindings = {"<struct>": struct.name}
+        return self.program.call_functions(self, tuple(functions), args, node, bindings, receiver)
+
+    def library_call(
+        self, name: str, overloads: list[LibraryFunction], owner: Value | None, args: list[Value], node: syntax.Call
+    ) -> Value:
+        """Lower a call of the library: choose the overload, convert the arguments, fill in the code."""
+        kind = owner.type if owner is not None else VOID
+        chosen = self.choose(name, overloads, kind, args, node)
+        params = [substitute(param, kind) for param in chosen.params]
+        ready = [
+            self.argument(arg, param, node.args[i]) for i, (arg, param) in enumerate(zip(args, params, strict=True))
+        ]
+        if owner is not None:
+            ready.insert(0, owner.at(ATOM))
+        if chosen.flags:
+            self.unit.note_use(chosen.flags, name, kind, args, node)
+        code = _fill(chosen.code, ready)
+        result = substitute(chosen.result, kind)
+        made = Value(code, result, _prec(code), chosen.is_ref, is_small="small" in chosen.flags)
+        if chosen.deref:
+            made.deref = _fill(chosen.deref, ready)
+        if name in ("at", "front", "back", "Get") and kind.is_vector and owner is not None:
+            self.mark_element(made, name, owner, ready)
+        elif name == "at" and kind.name in ("map", "ordered_map") and not result.is_object:
+            made.target = f"{ready[0]}.data[{ready[1]}]"
+        return made
+
+    def mark_element(self, made: Value, name: str, owner: Value, ready: list[str]) -> None:
+        """Let an element of a vector be assigned to and pointed at."""
+        obj = ready[0]
+        index = {"front": "0", "back": "-1"}.get(name) or ready[1]
+        if obj.endswith(".dims"):
+            made.is_read_only = True
+            return
+        if not made.type.is_object:
+            made.target = f"{obj}[{index}]" if name in ("front", "back") else f"{obj}[idx({obj}, {index})]"
+        made.place = ("item", obj, index if name != "back" else f"len({obj}) - 1")
+
+    def choose(
+        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Value], node: syntax.Call
+    ) -> LibraryFunction:
+        """Choose an overload by how well its parameters fit, or raise what C++ would say."""
+        best: LibraryFunction | None = None
+        best_score = 1 << 30
+        for item in overloads:
+            if len(item.params) != len(args):
+                continue
+            score = 0
+            for arg, param, syntax_arg in zip(args, item.params, node.args, strict=True):
+                found = fit(arg, substitute(param, kind), syntax_arg)
+                if found is None:
+                    score = -1
+                    break
+                score += found
+            if 0 <= score < best_score:
+                best, best_score = item, score
+        if best is not None:
+            return best
+        counts = sorted({len(item.params) for item in overloads})
+        if len(args) not in counts:
+            wanted = " or ".join(map(str, counts))
+            raise LowerError(
+                "SPEC022", f"{name!r} takes {wanted} argument{'s' * (counts != [1])}, {len(args)} given", node
+            )
+        for arg, param, syntax_arg in zip(
+            args, next(o for o in overloads if len(o.params) == len(args)).params, node.args, strict=True
+        ):
+            wanted_type = substitute(param, kind)
+            if fit(arg, wanted_type, syntax_arg) is None:
+                raise LowerError(
+                    "SPEC022", f"{name!r} takes a {spelled(wanted_type)} here, not a {spelled(arg.type)}", syntax_arg
+                )
+        raise LowerError("SPEC022", f"no {name!r} takes these arguments", node)
+
+    def argument(self, value: Value, wanted: Type, node: syntax.Node) -> str:
+        """Return the code that passes an argument: by reference, or as a value of its own."""
+        if wanted.name == "ref":
+            return self.address(value, node).code
+        made = convert(value, wanted, node)
+        return made.code if made.prec > 2 or made.prec == ATOM else f"({made.code})"
+
+    def append(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+        """Lower push_back and emplace_back, whose arguments construct the element."""
+        element = owner.type.element
+        if len(args) == 1 and fit(args[0], element, node) is not None:
+            item = convert(args[0], element, node)
+        else:
+            item = self.construct(element, args, node, False)
+        name = "push_axis" if owner.type.name == "fixed_vector" else "push"
+        if owner.is_read_only or owner.code.endswith(".dims"):
+            raise LowerError("SPEC027", "this vector is const and cannot be changed", node)
+        return Value(f"{name}({owner.code}, {copied(item)})", VOID)
+
+    def change_string(self, name: str, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+        """Lower what changes a string: a new one is assigned, as Python's do not change."""
+        self.store_check(owner, node)
+        function = node.function
+        if isinstance(function, syntax.Member):
+            self.note_assignment(function.object)
+        wanted = 1 if name in ("push_back", "append") else 0
+        if len(args) != wanted:
+            raise LowerError(
+                "SPEC022", f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, {len(args)} given", node
+            )
+        code = '""' if name == "clear" else f"{owner.code}[:-1]"
+        if wanted:
+            code = self.join_strings(Value(owner.code, STRING, owner.prec), args[0], node).code
+        self.emit(f"{owner.target} = {code}", node)
+        return Value("None", VOID)
+
+    def resized(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+        """Lower resize of a vector."""
+        element = owner.type.element
+        count = convert(args[0], INT64, node).code
+        fill = convert(args[1], element, node).code if len(args) > 1 else zero_code(element)
+        code = f"resize({owner.code}, {count}, {fill})"
+        return Value(f"axes({code} or {owner.code})" if owner.type == DIM_VECTOR else code, VOID)
+
+    # -- attributes ---------------------------------------------------------------------------
+
+    def attr_call(self, node: syntax.Call, member: syntax.Member) -> Value | None:
+        """Lower ``Attr<T>("name")`` of contexts and ``Attr("name", value)`` of builders."""
+        owner = self.owner_of(member)
+        kind = owner.type
+        given = member.name.args
+        wanted = self.program.template_type_argument(given, self.bindings) if given else None
+        args = [self.lower(arg) for arg in node.args]
+        if owner.is_unknown or any(arg.is_unknown for arg in args):
+            return unknown()
+        if kind.name == "OpBuilder":
+            return self.builder_attr(owner, wanted, args, node)
+        if kind.name not in _ATTR_OWNERS:
+            return None
+        if len(args) != 1 and member.name.text != "attr_or_default":
+            raise LowerError("SPEC022", f"'{member.name.text}' takes the attribute's name", node)
+        if wanted is None:
+            raise LowerError(
+                "SPEC022",
+                f"'{member.name.text}' needs the attribute's type",
+                member.name,
+                f'write {member.name.text}<T>("name")',
+            )
+        attr_kind = ATTR_KINDS.get(wanted)
+        if attr_kind is None:
+            raise LowerError("SPEC034", f"no attribute has the type {spelled(wanted)}", member.name, _attr_help())
+        name = convert(args[0], STRING, node)
+        self.unit.note_attr(name, attr_kind, kind, node)
+        if name.is_const:
+            key = repr(f"{name.const}:{attr_kind}")
+        else:
+            key = f'{name.at(12)} + ":{attr_kind}"'
+        code = f"{owner.at(ATOM)}.attrs[{key}]"
+        return Value(code, wanted, ATOM, True, is_read_only=True)
+
+    def builder_attr(self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call) -> Value:
+        """Lower ``Attr("name", value)`` of a builder; the value's type is the attribute's."""
+        if len(args) != 2:
+            raise LowerError("SPEC022", "'Attr' of a builder takes a name and a value", node)
+        value = args[1]
+        if wanted is None:
+            wanted = value.type
+        attr_kind = ATTR_KINDS.get(wanted)
+        if attr_kind is None:
+            raise LowerError("SPEC034", f"no attribute has the type {spelled(wanted)}", node.args[1], _attr_help())
+        value = convert(value, wanted, node.args[1])
+        name = convert(args[0], STRING, node.args[0])
+        self.unit.note_builder_attr(name, node)
+        return Value(f"{owner.at(ATOM)}.attr({name.code}, {attr_kind!r}, {copied(value)})", owner.type, is_stored=True)
+
+    # -- names that are called ----------------------------------------------------------------
+
+    def name_call(self, node: syntax.Call, name: syntax.Name) -> Value:
+        """Lower a call of a name: a variable, a macro, a function of the file or of the library, or a type."""
+        text = self.program.plain_name(name)
+        first = name.parts[0].text
+        if len(name.parts) == 1:
+            variable = self.lookup(first)
+            if variable is not None:
+                return self.value_call(self.read(variable, name), node)
+            bound = self.bindings.get(first)
+            if isinstance(bound, Value):
+                return self.value_call(bound, node)
+        special = self.special_call(text, node, name)
+        if special is not None:
+            return special
+        local = self.program.functions_named(text, self.bindings)
+        if local:
+            args = [self.lower(arg) for arg in node.args]
+            if any(arg.is_unknown for arg in args):
+                return unknown()
+            return self.program.call_local(self, text, name, args, node)
+        overloads = FREE_FUNCTIONS.get(text) or STATIC_FUNCTIONS.get(text)
+        if overloads is None and "::" in text:
+            overloads = STATIC_FUNCTIONS.get("::".join(text.split("::")[-2:])) or FREE_FUNCTIONS.get(
+                name.parts[-1].text
+            )
+        if overloads is not None and (name.parts[-1].text != "Get" or _asks_for_clients(name)):
+            args = [self.lower(arg) for arg in node.args]
+            if any(arg.is_unknown for arg in args):
+                return unknown()
+            return self.free_call(text, overloads, args, node)
+        kind = self.program.find_type(name, self.bindings)
+        if kind is not None:
+            return self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
+        return self.missing_function(text, name)
+
+    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Value], node: syntax.Call) -> Value:
+        """Lower a call of a library function that belongs to no object."""
+        chosen = self.choose(name, overloads, VOID, args, node)
+        ready = [
+            self.argument(arg, param, node.args[i])
+            for i, (arg, param) in enumerate(zip(args, chosen.params, strict=True))
+        ]
+        code = _fill(chosen.code.replace("{all}", ", ".join(ready)), ready)
+        return Value(code, chosen.result, _prec(code), is_small="small" in chosen.flags)
+
+    def missing_function(self, text: str, name: syntax.Name) -> Value:
+        """Report a function that does not exist."""
+        known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
+        near = nearest(text, known - {text})
+        help_line = f"did you mean {near[0]!r}?" if near else "define it in this file, or include the header that does"
+        if text in STATIC_FUNCTIONS:
+            help_line = "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone"
+        raise LowerError("SPEC020", f"no function is named {text!r}", name, help_line)
+
+    def value_call(self, value: Value, node: syntax.Call) -> Value:
+        """Lower a call of a function value: a lambda, a parameter, a std::function."""
+        args = [self.lower(arg) for arg in node.args]
+        if value.is_unknown or any(arg.is_unknown for arg in args):
+            return unknown()
+        if value.functions:
+            return self.program.call_functions(self, value.functions, args, node)
+        kind = value.type
+        if kind.name == "ptr" and kind.element.name == "function":
+            value, kind = self.dereference(value, node), kind.element
+        if kind.name != "function" or not kind.args:
+            raise LowerError("SPEC023", f"a {spelled(kind)} cannot be called", node.function)
+        if kind.args[0].name == "ptr" and kind.args[0].element.name.endswith("ArgModifier"):
+            self.unit.note_use(frozenset({"@modifier"}), "", kind.args[0].element, args, node)
+        params = kind.args[1:]
+        if len(params) != len(args):
+            raise LowerError("SPEC022", f"this function takes {len(params)} arguments, {len(args)} given", node)
+        ready = [
+            self.argument(arg, param, item) if param.name == "ref" else self.passed(arg, param, item)
+            for arg, param, item in zip(args, params, node.args, strict=True)
+        ]
+        return Value(f"{value.at(ATOM)}({', '.join(ready)})", kind.args[0])
+
+    def passed(self, value: Value, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
+        """Return the code of an argument; by value it is copied."""
+        made = convert(value, wanted, node)
+        code = copied(made) if is_copy else made.code
+        return f"({code})" if made.prec <= 2 else code
+
+    # -- constructions ------------------------------------------------------------------------
+
+    def construct(self, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value:
+        """Lower ``T(args)`` and ``T{args}``."""
+        if any(arg.is_unknown for arg in args) or kind is UNKNOWN:
+            return Value("None", kind)
+        maker = CONSTRUCTORS.get(kind.name)
+        if maker is not None:
+            made = maker(self, kind, args, node, braced)
+            if made is not None:
+                return made
+        elif kind.name == "struct":
+            return constructed(self, kind, args, node, braced)  # type: ignore[arg-type]
+        if not args:
+            code = default_code(kind) or zero_code(kind)
+            value = Value(code, kind)
+            if kind.is_number:
+                return number_literal(_ZERO.get(code, 0), kind)
+            return value
+        if len(args) == 1:
+            if kind.is_number and args[0].type.is_number:
+                return convert_number(args[0], kind)
+            if braced and fit(args[0], kind, node) is None:
+                return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+            return convert(args[0], kind, node) if not kind.is_object else self.owned(convert(args[0], kind, node))
+        if braced:
+            return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+        raise LowerError("SPEC022", f"a {spelled(kind)} is not made of {len(args)} arguments", node)
+
+    def owned(self, value: Value) -> Value:
+        """Return a copy where the value is stored elsewhere."""
+        return Value(copied(value), value.type)
+
+
+def _attr_help() -> str:
+    return "attributes are int32_t, int64_t, bool, float, double, std::string, Shape, DataType or vectors of them"
+
+
+def _fill(code: str, ready: list[str]) -> str:
+    return code.format(*ready) if "{" in code else code
+
+
+def _prec(code: str) -> int:
+    return ATOM if not code.startswith("not ") else 5
+
+
+_ZERO = {"0": 0, "0.0": 0.0, "False": False}
+
+
+def _asks_for_clients(name: syntax.Name) -> bool:
+    """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one global of OneFlow that specs can read."""
+    args = (name.parts[-2].args if len(name.parts) > 1 else None) or ()
+    return any(isinstance(arg, syntax.TypeName) and arg.name.text == "MultiClient" for arg in args)

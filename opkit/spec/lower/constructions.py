@@ -1,0 +1,188 @@
+"""Constructions: ``T(args)`` and ``T{args}`` of the library's types.
+
+Objects of structs that a spec defines stand in ``lower_structs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from opkit.spec.library.types import (
+    BOOL,
+    DIM_VECTOR,
+    INT32,
+    INT64,
+    OP_ARG,
+    STRING,
+    Type,
+    pointer,
+    spelled,
+)
+from opkit.spec.lower.conversions import (
+    construct_list,
+    convert,
+    copied,
+    default_code,
+    fit,
+    zero_code,
+)
+from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.parse import syntax
+
+__all__ = ["CONSTRUCTORS", "Constructing"]
+
+
+class Constructing(Protocol):
+    """What a construction needs of the lowering that it is part of."""
+
+    def owned(self, value: Value) -> Value:
+        """Return a copy where the value is stored elsewhere."""
+
+
+_Maker = Callable[[Constructing, Type, list[Value], Any, bool], "Value | None"]
+
+
+def _make_vector(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    check = "axes(" if kind.name == "fixed_vector" else "("
+    if braced and args and not (len(args) == 1 and args[0].type == kind):
+        return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+    if len(args) == 1:
+        value = args[0]
+        if value.items is not None:
+            items = value.items
+            if len(items) == 1 and items[0].items is not None and fit(items[0], kind.element, node) is None:
+                value = items[0]
+            return construct_list(value, kind, node)
+        if value.type.is_integer:
+            count = convert(value, INT64, node).code
+            if kind.element.is_object:
+                return Value(f"{check}[{default_code(kind.element)} for _ in filled({count}, 0)])", kind)
+            return Value(f"{check}filled({count}, {zero_code(kind.element)}))", kind)
+    elif len(args) == 2:
+        if all(arg.type.name in ("iter", "mapiter") for arg in args):
+            return Value(f"{check}between({args[0].code}, {args[1].code}))", kind)
+        if args[0].type.is_integer and fit(args[1], kind.element, node) is not None:
+            count, fill = convert(args[0], INT64, node).code, convert(args[1], kind.element, node)
+            if kind.element.is_object:
+                return Value(
+                    f"{check}[{copied(Value(fill.code, fill.type, is_stored=True))} for _ in filled({count}, 0)])", kind
+                )
+            return Value(f"{check}filled({count}, {fill.code}))", kind)
+    return None
+
+
+def _make_shape(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    if len(args) == 1:
+        value = args[0]
+        if value.items is not None:
+            return construct_list(value, kind, node)
+        if value.type == DIM_VECTOR:
+            return Value(f"Shape(tuple({value.code}))", kind)
+        if value.type.name in ("Shape", "ShapeView"):
+            code = f"Shape({value.at(ATOM)}.dims)" if kind.name == "Shape" else value.code
+            return Value(code, kind)
+        if braced and value.type.is_integer:
+            return construct_list(Value("", Type("init"), items=(value,)), kind, node)
+        raise LowerError("SPEC022", f"a Shape is not made of a {spelled(value.type)}", node, "write Shape({...})")
+    if args and braced:
+        return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+    return None
+
+
+def _make_op_arg(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    if len(args) == 1 and args[0].items is not None:
+        return construct_list(args[0], OP_ARG, node)
+    if len(args) != 2:
+        return None
+    return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+
+
+def _make_pair(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    return construct_list(Value("", Type("init"), items=tuple(args)), kind, node) if len(args) == 2 else None
+
+
+def _make_set(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    if len(args) == 2 and all(arg.type.name in ("iter", "mapiter") for arg in args):
+        return Value(f'make_map("{kind.name}", between({args[0].code}, {args[1].code}))', kind)
+    if args and (braced or args[0].items is not None):
+        value = args[0] if args[0].items is not None else Value("", Type("init"), items=tuple(args))
+        return construct_list(value, kind, node)
+    return None
+
+
+def _make_string(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    if len(args) == 2 and args[0].type.is_integer and args[1].type.is_integer:
+        return Value(f"chr({args[1].code}) * len(filled({args[0].code}, 0))", STRING, 13)
+    return None
+
+
+def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
+    def make(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+        if len(args) == 1 and args[0].type == kind:
+            return args[0]
+        if len(args) != len(params):
+            raise LowerError(
+                "SPEC022", f"a {spelled(kind)} is made of {len(params)} arguments, {len(args)} given", node
+            )
+        codes = [convert(arg, param, node).code for arg, param in zip(args, params, strict=True)]
+        return Value(f"{name}({', '.join(codes)})", kind)
+
+    return make
+
+
+def _make_builder(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    if len(args) != 1:
+        raise LowerError("SPEC022", "a UserOpConfWrapperBuilder is made of the op's name", node)
+    return Value(f"OpBuilder({convert(args[0], STRING, node).code})", kind)
+
+
+def _make_desc(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    return self.owned(args[0]) if len(args) == 1 and args[0].type == kind else None
+
+
+def _make_stream(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    return Value(f"Stream({convert(args[0], STRING, node).code})", kind) if len(args) == 1 else None
+
+
+def _make_sbp_builder(
+    self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool
+) -> Value | None:
+    if len(args) == 1 and args[0].type == pointer(Type("SbpSignatureList")):
+        return Value(f"SbpBuilder({args[0].code})", kind)
+    return args[0] if len(args) == 1 and args[0].type == kind else None
+
+
+_VECTOR_I32 = Type("vector", (INT32,))
+
+
+CONSTRUCTORS: dict[str, _Maker] = {
+    "vector": _make_vector,
+    "fixed_vector": _make_vector,
+    "Shape": _make_shape,
+    "ShapeView": _make_shape,
+    "OpArg": _make_op_arg,
+    "pair": _make_pair,
+    "set": _make_set,
+    "ordered_set": _make_set,
+    "map": _make_set,
+    "ordered_map": _make_set,
+    "string": _make_string,
+    "OpBuilder": _make_builder,
+    "SbpBuilder": _make_sbp_builder,
+    "TensorDesc": _make_desc,
+    "stringstream": _make_stream,
+    "BalancedSplitter": _make_called("BalancedSplitter", (INT64, INT64)),
+    "PoolingParams": _make_called(
+        "PoolingParams",
+        (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL),
+    ),
+    "AvgPoolingParams": _make_called(
+        "AvgPoolingParams",
+        (INT32, Type("ShapeView"), STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL, BOOL, INT64),
+    ),
+    "Params3D": _make_called(
+        "Params3D",
+        (INT32, Type("ShapeView"), STRING, STRING, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, _VECTOR_I32, BOOL),
+    ),
+}

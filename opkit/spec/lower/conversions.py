@@ -1,0 +1,318 @@
+"""Conversions: how a value becomes one of another type, and how well it fits a parameter.
+
+Nothing is emitted here: a conversion is a new Value.
+"""
+
+from __future__ import annotations
+
+from opkit.spec.library.types import (
+    BOOL,
+    DIM_VECTOR,
+    INT_INFO,
+    NULL,
+    OP_ARG,
+    SHAPE,
+    STRING,
+    UNKNOWN,
+    VOID,
+    Type,
+    spelled,
+)
+from opkit.spec.lower.lowered import ATOM, CMP, LowerError, Value
+from opkit.spec.parse.syntax import Node
+from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
+
+__all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit"]
+
+_VIEWS = {("Shape", "ShapeView")}
+_UNSETTABLE = frozenset({"Error"})
+
+
+def copied(value: Value) -> str:
+    """Return code that evaluates to a value of its own, where C++ would copy."""
+    if not value.is_stored or not value.type.is_object:
+        return value.code
+    kind, code = value.type.name, value.at(ATOM)
+    if kind in ("vector", "fixed_vector"):
+        if value.type.element.is_object:
+            item = Value("item", value.type.element, is_stored=True)
+            return f"[{copied(item)} for item in {code}]"
+        return f"list({code})"
+    if kind in ("Shape", "ShapeView"):
+        return f"Shape({code}.dims)"
+    if kind == "SbpSignature":
+        return f"dict({code})"
+    return f"{code}.copy()"
+
+
+def default_code(kind: Type) -> str:
+    """Return code for ``T()``; "" where a variable of the type starts without a value."""
+    name = kind.name
+    if name in ("vector", "fixed_vector"):
+        return "[]"
+    if name in ("Shape", "ShapeView"):
+        return "Shape()"
+    if name in ("map", "ordered_map", "set", "ordered_set"):
+        return f'make_map("{name}")'
+    if name == "string":
+        return '""'
+    if name == "stringstream":
+        return "Stream()"
+    if name == "TensorDesc":
+        return 'Desc(Shape(), "invalid", False)'
+    if name == "SbpParallel":
+        return "Sbp()"
+    if name == "ParallelDistribution":
+        return "Distribution()"
+    if name in ("SbpSignature", "SbpSignatureList"):
+        return "[]" if name.endswith("List") else "{}"
+    if name == "pair":
+        first, second = (default_code(arg) or zero_code(arg) for arg in kind.args)
+        return f"({first}, {second})"
+    if name == "function":
+        return "None"
+    return ""
+
+
+def zero_code(kind: Type) -> str:
+    """Return code for the zero of a scalar type."""
+    if kind == BOOL:
+        return "False"
+    if kind.is_integer:
+        return "0"
+    if kind.is_real:
+        return "0.0"
+    if kind.name == "DataType":
+        return '"invalid"'
+    return default_code(kind) or "None"
+
+
+def condition(value: Value, node: Node) -> Value:
+    """Convert to bool, as a condition does."""
+    kind = value.type
+    if kind == BOOL or value.is_unknown:
+        return value
+    if kind.is_number:
+        const = bool(value.const) if value.is_const else None
+        return Value(f"{value.at(CMP + 1)} != 0", BOOL, CMP, const=const, is_const=value.is_const)
+    if kind.name in ("ptr", "function", "null"):
+        shown = value.at(CMP + 1)
+        return Value(f"{shown} is not None", BOOL, CMP, negated=f"{shown} is None")
+    raise LowerError("SPEC023", f"a {spelled(kind)} is no condition", node)
+
+
+def convert(value: Value, wanted: Type, node: Node) -> Value:
+    """Convert implicitly, or raise a LowerError that names both types."""
+    kind = value.type
+    if kind == wanted or kind is UNKNOWN or wanted is UNKNOWN:
+        return value
+    if value.items is not None:
+        return construct_list(value, wanted, node)
+    if kind.is_number and wanted.is_number:
+        return convert_number(value, wanted)
+    made = _convert_other(value, wanted)
+    if made is None:
+        raise LowerError("SPEC023", f"a {spelled(kind)} does not become a {spelled(wanted)}", node)
+    return made
+
+
+def _convert_other(value: Value, wanted: Type) -> Value | None:
+    kind = value.type
+    if wanted.name == "ptr":
+        if kind == NULL:
+            return Value(value.code, wanted, value.prec)
+        if kind.name == "ptr" and (_is_base(wanted.element, kind.element) or wanted.element is UNKNOWN):
+            return value
+        return None
+    if wanted.name == "function":
+        if kind == NULL or kind.name == "function":
+            return Value(value.code, wanted, value.prec)
+        return None
+    if wanted == BOOL and kind.name in ("ptr", "function"):
+        return Value(f"{value.at(CMP + 1)} is not None", BOOL, CMP)
+    if (kind.name, wanted.name) in _VIEWS or _is_base(wanted, kind):
+        return value
+    if wanted.name in ("vector", "fixed_vector") and kind.name == wanted.name and wanted.element is UNKNOWN:
+        return value
+    if wanted.name == "iter" and kind.name in ("iter", "mapiter"):
+        return value
+    if wanted.name == "pair" and kind.name == "pair":
+        return value
+    if wanted.name == "maybe" and wanted.element == VOID and kind.name == "maybe":
+        return value
+    return None
+
+
+def _is_base(base: Type, derived: Type) -> bool:
+    if base == derived:
+        return True
+    if base.name == "SbpContext" and derived.name == "SbpInferContext":
+        return True
+    return (
+        base.name == derived.name
+        and len(base.args) == len(derived.args)
+        and all(a is UNKNOWN or a == b for a, b in zip(base.args, derived.args, strict=True))
+    )
+
+
+def convert_number(value: Value, wanted: Type) -> Value:
+    """Convert between arithmetic types as C++ does: keep the low bits, truncate, round to float32."""
+    kind = value.type
+    if value.is_const:
+        return _convert_const(value, wanted)
+    if wanted == BOOL:
+        return Value(f"{value.at(CMP + 1)} != 0", BOOL, CMP)
+    if wanted.is_real:
+        if wanted.name == "float" and kind.name != "float":
+            return Value(f"f32({value.code})", wanted)
+        return Value(
+            value.code if kind.is_real else f"float({value.code})", wanted, value.prec if kind.is_real else ATOM
+        )
+    bits, signed = INT_INFO[wanted.name]
+    if kind.is_real:
+        return Value(f"truncate({value.code}, {bits}, {signed})", wanted)
+    if kind == BOOL:
+        return Value(f"int({value.code})", wanted, is_small=True)
+    return Value(*narrowed(value, kind, wanted), is_small=value.is_small)
+
+
+def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
+    """Return code, type and precedence of an integer in another integer type."""
+    bits, signed = INT_INFO[wanted.name]
+    old_bits, old_signed = INT_INFO[kind.name]
+    if (
+        value.is_small
+        or (bits > old_bits and (signed or not old_signed))
+        or (bits == old_bits and signed == old_signed)
+    ):
+        return value.code, wanted, value.prec
+    if signed:
+        if bits in (32, 64):
+            return f"to_i{bits}({value.code})", wanted, ATOM
+        return f"to_signed({value.code}, {bits})", wanted, ATOM
+    return f"{value.at(11)} & {(1 << bits) - 1:#x}", wanted, 10
+
+
+def _convert_const(value: Value, wanted: Type) -> Value:
+    number = value.const
+    if wanted == BOOL:
+        made: object = bool(number)
+    elif wanted.name == "float":
+        made = f32(float(number))
+    elif wanted.name == "double":
+        made = float(number)
+    else:
+        bits, signed = INT_INFO[wanted.name]
+        if isinstance(number, float):
+            made = truncate(number, bits, signed)
+        else:
+            made = to_signed(int(number), bits) if signed else int(number) & ((1 << bits) - 1)
+    return number_literal(made, wanted)
+
+
+def number_literal(number: object, kind: Type) -> Value:
+    """Return the Value of a known number."""
+    code = repr(number)
+    if isinstance(number, float) and (number != number or number in (float("inf"), float("-inf"))):
+        code = f'float("{number}")'
+    small = isinstance(number, int) and 0 <= number < 1 << 20
+    prec = ATOM if not code.startswith("-") else 14
+    return Value(code, kind, prec, const=number, is_const=True, is_small=small)
+
+
+def construct_list(value: Value, wanted: Type, node: Node) -> Value:
+    """Make a value of a type from a braced list."""
+    items = value.items or ()
+    name = wanted.name
+    if name in ("vector", "fixed_vector"):
+        if len(items) == 1 and items[0].items is not None and fit(items[0], wanted.element, node) is None:
+            items = items[0].items
+        return Value(_vector_code(items, wanted, node), wanted)
+    if name in ("Shape", "ShapeView"):
+        if len(items) == 1 and items[0].type == DIM_VECTOR:
+            return Value(f"Shape(tuple({items[0].code}))", wanted)
+        return Value(f"shape_of({_tuple_code(items, Type('int64_t'), node)})", wanted)
+    if name in ("OpArg", "pair") and len(items) == 2:
+        kinds = wanted.args if name == "pair" else (STRING, Type("int32_t"))
+        parts = [convert(item, kind, node) for item, kind in zip(items, kinds, strict=True)]
+        const = tuple(part.const for part in parts) if all(part.is_const for part in parts) else None
+        made = Value(f"({copied(parts[0])}, {copied(parts[1])})", wanted)
+        made.const, made.is_const = const, const is not None
+        return made
+    if name in ("set", "ordered_set"):
+        return Value(f'make_map("{name}", {_vector_code(items, Type("vector", wanted.args[:1]), node)})', wanted)
+    if name in ("map", "ordered_map"):
+        return Value(
+            f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted
+        )
+    if not items:
+        return Value(default_code(wanted) or zero_code(wanted), wanted)
+    if len(items) == 1:
+        return convert(items[0], wanted, node)
+    raise LowerError("SPEC023", f"a {spelled(wanted)} is not made of {len(items)} values in braces", node)
+
+
+def _vector_code(items: tuple[Value, ...], wanted: Type, node: Node) -> str:
+    if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+        return _checked(f"between({items[0].code}, {items[1].code})", wanted)
+    if len(items) == 1 and items[0].type == wanted:
+        return copied(items[0])
+    parts = ", ".join(copied(convert(item, wanted.element, node)) for item in items)
+    return f"[{parts}]"
+
+
+def _checked(code: str, wanted: Type) -> str:
+    return f"axes({code})" if wanted.name == "fixed_vector" else code
+
+
+def _tuple_code(items: tuple[Value, ...], kind: Type, node: Node) -> str:
+    if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+        return f"between({items[0].code}, {items[1].code})"
+    parts = [convert(item, kind, node).code for item in items]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def fit(value: Value, wanted: Type, node: Node) -> int | None:
+    """Return how well a value fits a parameter: 0 exactly, 1 promoted, 2 converted; None not at all."""
+    if wanted.name == "ref":
+        return 0 if value.type == wanted.element and (value.target or value.type.is_object) else None
+    kind = value.type
+    if kind == wanted or kind is UNKNOWN:
+        return 0
+    if value.items is not None:
+        return _fit_list(value, wanted, node)
+    if kind.is_number and wanted.is_number:
+        if kind.is_real != wanted.is_real:
+            return 3
+        return 1 if kind.is_integer and wanted.name in ("int32_t", "int64_t", "uint64_t") and kind != BOOL else 2
+    if wanted is UNKNOWN:
+        return 3
+    made = _convert_other(value, wanted)
+    return None if made is None else 2 if wanted == BOOL else 1
+
+
+def _fit_list(value: Value, wanted: Type, node: Node) -> int | None:
+    items = value.items or ()
+    if wanted.name in ("OpArg", "pair"):
+        kinds = wanted.args if wanted.name == "pair" else (STRING, Type("int32_t"))
+        if len(items) != 2:
+            return None
+        fits = [fit(item, kind, node) for item, kind in zip(items, kinds, strict=True)]
+    elif wanted.name in ("vector", "fixed_vector", "set", "ordered_set"):
+        if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
+            return 1
+        fits = [fit(item, wanted.element, node) for item in items]
+    elif wanted == SHAPE or wanted.name == "ShapeView":
+        fits = [fit(item, Type("int64_t"), node) for item in items]
+    elif wanted.name in ("map", "ordered_map"):
+        fits = [fit(item, Type("pair", wanted.args), node) for item in items]
+    elif len(items) <= 1 and not wanted.is_object and wanted != OP_ARG:
+        fits = [fit(item, wanted, node) for item in items]
+    else:
+        return None
+    worst = 1
+    for item_fit in fits:
+        if item_fit is None:
+            return None
+        worst = max(worst, item_fit)
+    return worst

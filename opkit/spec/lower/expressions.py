@@ -1,0 +1,418 @@
+"""Lowering of expressions: names, operators, lambdas and casts become Python with a C++ type.
+
+Calls stand in ``lower_calls``, statements in ``lower_statements``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opkit.errors import nearest
+from opkit.spec.library.table import CONSTANTS, DATA_TYPES
+from opkit.spec.library.types import (
+    BOOL,
+    DATA_TYPE,
+    DOUBLE,
+    ERROR,
+    INT32,
+    INT64,
+    NULL,
+    SIZE,
+    STRING,
+    UNKNOWN,
+    VOID,
+    Type,
+    spelled,
+)
+from opkit.spec.lower.conversions import condition, convert, convert_number, copied, number_literal, zero_code
+from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, LowerError, Value
+from opkit.spec.lower.operators import OperatorLowering
+from opkit.spec.parse import syntax
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["ExpressionLowering", "unknown"]
+
+_LITERALS = {
+    "int": INT32,
+    "unsigned": Type("uint32_t"),
+    "long": INT64,
+    "unsigned long": SIZE,
+    "float": Type("float"),
+    "double": DOUBLE,
+}
+
+
+def unknown(code: str = "None") -> Value:
+    """Return the value of something that a finding has been made about."""
+    return Value(code, UNKNOWN)
+
+
+class ExpressionLowering(OperatorLowering):
+    """Lower expressions of one unit."""
+
+    def lower(self, node: syntax.Expr) -> Value:
+        """Lower one expression."""
+        return _HANDLERS[type(node)](self, node)
+
+    def member(self, node: syntax.Member) -> Value:
+        """Lower a member; the call lowering provides it."""
+        raise NotImplementedError
+
+    def call(self, node: syntax.Call) -> Value:
+        """Lower a call; the call lowering provides it."""
+        raise NotImplementedError
+
+    def construct(self, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value:
+        """Lower a construction; the call lowering provides it."""
+        raise NotImplementedError
+
+    def lambda_value(self, node: syntax.Lambda) -> Value:
+        """Lower a lambda; the statement lowering provides it."""
+        raise NotImplementedError
+
+    # -- leaves -------------------------------------------------------------------------------
+
+    def literal(self, node: syntax.Literal) -> Value:
+        """Lower a literal; its value is known."""
+        kind = node.kind
+        if kind == "string":
+            return Value(repr(node.value), STRING, const=node.value, is_const=True)
+        if kind == "bool":
+            return Value(str(node.value), BOOL, const=node.value, is_const=True, is_small=True)
+        if kind == "null":
+            return Value("None", NULL, const=None, is_const=True)
+        if kind == "char":
+            return number_literal(node.value, Type("char"))
+        return number_literal(node.value, _LITERALS[kind])
+
+    def name(self, node: syntax.Name) -> Value:
+        """Lower a name: a variable, a template parameter, or what the file or the framework calls so."""
+        first = node.parts[0]
+        if len(node.parts) == 1 and first.args is None:
+            variable = self.lookup(first.text)
+            if variable is not None:
+                return self.read(variable, node)
+            bound = self.bindings.get(first.text)
+            if isinstance(bound, Value):
+                return bound
+        text = self.program.plain_name(node)
+        found = self.program.named_value(text, node, self.bindings)
+        if found is not None:
+            return found
+        return self.missing_name(text, node)
+
+    def missing_name(self, text: str, node: syntax.Node) -> Value:
+        """Report a name that stands for nothing."""
+        last = text.rsplit("::", 1)[-1]
+        if text.startswith("DataType::"):
+            near = nearest(last, DATA_TYPES)
+            known = [f"DataType::{name}" for name in near]
+        else:
+            names = {name for scope in self.scopes for name in scope} | self.program.known_names() | set(CONSTANTS)
+            known = nearest(text, names)
+        help_line = f"did you mean {known[0]!r}?" if known else "declare it, or include the header that does"
+        raise LowerError("SPEC020", f"nothing is named {text!r} here", node, help_line)
+
+    def init_list(self, node: syntax.InitList) -> Value:
+        """Lower a braced list; what it becomes depends on where it stands."""
+        items = tuple(self.lower(item) for item in node.items)
+        code = "[" + ", ".join(item.code for item in items) + "]"
+        return Value(code, Type("init"), items=items)
+
+    # -- operators ----------------------------------------------------------------------------
+
+    def unary(self, node: syntax.Unary) -> Value:
+        """Lower a prefix operator."""
+        op = node.op
+        if op == "*":
+            return self.dereference(self.lower(node.operand), node)
+        if op == "&":
+            return self.address(self.lower(node.operand), node)
+        if op in ("++", "--"):
+            return self.step(node.operand, op, node, is_prefix=True)
+        value = self.lower(node.operand)
+        if value.is_unknown:
+            return value
+        if op == "!":
+            held = condition(value, node)
+            const = not held.const if held.is_const else None
+            code, prec = (held.negated, CMP) if held.negated else (f"not {held.at(5)}", 5)
+            return Value(code, BOOL, prec, const=const, is_const=held.is_const, negated=held.code)
+        if not value.type.is_number:
+            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
+        value = self.promoted(value)
+        if value.is_const:
+            number = {"-": lambda a: -a, "+": lambda a: a, "~": lambda a: ~a}[op](value.const)
+            return convert_number(number_literal(number, value.type), value.type)
+        if op == "+":
+            return value
+        made = Value(f"{op}{value.at(UNARY)}", value.type, UNARY)
+        return made if value.is_small or value.type.is_real else self.wrapped(made)
+
+    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
+        """Lower ``++x`` and its like where their value is used."""
+        value = self.lower(operand)
+        if value.is_unknown:
+            return value
+        if value.type.name == "iter":
+            value.type = Type("iter", value.type.args)
+        elif not value.type.is_number:
+            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
+        self.store_check(value, node)
+        sign = op[0]
+        if value.target.isidentifier():
+            self.note_assignment(operand)
+            made = self.arithmetic(sign, value, number_literal(1, INT32), node) if value.type.is_number else None
+            new = convert_number(made, value.type).code if made is not None else f"{value.code} {sign} 1"
+            if is_prefix:
+                return Value(f"({value.target} := {new})", value.type)
+            self.counter += 1
+            old = self.fresh(f"_t{self.counter}")
+            return Value(f"(({old} := {value.code}), ({value.target} := {new}))[0]", value.type)
+        old = "" if is_prefix else self.temporary(value.code, node)
+        self.emit(f"{value.target} = {self.stepped(value, sign, node)}", node)
+        return value if is_prefix else Value(old, value.type)
+
+    def stepped(self, value: Value, sign: str, node: syntax.Node) -> str:
+        """Return the code of a value one further."""
+        if not value.type.is_number:
+            return f"{value.code} {sign} 1"
+        return convert_number(self.arithmetic(sign, value, number_literal(1, INT32), node), value.type).code
+
+    def postfix(self, node: syntax.Postfix) -> Value:
+        """Lower ``x++`` and ``x--``."""
+        return self.step(node.operand, node.op, node, is_prefix=False)
+
+    def binary(self, node: syntax.Binary) -> Value:
+        """Lower a chain of binary operators, from the left."""
+        op = node.op
+        if op == "<<":
+            return self.shift_left(node)
+        if op in ("&&", "||"):
+            return self.logical(node)
+        chain: list[syntax.Binary] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op not in ("<<", "&&", "||"):
+            chain.append(current)
+            current = current.left
+        value = self.lower(current)
+        for link in reversed(chain):
+            right = self.lower(link.right)
+            value = self.operate(link.op, value, right, link)
+        return value
+
+    def logical(self, node: syntax.Binary) -> Value:
+        """Lower a chain of one of && and ||."""
+        op = node.op
+        operands: list[syntax.Expr] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op == op:
+            operands.append(current.right)
+            current = current.left
+        operands.append(current)
+        prec, word = (4, " and ") if op == "&&" else (3, " or ")
+        parts = [condition(self.lower(item), item).at(prec + 1) for item in reversed(operands)]
+        return Value(word.join(parts), BOOL, prec)
+
+    def shift_left(self, node: syntax.Binary) -> Value:
+        """Lower a chain of <<: numbers shift, streams and errors take what follows."""
+        operands: list[syntax.Expr] = []
+        current: syntax.Expr = node
+        while isinstance(current, syntax.Binary) and current.op == "<<":
+            operands.append(current.right)
+            current = current.left
+        operands.reverse()
+        base = self.lower(current)
+        values = [self.streamed(item) for item in operands]
+        if base.type.is_integer:
+            for value, item in zip(values, operands, strict=True):
+                base = self.arithmetic("<<", base, value, item)
+            return base
+        parts = ", ".join(value.code for value in values)
+        if base.type == ERROR and base.error_parts is not None:
+            return Value(base.code, ERROR, error_parts=(*base.error_parts, *(value.code for value in values)))
+        if base.type.name == "stringstream" or base.type == ERROR:
+            return Value(f"{base.at(ATOM)}.put({parts})", base.type)
+        if base.is_unknown:
+            return base
+        raise LowerError("SPEC023", f"'<<' does not apply to a {spelled(base.type)}", node)
+
+    def streamed(self, node: syntax.Expr) -> Value:
+        """Lower what is written to a stream; ``std::endl`` is a line end."""
+        if isinstance(node, syntax.Name) and node.parts[-1].text == "endl":
+            return Value(repr("\n"), STRING)
+        value = self.lower(node)
+        if value.type == Type("char"):
+            return Value(f"chr({value.code})", STRING)
+        if value.type == BOOL:
+            return Value(f"int({value.code})", INT32)
+        return value
+
+    def ternary(self, node: syntax.Ternary) -> Value:
+        """Lower ``condition ? a : b``."""
+        held = condition(self.lower(node.condition), node.condition)
+        then, otherwise = self.lower(node.then), self.lower(node.otherwise)
+        kind = self.common_type(then, otherwise, node)
+        then, otherwise = convert(then, kind, node.then), convert(otherwise, kind, node.otherwise)
+        code = f"{then.at(TERNARY + 1)} if {held.at(TERNARY + 1)} else {otherwise.at(TERNARY)}"
+        small = then.is_small and otherwise.is_small
+        stored = then.is_stored or otherwise.is_stored
+        deref = ""
+        if then.deref and otherwise.deref:
+            deref = f"({then.deref} if {held.at(TERNARY + 1)} else {otherwise.deref})"
+        return Value(code, kind, TERNARY, is_stored=stored, is_small=small, deref=deref)
+
+    # -- assignments --------------------------------------------------------------------------
+
+    def assign(self, node: syntax.Assign) -> Value:
+        """Lower an assignment inside of an expression."""
+        self.assign_statement(node)
+        return self.lower(node.left)
+
+    def assign_statement(self, node: syntax.Assign) -> None:
+        """Write an assignment as a statement."""
+        right = self.lower(node.right)
+        left = self.lower_target(node.left)
+        if left.is_unknown:
+            return
+        if node.op != "=":
+            self.compound(node, left, right)
+            return
+        right = convert(right, left.type, node.right)
+        self.note_assignment(node.left)
+        if left.type.is_object:
+            self.replace(left, right, node)
+            return
+        self.store_check(left, node.left)
+        self.emit(f"{left.target} = {copied(right)}", node)
+
+    def lower_target(self, node: syntax.Expr) -> Value:
+        """Lower the left side of an assignment; it is written, not read."""
+        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+            variable = self.lookup(node.parts[0].text)
+            if variable is not None:
+                seen = variable.first_read
+                value = self.read(variable, node)
+                variable.first_read = seen
+                return value
+        return self.lower(node)
+
+    def replace(self, left: Value, right: Value, node: syntax.Node) -> None:
+        """Write the assignment of one object to another: the object stays, its contents change."""
+        name, code = left.type.name, left.at(ATOM)
+        if left.is_read_only or code.endswith(".dims"):
+            raise LowerError("SPEC027", "this object is const and cannot be changed", node)
+        if name in ("Shape", "ShapeView"):
+            other = right.at(ATOM)
+            if other.startswith("Shape(") and other.endswith(".dims)"):
+                other = other[6:-1]
+                self.emit(f"{code}.dims = {other}", node)
+            else:
+                self.emit(f"{code}.dims = {other}.dims", node)
+        elif name in ("vector", "fixed_vector"):
+            self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else right.code}", node)
+        elif name in ("SbpSignature", "SbpSignatureList", "stringstream"):
+            raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in specs", node)
+        else:
+            self.emit(f"{code}.assign({right.code})", node)
+
+    def compound(self, node: syntax.Assign, left: Value, right: Value) -> None:
+        """Write ``a += b`` and its like."""
+        op = node.op[:-1]
+        self.store_check(left, node.left)
+        made = self.operate(op, left, right, node) if op != "<<" else self.arithmetic(op, left, right, node)
+        made = convert(made, left.type, node)
+        self.note_assignment(node.left)
+        self.emit(f"{left.target} = {made.code}", node)
+
+    def store_check(self, value: Value, node: syntax.Node) -> None:
+        """Refuse to store into what cannot be stored into."""
+        if value.is_read_only:
+            raise LowerError("SPEC027", "this is const and cannot be changed", node)
+        if not value.target:
+            raise LowerError("SPEC023", "this cannot be assigned to", node)
+
+    def note_assignment(self, node: syntax.Expr) -> None:
+        """Note that the variable of a name is assigned to."""
+        if isinstance(node, syntax.Name) and len(node.parts) == 1:
+            variable = self.lookup(node.parts[0].text)
+            if variable is not None:
+                self.assigned(variable)
+
+    # -- indices, casts -----------------------------------------------------------------------
+
+    def index(self, node: syntax.Index) -> Value:
+        """Lower ``container[key]``."""
+        owner = self.lower(node.object)
+        key = self.lower(node.index)
+        return self.element(owner, key, node)
+
+    def element(self, owner: Value, key: Value, node: syntax.Node) -> Value:
+        """Lower ``container[key]``."""
+        kind = owner.type
+        if owner.is_unknown or key.is_unknown:
+            return unknown()
+        if kind.is_vector:
+            index = convert(key, INT64, node).code
+            obj = owner.at(ATOM)
+            target = "" if kind.element.is_object or obj.endswith(".dims") else f"{obj}[idx({obj}, {index})]"
+            return Value(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
+        if kind.name in ("map", "ordered_map"):
+            key = convert(key, kind.args[0], node)
+            code = f"{owner.at(ATOM)}.get({key.code}, lambda: {zero_code(kind.args[1])})"
+            made = Value(code, kind.args[1], ATOM, True)
+            if not kind.args[1].is_object:
+                made.target = f"{owner.at(ATOM)}[{key.code}]"
+                made.place = ("map", owner.at(ATOM), key.code)
+            return made
+        if kind == STRING:
+            return Value(f"char_at({owner.code}, {convert(key, INT64, node).code})", Type("char"))
+        if kind.name == "iter":
+            code = f"({owner.at(ADD)} + {key.at(ADD + 1)}).v"
+            return Value(code, kind.element, ATOM, True, code)
+        raise LowerError("SPEC023", f"a {spelled(kind)} has no elements", node)
+
+    def cast(self, node: syntax.Cast) -> Value:
+        """Lower a cast."""
+        wanted = self.program.type_of(node.type, self.bindings)
+        value = self.lower(node.operand)
+        if value.is_unknown:
+            return value
+        if wanted.is_number and value.type.is_number:
+            return convert_number(value, wanted)
+        if wanted == VOID:
+            return Value(value.code, VOID, value.prec)
+        if wanted == DATA_TYPE and value.type.is_integer:
+            return Value(f"dtype_of({value.code})", DATA_TYPE)
+        if wanted.is_integer and value.type == DATA_TYPE:
+            return Value(f"dtype_number({value.code})", wanted)
+        if wanted.name == value.type.name == "ptr" or wanted == value.type:
+            return value
+        return self.construct(wanted, [value], node, False)
+
+    def construction(self, node: syntax.Construct) -> Value:
+        """Lower ``Type{args}``."""
+        kind = self.program.type_of(node.type, self.bindings)
+        return self.construct(kind, [self.lower(arg) for arg in node.args], node, node.braced)
+
+
+_HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Value]] = {
+    syntax.Literal: ExpressionLowering.literal,
+    syntax.Name: ExpressionLowering.name,
+    syntax.InitList: ExpressionLowering.init_list,
+    syntax.Unary: ExpressionLowering.unary,
+    syntax.Postfix: ExpressionLowering.postfix,
+    syntax.Binary: ExpressionLowering.binary,
+    syntax.Ternary: ExpressionLowering.ternary,
+    syntax.Assign: ExpressionLowering.assign,
+    syntax.Index: ExpressionLowering.index,
+    syntax.Cast: ExpressionLowering.cast,
+    syntax.Construct: ExpressionLowering.construction,
+    syntax.Call: lambda self, node: self.call(node),
+    syntax.Member: lambda self, node: self.member(node),
+    syntax.Lambda: lambda self, node: self.lambda_value(node),
+}
+__all__ += ["ANY"]

@@ -1,0 +1,188 @@
+"""Program: the names of a file, and the units of Python that its functions become.
+
+A unit is made for each function, template instance and registered lambda that something refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opkit.diagnostics import Note
+from opkit.spec.library.types import (
+    UNKNOWN,
+    Type,
+    spelled,
+)
+from opkit.spec.lower.bindings import Bindings
+from opkit.spec.lower.instances import Instances
+from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.statements import StatementLowering
+from opkit.spec.lower.structs import bind_fields
+from opkit.spec.lower.units import Unit
+from opkit.spec.parse import syntax
+
+__all__ = ["Program"]
+
+
+class Program(Instances):
+    """The names and units of one file."""
+
+    def lowering(self, unit: Unit, bindings: Bindings) -> StatementLowering:
+        """Return the lowering of one unit."""
+        return StatementLowering(self, unit, bindings)
+
+    def lower_unit(
+        self, unit: Unit, bindings: Bindings, write: Callable[[StatementLowering], tuple[str, list[Type]]]
+    ) -> None:
+        """Write a unit with a function that gives its parameters; its mistakes are reported."""
+        lowering = StatementLowering(self, unit, bindings)
+        saved, self.current = self.current, unit
+        params = "*_args"
+        for binding in bindings.values():
+            if isinstance(binding, Value) and binding.code in self.units:
+                unit.calls.add(binding.code)
+        try:
+            lowering.names.update(self.units)
+            params, kinds = write(lowering)
+            if unit.type.args[0].name == "auto":
+                unit.type = Type("function", (lowering.result, *kinds))
+        except LowerError as error:
+            unit.report(error)
+        except RecursionError:
+            unit.report(LowerError("SPEC011", "this function is nested too deeply", unit.node))
+        finally:
+            self.current = saved
+        self.close(unit, lowering, f"def {unit.name}({params if not unit.has_errors else '*_args'}):", unit.node)
+
+    def finish(self) -> None:
+        """Lower every function that has been referred to, and those that those refer to."""
+        while self.pending:
+            unit, function, bindings = self.pending.pop()
+            self.lower_function(unit, function, bindings)
+
+    def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
+        """Write the unit of a function."""
+        body = function.body
+        assert body is not None
+
+        def write(lowering: StatementLowering) -> tuple[str, list[Type]]:
+            owner = self.owners.get(id(function))
+            first = ""
+            if owner is not None and not function.is_static:
+                first = "self, " if function.params else "self"
+                lowering.names.add("self")
+                bind_fields(lowering, owner, function)
+            with lowering.scope():
+                params, kinds = lowering.parameters(function.params)
+                lowering.function_body(body, unit.type.args[0])
+            return first + params, kinds
+
+        self.lower_unit(unit, bindings, write)
+
+    def close(self, unit: Unit, lowering: StatementLowering, header: str, node: syntax.Node) -> None:
+        """Complete a unit: its header, its lints about variables."""
+        body = lowering.lines or [("    pass", node.first)]
+        unit.lines = [(header, node.first), *body]
+        for variable in lowering.declared:
+            if not variable.is_set and variable.first_read is not None and variable.kind == "plain":
+                name = variable.name
+                unit.warn(
+                    "SPEC024",
+                    f"{name!r} is read, but nothing has given it a value",
+                    variable.first_read,
+                    help=f"initialise {name} where it is declared",
+                )
+
+    def slot_unit(self, name: str, expression: syntax.Expr, wanted: Type, subject: str) -> Unit | None:
+        """Return the unit of a function given to a setter: a lambda, a name, or an expression that makes one.
+
+        Args:
+            name: Python name for the unit, where it needs one of its own.
+            expression: what the setter was given.
+            wanted: the function type that the setter takes.
+            subject: the op type, for findings.
+        """
+        python, number = name, 1
+        while python in self.units:
+            number += 1
+            python = f"{name}_{number}"
+        unit = Unit(python, self, expression, subject=subject)
+        unit.type = wanted
+        self.units[python] = unit
+        saved, self.current = self.current, unit
+        lowering = StatementLowering(self, unit, {})
+        try:
+            lowering.names.update(self.units)
+            if isinstance(expression, syntax.Lambda):
+                return self.lambda_unit(unit, lowering, expression, wanted)
+            value = lowering.lower(expression)
+            if value.functions:
+                value = self.function_value(self.fitting(value.functions, wanted), {}, expression)
+            self.check_signature(value.type, wanted, expression)
+            if value.code in self.units and not lowering.lines:
+                del self.units[python]
+                return self.units[value.code]
+            lowering.emit(f"return {value.code}", expression)
+            unit.lines = [(f"def {python}_make():", expression.first), *lowering.lines]
+            unit.lines += [(f"{python} = {python}_make()", expression.first)]
+            return unit
+        except LowerError as error:
+            unit.report(error)
+        except RecursionError:
+            unit.report(LowerError("SPEC011", "this function is nested too deeply", expression))
+        finally:
+            self.current = saved
+        del self.units[python]
+        return None
+
+    def lambda_unit(self, unit: Unit, lowering: StatementLowering, node: syntax.Lambda, wanted: Type) -> Unit:
+        """Write the unit of a lambda that a setter was given."""
+        params, kinds = lowering.parameters(node.params)
+        result = self.type_of(node.result, {}) if node.result is not None else wanted.args[0]
+        lowering.function_body(node.body, result)
+        self.check_signature(Type("function", (result, *kinds)), wanted, node)
+        self.close(unit, lowering, f"def {unit.name}({params}):", node)
+        return unit
+
+    def check_signature(self, given: Type, wanted: Type, node: syntax.Node) -> None:
+        """Refuse a function that its setter cannot call."""
+        if given is UNKNOWN or given.name != "function" or not given.args:
+            if given is not UNKNOWN and given.name != "null":
+                raise LowerError("SPEC023", f"this setter takes a function, not a {spelled(given)}", node)
+            return
+        given_params, wanted_params = given.args[1:], wanted.args[1:]
+        same = len(given_params) == len(wanted_params) and all(
+            a == b or UNKNOWN in (a, b) or a.name == "function" == b.name or _is_context_pair(a, b)
+            for a, b in zip(given_params, wanted_params, strict=True)
+        )
+        if not same:
+            takes = ", ".join(map(spelled, wanted_params))
+            has = ", ".join(map(spelled, given_params))
+            raise LowerError("SPEC022", f"this setter takes a function of ({takes}), not of ({has})", node)
+        if wanted.args[0].name == "maybe" and given.args[0].name != "maybe":
+            raise LowerError(
+                "SPEC023",
+                f"this function returns {spelled(given.args[0])}, and not Maybe<void>",
+                node,
+                "declare it as returning Maybe<void>",
+            )
+
+    def reachable(self, unit: Unit) -> list[Unit]:
+        """Return a unit and all units that it refers to, itself first."""
+        found: dict[str, Unit] = {}
+        stack = [unit]
+        while stack:
+            item = stack.pop()
+            if item.name not in found:
+                found[item.name] = item
+                stack += [self.units[name] for name in sorted(item.calls) if name in self.units]
+        return list(found.values())
+
+    def note(self, message: str, node: syntax.Node) -> Note:
+        """Return a note about a piece of syntax."""
+        return Note(message, self.tree.span(node))
+
+
+def _is_context_pair(a: Type, b: Type) -> bool:
+    names = {a.element.name if a.name == "ptr" else a.name, b.element.name if b.name == "ptr" else b.name}
+    return names == {"SbpContext", "SbpInferContext"}

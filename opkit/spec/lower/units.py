@@ -1,0 +1,92 @@
+"""Units: the Python functions that a spec becomes, each with what it uses and where it can stop.
+
+What they are made from stands in ``program``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from opkit.diagnostics import Span
+from opkit.spec.library.types import (
+    UNKNOWN,
+    Type,
+)
+from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.uses import Use, attr_use, use_of
+from opkit.spec.parse import syntax
+
+if TYPE_CHECKING:
+    from opkit.spec.lower.names import Names
+
+__all__ = ["Site", "Unit"]
+
+#: Flags of library functions whose first argument names an argument of the op.
+_NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that can stop a function: a CHECK, with the text of the spec."""
+
+    span: Span
+    text: str
+
+
+@dataclass(slots=True)
+class Unit:
+    """One Python function made from the spec.
+
+    Args:
+        name: its Python name.
+        tree: the file it comes from.
+        node: what it was made from.
+        lines: its source, each line with the token it comes from.
+        uses: argument and attribute names that it uses.
+        calls: names of the units that it refers to.
+    """
+
+    name: str
+    program: Names
+    node: syntax.Node
+    lines: list[tuple[str, int]] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    type: Type = UNKNOWN
+    has_errors: bool = False
+    subject: str = ""
+
+    @property
+    def source(self) -> str:
+        """The Python source."""
+        return "\n".join(text for text, _ in self.lines) + "\n"
+
+    def report(self, error: LowerError) -> None:
+        """Report a mistake in this unit."""
+        self.has_errors = True
+        self.program.report(error, self.subject)
+
+    def warn(self, code: str, message: str, node: syntax.Node, at_end: bool = False, help: str = "") -> None:
+        """Report what compiles and is wrong."""
+        program = self.program
+        span = program.tree.between(node.last, node.last) if at_end else program.tree.span(node)
+        program.findings.add(code, message, span, program.tree.expansion(node), help=help, subject=self.subject)
+
+    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Value], node: syntax.Call) -> None:
+        """Note the name of an argument that a call uses."""
+        made = use_of(flags, method, owner, args, node)
+        if made is not None:
+            self.uses.append(made)
+        elif any(flag in _NAMING for flag in flags) and args and not args[0].is_const:
+            self.uses.append(Use("dynamic", "", owner.name, node, ()))
+
+    def note_attr(self, name: Value, kind: str, owner: Type, node: syntax.Call) -> None:
+        """Note an attribute that a call reads."""
+        if name.is_const:
+            self.uses.append(attr_use(name.const, kind, owner, node))
+
+    def note_builder_attr(self, name: Value, node: syntax.Call) -> None:
+        """Note an attribute that a backward op gets."""
+        if name.is_const:
+            self.uses.append(Use("bwattr", name.const, "", node.args[0], ()))

@@ -1,0 +1,1 @@
+"""Parsing: tokens become the typed tree of a definition."""

@@ -1,0 +1,451 @@
+"""Syntax: the typed tree of a spec. Data only; ``parser`` makes it, ``lowering`` reads it.
+
+Every node holds the indices of its first and last token; ``Tree.span`` turns them into a place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from opkit.diagnostics import Note, Span
+from opkit.spec.text.lexer import Token
+
+__all__ = [
+    "Alias",
+    "Assign",
+    "Binary",
+    "Block",
+    "Call",
+    "Capture",
+    "Cast",
+    "Construct",
+    "Constructor",
+    "Declaration",
+    "Declarator",
+    "Empty",
+    "Enum",
+    "Expr",
+    "ExprStatement",
+    "For",
+    "ForRange",
+    "Function",
+    "If",
+    "Index",
+    "InitList",
+    "Jump",
+    "Lambda",
+    "Literal",
+    "Member",
+    "Name",
+    "Node",
+    "Param",
+    "Part",
+    "Postfix",
+    "RangeFor",
+    "Return",
+    "Statement",
+    "Struct",
+    "Switch",
+    "TemplateParam",
+    "Ternary",
+    "Tree",
+    "TypeName",
+    "Unary",
+    "While",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Any piece of syntax: token indices ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expr(Node):
+    """Any expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Node):
+    """Any statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Node):
+    """One component of a qualified name, with its template arguments (None: none written)."""
+
+    text: str
+    args: tuple[TypeName | Expr, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    """A possibly qualified name: ``std::numeric_limits<int64_t>::max``."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The components joined by ``::``, without template arguments."""
+        return "::".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName(Node):
+    """A type as written.
+
+    Args:
+        name: its name; ``auto`` and the built-in types are names of one part.
+        is_const: whether ``const`` stands before or after the name.
+        stars: number of ``*``.
+        ref: "", "&" or "&&".
+        params: parameter types where this is a function type ``R(A, B)``, else None.
+    """
+
+    name: Name
+    is_const: bool = False
+    stars: int = 0
+    ref: str = ""
+    params: tuple[TypeName, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A number, string (adjacent ones joined, ``value`` decoded), character, bool or nullptr."""
+
+    kind: str
+    text: str
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    """``op operand``; op is one of ``+ - ! ~ * & ++ --``."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Postfix(Expr):
+    """``operand++`` or ``operand--``."""
+
+    op: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    """``left op right``."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Expr):
+    """``left op right`` where op is ``=`` or ``+=`` and its like."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary(Expr):
+    """``condition ? then : otherwise``."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """``function(args)``; a construction ``Type(args)`` looks the same and is told apart later."""
+
+    function: Expr
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Construct(Expr):
+    """``Type{args}``, or ``Type(args)`` where the type is no plain name."""
+
+    type: TypeName
+    args: tuple[Expr, ...]
+    braced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Expr):
+    """``object[index]``."""
+
+    object: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Expr):
+    """``object.name`` or ``object->name``."""
+
+    object: Expr
+    name: Part
+    arrow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    """``static_cast<Type>(operand)``, ``(Type)operand`` and their like."""
+
+    kind: str
+    type: TypeName
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class InitList(Expr):
+    """``{a, b, c}``."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Capture(Node):
+    """One entry of a lambda's capture list; ``name`` is "" for the defaults ``[=]`` and ``[&]``."""
+
+    name: str
+    by_ref: bool
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Node):
+    """A parameter; ``name`` is "" where it has none."""
+
+    type: TypeName
+    name: str
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda(Expr):
+    """``[captures](params) -> result { body }``."""
+
+    captures: tuple[Capture, ...]
+    params: tuple[Param, ...]
+    result: TypeName | None
+    body: Block
+    is_mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declarator(Node):
+    """One declared name: its own stars and reference, how it is initialised ("", "=", "(", "{") and with what.
+
+    ``size`` is that of an array; an empty list stands for ``[]``.
+    """
+
+    name: str
+    stars: int
+    ref: str
+    style: str
+    args: tuple[Expr, ...]
+    size: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration(Statement):
+    """``Type a = x, b(y);`` locally or at file scope."""
+
+    type: TypeName
+    names: tuple[Declarator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExprStatement(Statement):
+    """``expression;``."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Statement):
+    """``{ statements }``."""
+
+    items: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Statement):
+    """A lone ``;`` and what means nothing here (``static_assert``, ``using namespace``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class If(Statement):
+    """``if (condition) then else otherwise``."""
+
+    condition: Expr
+    then: Statement
+    otherwise: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
+class For(Statement):
+    """``for (init; condition; step) body``."""
+
+    init: Statement
+    condition: Expr | None
+    step: Expr | None
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class ForRange(Statement):
+    """OneFlow's ``FOR_RANGE(type, name, begin, end) body``."""
+
+    type: TypeName
+    name: str
+    begin: Expr
+    end: Expr
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFor(Statement):
+    """``for (type name : range) body``."""
+
+    type: TypeName
+    name: str
+    range: Expr
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class While(Statement):
+    """``while (condition) body``, or ``do body while (condition);``."""
+
+    condition: Expr
+    body: Statement
+    is_do: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Statement):
+    """``return value;``."""
+
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(Statement):
+    """``break;`` or ``continue;``."""
+
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateParam(Node):
+    """A template parameter: kind is "type", "template", "function", or the type of a constant; default as written."""
+
+    kind: str
+    name: str
+    default: TypeName | Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """A function definition or declaration (``body`` None).
+
+    Args:
+        name: qualified where it is defined outside of its struct.
+        template: its template parameters, None where it is no template, () for a specialisation.
+        specialised: the template arguments after the name of a specialisation.
+    """
+
+    name: Name
+    result: TypeName
+    params: tuple[Param, ...]
+    body: Block | None
+    template: tuple[TemplateParam, ...] | None = None
+    specialised: tuple[TypeName | Expr, ...] | None = None
+    is_static: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constructor(Node):
+    """A constructor: what it initialises (field, arguments), and its body."""
+
+    params: tuple[Param, ...]
+    inits: tuple[tuple[str, tuple[Expr, ...]], ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Alias(Statement):
+    """``using name = type;`` or ``typedef type name;``."""
+
+    name: str
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(Node):
+    """A struct or class: functions, fields and constructors; ``has_base`` where it is derived from another."""
+
+    name: str
+    functions: tuple[Function, ...]
+    fields: tuple[Declaration, ...]
+    constructors: tuple[Constructor, ...]
+    has_base: bool
+    template: tuple[TemplateParam, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enum(Node):
+    """An enumeration: its enumerators with their values, None where they count on."""
+
+    name: str
+    items: tuple[tuple[str, Expr | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Statement):
+    """``switch (value) { groups }``: each group has its labels (None: default) and statements."""
+
+    value: Expr
+    groups: tuple[tuple[tuple[Expr | None, ...], tuple[Statement, ...]], ...]
+
+
+@dataclass(slots=True)
+class Tree:
+    """A parsed file: its tokens, what stands at file scope in order, and the names that may be assigned through."""
+
+    tokens: list[Token]
+    items: list[Node] = field(default_factory=list)
+    addressed: frozenset[str] = frozenset()
+
+    def span(self, node: Node) -> Span:
+        """Return where a node is spelled, all of it where it is spelled in one piece."""
+        return self.between(node.first, node.last)
+
+    def between(self, first: int, last: int) -> Span:
+        """Return the span from one token to another, or of the first where they lie apart."""
+        begin, end = self.tokens[first], self.tokens[last]
+        if begin.source is end.source and begin.start <= end.start and begin.origin is end.origin:
+            return Span(begin.source, begin.start, max(begin.end, end.end))
+        return begin.span
+
+    def expansion(self, node: Node) -> Note | None:
+        """Return the note that says which macro invocation a node comes from, None outside of macros."""
+        token = self.tokens[node.first]
+        origin = token.origin
+        if origin is None or not origin.text:
+            return None
+        if origin.source is token.source and origin.start == token.start:
+            return None
+        return Note(f"in the expansion of {origin.text!r}", origin.span)

@@ -1,0 +1,112 @@
+"""TokenReader: a position in the tokens, what is expected there, and how mistakes are told.
+
+No grammar here.
+"""
+
+from __future__ import annotations
+
+from opkit.spec.findings import Findings
+from opkit.spec.parse.brackets import open_bracket
+from opkit.spec.parse.syntax import Node, Tree
+from opkit.spec.text.lexer import END, IDENT, Token
+
+__all__ = ["DEEPEST", "ParseError", "TokenReader"]
+
+#: How deep blocks, parentheses and template arguments may nest.
+DEEPEST = 60
+
+
+class ParseError(Exception):
+    """A mistake at a token; the parser reports it and goes on after the statement or item."""
+
+    def __init__(self, code: str, message: str, at: int, help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.at = at
+        self.help = help
+
+
+class TokenReader:
+    """Tokens as parallel lists (texts and kinds) with the index of the next one."""
+
+    def __init__(self, tokens: list[Token], findings: Findings) -> None:
+        # three END tokens, so that looking two tokens ahead needs no test
+        self.tokens = [*tokens, tokens[-1], tokens[-1]]
+        self.texts = [token.text if token.kind != "string" else '"' for token in self.tokens]
+        self.kinds = [token.kind for token in self.tokens]
+        self.findings = findings
+        self.at = 0
+        self.depth = 0
+        self.tree = Tree(self.tokens)
+        #: names whose address is taken, and (function, place, name) of plain names passed to functions
+        self.addressed: set[str] = set()
+        self.passed: list[tuple[str, int, str]] = []
+        self.reference_places: set[tuple[str, int]] = set()
+
+    @property
+    def here(self) -> str:
+        """Text of the next token; a string literal reads as one quote."""
+        return self.texts[self.at]
+
+    def check_depth(self) -> None:
+        """Refuse nesting past the bound."""
+        if self.depth > DEEPEST:
+            raise ParseError("SPEC011", f"nested more than {DEEPEST} deep", self.at, "split it into helper functions")
+
+    def expect(self, text: str) -> None:
+        """Step over a token that must be there."""
+        if self.texts[self.at] != text:
+            raise self.expected(f"'{text}'")
+        self.at += 1
+
+    def take_name(self) -> str:
+        """Step over an identifier and return it."""
+        if self.kinds[self.at] != IDENT:
+            raise self.expected("a name")
+        self.at += 1
+        return self.texts[self.at - 1]
+
+    def expected(self, what: str) -> ParseError:
+        """Make the error for a token that is not there, placed after the last one where that reads better."""
+        token = self.tokens[self.at]
+        if what == "';'" and token.first and self.at:
+            return ParseError("SPEC010", f"expected ';' after '{self.tokens[self.at - 1].text}'", self.at - 1)
+        found = "the end of the file" if token.kind == END else f"'{token.text}'"
+        return ParseError("SPEC010", f"expected {what} before {found}", self.at)
+
+    def wrong(self, message: str, at: int, help: str = "") -> ParseError:
+        """Make an error about a given token."""
+        return ParseError("SPEC010", message, at, help)
+
+    def report(self, code: str, message: str, at: int, start: int | None = None, help: str = "") -> None:
+        """Add a finding about one token, with the macro it came from and the bracket that is open since ``start``."""
+        node = Node(at, at)
+        opened = None if start is None or code != "SPEC010" else open_bracket(self.tokens, start, self.at, message)
+        if opened is not None and opened.span == self.tree.span(node):
+            opened = None
+        self.findings.add(code, message, self.tree.span(node), self.tree.expansion(node), opened, help=help)
+
+    def skip_to_semicolon(self) -> None:
+        """Step over everything up to and with the next semicolon outside of brackets."""
+        depth = 0
+        while self.kinds[self.at] != END:
+            text = self.here
+            self.at += 1
+            if text in ("(", "{", "["):
+                depth += 1
+            elif text in (")", "}", "]"):
+                depth -= 1
+            elif text == ";" and depth <= 0:
+                return
+        raise self.expected("';'")
+
+    def skip_braces(self) -> None:
+        """Step over a block."""
+        depth = 0
+        while self.kinds[self.at] != END:
+            depth += {"{": 1, "}": -1}.get(self.here, 0)
+            self.at += 1
+            if depth == 0:
+                return
+        raise self.expected("'}'")

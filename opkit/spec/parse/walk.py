@@ -1,0 +1,105 @@
+"""Walking syntax: what a piece of it holds, and whether it may change a variable.
+
+Nothing is lowered here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.spec.parse import syntax
+
+__all__ = ["changes", "comma_parts", "is_fixed", "streamed_head", "walk"]
+
+
+def streamed_head(node: syntax.Expr) -> tuple[syntax.Expr, list[syntax.Expr]]:
+    """Split ``head << a << b`` into the head and its operands."""
+    operands: list[syntax.Expr] = []
+    while isinstance(node, syntax.Binary) and node.op == "<<":
+        operands.append(node.right)
+        node = node.left
+    operands.reverse()
+    return node, operands
+
+
+def comma_parts(node: syntax.Expr) -> list[syntax.Expr]:
+    """Return the parts of ``a, b, c``."""
+    parts: list[syntax.Expr] = []
+    while isinstance(node, syntax.Binary) and node.op == ",":
+        parts.append(node.right)
+        node = node.left
+    parts.append(node)
+    return parts[::-1]
+
+
+def _children(node: Any) -> list[Any]:
+    found: list[Any] = []
+    for name in type(node).__dataclass_fields__:
+        item = getattr(node, name)
+        if isinstance(item, syntax.Node):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found += _nested(item)
+    return found
+
+
+def _nested(items: tuple[Any, ...]) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, syntax.Node):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found += _nested(item)
+    return found
+
+
+def walk(node: syntax.Node) -> list[syntax.Node]:
+    """Return a piece of syntax and everything in it."""
+    found, stack = [], [node]
+    while stack:
+        item = stack.pop()
+        found.append(item)
+        stack += _children(item)
+    return found
+
+
+def _is_named(node: syntax.Expr, name: str) -> bool:
+    return isinstance(node, syntax.Name) and len(node.parts) == 1 and node.parts[0].text == name
+
+
+def changes(body: syntax.Node, name: str) -> bool:
+    """Say whether a piece of syntax may change a variable."""
+    for node in walk(body):
+        if isinstance(node, syntax.Assign) and _is_named(node.left, name):
+            return True
+        if (
+            isinstance(node, (syntax.Unary, syntax.Postfix))
+            and node.op in ("++", "--", "&")
+            and _is_named(node.operand, name)
+        ):
+            return True
+    return False
+
+
+def is_fixed(bound: syntax.Expr, body: syntax.Node, counter: str) -> bool:
+    """Say whether a loop's bound cannot change while the loop runs."""
+    if changes(body, counter):
+        return False
+    names = {node.parts[0].text for node in walk(bound) if isinstance(node, syntax.Name)}
+    if counter in names:
+        return False
+    if any(changes(body, name) for name in names):
+        return False
+    if any(isinstance(node, syntax.Call) for node in walk(bound)):
+        # a size may change through calls on the same object
+        for node in walk(body):
+            if isinstance(node, syntax.Member) and node.name.text in _GROWING:
+                return False
+            if isinstance(node, syntax.Assign):
+                return False
+    return True
+
+
+_GROWING = frozenset(
+    {"push_back", "emplace_back", "insert", "erase", "resize", "clear", "pop_back", "emplace", "assign"}
+)

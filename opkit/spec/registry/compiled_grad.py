@@ -1,0 +1,289 @@
+"""CompiledGrad: a gradient registration of a spec, and the graph of backward ops that it builds.
+
+The graph is data: names, op types, blobs and attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opkit.diagnostics import Span
+from opkit.errors import InferError, nearest
+from opkit.spec.lower.link import Linker
+from opkit.spec.lower.units import Unit
+from opkit.spec.registry.compiled_op import CompiledOp, Inputs
+from opkit.spec.registry.schema import attr_value, plain_value, runtime_value
+from opkit.spec.registry.siblings import Siblings
+from opkit.spec.runtime.contexts import Arg, Conf, InferContext
+from opkit.spec.runtime.gradient_contexts import FwOp, GradContext, OpBuilder
+from opkit.spec.runtime.objects import Desc, Shape
+
+__all__ = ["BackwardOp", "CompiledGrad", "GradGraph"]
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardOp:
+    """One op of a backward graph.
+
+    Args:
+        name: its name in the graph.
+        type: its op type.
+        inputs: argument to blobs: "in:x_0", "out:y_0", "dout:y_0" or "<backward op's name>/dx_0".
+        outputs: argument to blobs "<name>/<argument>_<index>".
+        attrs: attribute values; complete where the op type is known.
+    """
+
+    name: str
+    type: str
+    inputs: dict[str, list[str]]
+    outputs: dict[str, list[str]]
+    attrs: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GradGraph:
+    """The backward ops of one op, in the order in which the spec adds them.
+
+    Args:
+        ops: the ops.
+        bindings: input ("x_0") to the blob with its gradient.
+        unbound: inputs that need a gradient and got none.
+        requires_grad: input to whether the spec lets it have a gradient.
+    """
+
+    ops: list[BackwardOp]
+    bindings: dict[str, str]
+    unbound: list[str] = field(default_factory=list)
+    requires_grad: dict[str, bool] = field(default_factory=dict)
+
+
+def _float_key(kind: str, value: Any) -> tuple[str, str]:
+    return (kind, repr(value) if kind in ("float", "list_float") else "")
+
+
+@dataclass(slots=True, eq=False)
+class CompiledGrad:
+    """A gradient registration.
+
+    Args:
+        op_type: the forward op type.
+        span: where it is registered.
+        unit: the Python of its function.
+        is_new_style: whether it is set with SetBackwardOpConfGenFn.
+        op: the forward op, None where this spec does not register it.
+        bound: names of the inputs that the function binds a gradient to, as far as they are constants.
+        has_errors: whether it does not compile, or names what the op has not got; then ``build`` refuses.
+    """
+
+    op_type: str
+    span: Span
+    linker: Linker
+    unit: Unit | None
+    is_new_style: bool
+    op: CompiledOp | None = None
+    bound: tuple[str, ...] = ()
+    has_errors: bool = False
+    errors: tuple[str, ...] = ()
+    ops: Mapping[str, CompiledOp] = field(default_factory=dict)
+    known_ops: frozenset[str] = frozenset()
+    attr_types: dict[str, str] = field(default_factory=dict)
+    foreign_outputs: dict[str, int] = field(default_factory=dict)
+    siblings: Siblings | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can build."""
+        return not self.has_errors
+
+    def build(
+        self,
+        inputs: Inputs,
+        attrs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        needs_grad: Collection[tuple[str, int]] | None = None,
+        op_name: str = "fw",
+    ) -> GradGraph:
+        """Build the backward ops for one forward op.
+
+        Args:
+            inputs: descriptions of the forward inputs.
+            attrs: attributes of the forward op.
+            outputs: counts of variadic and optional outputs, or lists of TensorDesc; inferred where left out.
+            needs_grad: (argument, index) of the inputs that need a gradient; None: all that the spec lets have one.
+            op_name: name of the forward op.
+
+        Raises:
+            InferError: a check fails, a name or op type is unknown, or the registration has errors.
+        """
+        if self.has_errors or self.unit is None:
+            reason = f": {self.errors[0]}" if self.errors else ""
+            raise InferError(
+                f"the gradient of {self.op_type!r} has errors in its spec{reason}",
+                where=self.span.location,
+                help="opkit build shows them",
+            )
+        ctx = self._forward(inputs, attrs, outputs, op_name)
+        op = self.forward_op
+        flags = op.input_modifiers(ctx) if op is not None else {arg: {"requires_grad": True} for arg in ctx.inputs}
+        wanted = self._wanted(ctx, flags, needs_grad)
+        fw = FwOp(ctx.conf, ctx.descs, wanted, frozenset(ctx.outputs))
+        what = f"building the gradient of {self.op_type!r}"
+        if self.is_new_style:
+            self.linker.run(self.unit, what, GradContext(fw, self._complete))
+        else:
+            self.linker.globals["OpBuilder"] = self._builder
+            self.linker.run(self.unit, what, fw, fw.add)
+        return self._graph(fw, ctx, flags, wanted, self._given_floats(attrs))
+
+    @property
+    def forward_op(self) -> CompiledOp | None:
+        """The forward op, from this spec or from another of its folder; None where no spec has it."""
+        if self.op is None and self.siblings is not None:
+            self.op = self.ops.get(self.op_type) or self.siblings.find(self.op_type)
+        return self.op
+
+    def _builder(self, name: str) -> OpBuilder:
+        return OpBuilder(name, self._complete)
+
+    def _wanted(
+        self, ctx: InferContext, flags: Mapping[Arg, Mapping[str, bool]], needs_grad: Collection[tuple[str, int]] | None
+    ) -> frozenset[Arg]:
+        if needs_grad is None:
+            return frozenset(arg for arg in ctx.inputs if flags[arg]["requires_grad"])
+        wanted = frozenset((name, index) for name, index in needs_grad)
+        unknown = sorted(wanted - set(ctx.inputs))
+        if unknown:
+            name, index = unknown[0]
+            near = nearest(name, [arg[0] for arg in ctx.inputs])
+            raise InferError(
+                f"op {self.op_type!r} has no input {name!r} with index {index}",
+                where=self.span.location,
+                help=f"did you mean {near[0]!r}?" if near else "",
+            )
+        return wanted
+
+    def _forward(
+        self, inputs: Inputs, attrs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None, op_name: str
+    ) -> InferContext:
+        """Return the forward op's context, its outputs inferred or given."""
+        given = {name: item for name, item in (outputs or {}).items() if not isinstance(item, int)}
+        counts = {name: item if isinstance(item, int) else len(item) for name, item in (outputs or {}).items()}
+        op = self.forward_op
+        if op is not None:
+            ctx = op.prepare(inputs, attrs, counts or None, op_name)
+            if not given:
+                op.infer_into(ctx)
+        else:
+            ctx = self._foreign(inputs, attrs, counts, op_name)
+        for name, descs in given.items():
+            for index, desc in enumerate(descs):
+                ctx.descs[name, index] = Desc(Shape(desc.shape), desc.dtype, desc.is_dynamic)
+        return ctx
+
+    def _foreign(
+        self, inputs: Inputs, attrs: Mapping[str, Any] | None, counts: Mapping[str, int], op_name: str
+    ) -> InferContext:
+        """Return the context of a forward op that this spec does not register."""
+        descs: dict[Arg, Desc] = {}
+        for name, items in inputs.items():
+            for index, desc in enumerate(items):
+                descs[name, index] = Desc(Shape(desc.shape), desc.dtype, desc.is_dynamic)
+        in_order = list(descs)
+        counts = {**self.foreign_outputs, **counts}
+        out_order = [(name, index) for name, count in counts.items() for index in range(count)]
+        for arg in out_order:
+            descs[arg] = Desc(Shape(), "invalid", False)
+        runtime = {}
+        for name, value in (attrs or {}).items():
+            kind = self.attr_types.get(name)
+            if kind is not None:
+                runtime[f"{name}:{kind}"] = runtime_value(kind, value)
+        blobs_in = {name: [f"in:{name}_{index}" for index in range(len(items))] for name, items in inputs.items()}
+        blobs_out = {name: [f"out:{name}_{index}" for index in range(count)] for name, count in counts.items()}
+        conf = Conf(op_name, self.op_type, blobs_in, blobs_out, runtime)
+        return InferContext(descs, runtime, in_order, out_order, conf)
+
+    def _complete(self, builder: OpBuilder) -> None:
+        """Check a backward op against its registration, where it is known, and fill in defaults."""
+        op = self.ops.get(builder.type)
+        if op is None:
+            if self.known_ops and builder.type not in self.known_ops:
+                near = nearest(builder.type, set(self.ops) | self.known_ops)
+                raise InferError(
+                    f"the gradient of {self.op_type!r} uses the op type {builder.type!r}, which nothing registers",
+                    where=self.span.location,
+                    help=f"did you mean {near[0]!r}?" if near else "",
+                )
+            return
+        for name, (kind, _) in builder.attrs.items():
+            spec = op.attrs.get(name)
+            if spec is None or spec.type != kind:
+                found = "no such attribute" if spec is None else f"it is of type {spec.type}"
+                raise InferError(
+                    f"the gradient of {self.op_type!r} gives {builder.type!r} the attribute {name!r} "
+                    f"of type {kind}: {found}",
+                    where=self.span.location,
+                )
+        for name, spec in op.attrs.items():
+            if name not in builder.attrs:
+                builder.attrs[name] = (spec.type, runtime_value(spec.type, spec.default))
+        for spec_out in op.outputs:
+            if spec_out.name not in builder.outputs and not spec_out.is_optional and not spec_out.is_variadic:
+                builder.output(spec_out.name, spec_out.count)
+        op._counts(op.inputs, {name: len(blobs) for name, blobs in builder.inputs.items()}, "input")
+        op._counts(op.outputs, {name: len(blobs) for name, blobs in builder.outputs.items()}, "output")
+        unit = op.units.get("check_attr")
+        if unit is not None:
+            attrs = {f"{name}:{kind}": value for name, (kind, value) in builder.attrs.items()}
+            op._run_check(unit, Conf(builder.name, builder.type, builder.inputs, builder.outputs, attrs))
+
+    def _given_floats(self, attrs: Mapping[str, Any] | None) -> dict[tuple[str, str], Any]:
+        """Return the forward op's float attributes as given, by what the gradient function sees of them: float32.
+
+        A backward op that is handed one of them gets the very number that forward's kernel got.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        for name, value in (attrs or {}).items():
+            kind = self.attr_types.get(name) or (self.op.attrs[name].type if self.op and name in self.op.attrs else "")
+            if kind in ("float", "list_float"):
+                plain = attr_value(kind, value)
+                found[_float_key(kind, runtime_value(kind, plain))] = plain
+        return found
+
+    def _graph(
+        self,
+        fw: FwOp,
+        ctx: InferContext,
+        flags: Mapping[Arg, Mapping[str, bool]],
+        wanted: frozenset[Arg],
+        given: Mapping[tuple[str, str], Any],
+    ) -> GradGraph:
+        ops = []
+        for conf in fw.added:
+            attrs = {}
+            for key, value in conf.attrs.items():
+                name, _, kind = key.rpartition(":")
+                attrs[name] = given.get(_float_key(kind, value)) or plain_value(kind, value)
+            ops.append(BackwardOp(conf.op_name, conf.op_type, _lists(conf.inputs), _lists(conf.outputs), attrs))
+        return GradGraph(
+            ops,
+            {f"{name}_{index}": blob for (name, index), blob in fw.bindings.items()},
+            [
+                f"{name}_{index}"
+                for name, index in ctx.inputs
+                if (name, index) in wanted and (name, index) not in fw.bindings
+            ],
+            {f"{name}_{index}": flags[name, index]["requires_grad"] for name, index in ctx.inputs},
+        )
+
+    def python_source(self) -> str:
+        """Return the generated Python of its function and of what that calls."""
+        if self.unit is None:
+            return ""
+        return "\n\n".join(item.source for item in self.linker.program.reachable(self.unit))
+
+
+def _lists(blobs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {name: list(items) for name, items in blobs.items()}

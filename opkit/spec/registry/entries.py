@@ -1,0 +1,44 @@
+"""Entries: what was read of one registration, before it becomes an op or a gradient.
+
+Reading them stands in ``registrations``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from opkit.spec.lower.units import Unit
+from opkit.spec.parse import syntax
+from opkit.spec.registry.schema import ArgSpec, AttrSpec
+
+__all__ = ["GradEntry", "OpEntry"]
+
+
+@dataclass(slots=True)
+class OpEntry:
+    """An op registration as read: specs, slots with their units, and the syntax behind them."""
+
+    name: str
+    node: syntax.Node
+    name_node: syntax.Node
+    is_cpu_only: bool = False
+    has_no_grad: bool = False
+    inputs: list[ArgSpec] = field(default_factory=list)
+    outputs: list[ArgSpec] = field(default_factory=list)
+    attrs: dict[str, AttrSpec] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)
+    setters: dict[str, syntax.Node] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+    has_errors: bool = False
+
+
+@dataclass(slots=True)
+class GradEntry:
+    """A gradient registration as read."""
+
+    name: str
+    node: syntax.Node
+    name_node: syntax.Node
+    unit: Unit | None = None
+    is_new_style: bool = False
+    has_errors: bool = False

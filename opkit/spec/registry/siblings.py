@@ -1,0 +1,61 @@
+"""Siblings: a forward op that another spec of the same folder registers, found when a gradient is built.
+
+OneFlow links all specs of a folder together; here each is compiled alone, so that this is looked up late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opkit.spec.registry.compiled_op import CompiledOp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Siblings"]
+
+_MOST_FILES = 400
+
+Compile = Callable[[Path], "Mapping[str, CompiledOp]"]
+
+
+class Siblings:
+    """The other specs of a folder, compiled one after the other until an op is found.
+
+    Args:
+        path: the spec whose siblings they are.
+        compile_ops: compiles one file to its ops.
+    """
+
+    def __init__(self, path: str, compile_ops: Compile) -> None:
+        self.path = Path(path)
+        self.compile_ops = compile_ops
+        self.found: dict[str, CompiledOp | None] = {}
+        self.compiled: dict[Path, Mapping[str, CompiledOp]] = {}
+
+    def find(self, name: str) -> CompiledOp | None:
+        """Return the op that a sibling registers under a name, None where none does."""
+        if name not in self.found:
+            self.found[name] = self._search(name)
+        return self.found[name]
+
+    def _search(self, name: str) -> CompiledOp | None:
+        for file in self._files(name):
+            if file not in self.compiled:
+                self.compiled[file] = self.compile_ops(file)
+            op = self.compiled[file].get(name)
+            if op is not None:
+                return op
+        return None
+
+    def _files(self, name: str) -> list[Path]:
+        """Return the siblings, those first that spell the op's name."""
+        try:
+            if not self.path.is_file():
+                return []
+            files = sorted(file for file in self.path.parent.glob("*.cpp") if file.name != self.path.name)[:_MOST_FILES]
+            return sorted(files, key=lambda file: f'"{name}"' not in file.read_text(errors="replace"))
+        except OSError:
+            return []

@@ -1,0 +1,232 @@
+"""Arithmetic: how C++'s integers, floats, strings and streams behave, for generated code.
+
+Containers stand in ``containers``, shapes in ``values``.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from opkit.spec.runtime.faults import FatalError
+
+__all__ = [
+    "METER",
+    "MOST_ELEMENTS",
+    "MOST_STEPS",
+    "Meter",
+    "Stream",
+    "cat",
+    "compare_part",
+    "f32",
+    "fdiv",
+    "idiv",
+    "irem",
+    "parse_int",
+    "show",
+    "string_compare",
+    "string_find",
+    "string_rfind",
+    "substr",
+    "to_i32",
+    "to_i64",
+    "to_signed",
+    "truncate",
+]
+
+#: Bounds of a single call: loop iterations, elements of a vector, characters of a string.
+MOST_STEPS = 1_000_000
+
+
+MOST_ELEMENTS = 100_000
+
+
+_I64 = 1 << 63
+
+
+_M64 = (1 << 64) - 1
+
+
+class Meter:
+    """Counts the loop iterations of one call, so that no spec can hang."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def tick(self) -> bool:
+        """Count one iteration; True, so that it can stand in a loop's condition."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise FatalError(f"more than {MOST_STEPS:,} loop iterations; does this loop end?")
+        return True
+
+    def span(self, begin: int, end: int) -> range:
+        """Return the iterations of a counting loop, after counting them all."""
+        if end > begin:
+            self.steps += end - begin
+            if self.steps > MOST_STEPS:
+                raise FatalError(f"a loop from {begin} to {end} has more than {MOST_STEPS:,} iterations")
+        return range(begin, end)
+
+
+METER = Meter()
+
+
+def idiv(a: int, b: int) -> int:
+    """Divide as C++ does: towards zero."""
+    if b == 0:
+        raise FatalError(f"division by zero: {a} / 0")
+    return a // b if (a >= 0) == (b > 0) else -(-a // b)
+
+
+def irem(a: int, b: int) -> int:
+    """Return C++'s remainder; it has the sign of the dividend."""
+    if b == 0:
+        raise FatalError(f"division by zero: {a} % 0")
+    rest = abs(a) % abs(b)
+    return rest if a >= 0 else -rest
+
+
+def to_signed(a: int, bits: int) -> int:
+    """Convert to a signed integer of so many bits, keeping the low ones."""
+    a &= (1 << bits) - 1
+    return a - (1 << bits) if a >> (bits - 1) else a
+
+
+def to_i32(a: int) -> int:
+    """Convert to int32_t, keeping the low bits; overflow wraps, as in the code that compilers make of it."""
+    return a if -0x80000000 <= a <= 0x7FFFFFFF else to_signed(a, 32)
+
+
+def to_i64(a: int) -> int:
+    """Convert to int64_t, keeping the low bits; overflow wraps."""
+    return a if -_I64 <= a < _I64 else to_signed(a, 64)
+
+
+_pack, _unpack = struct.Struct("f").pack, struct.Struct("f").unpack
+
+
+def f32(a: float) -> float:
+    """Round to the nearest float32."""
+    try:
+        return float(_unpack(_pack(a))[0])
+    except OverflowError:
+        return math.copysign(math.inf, a)
+
+
+def fdiv(a: float, b: float) -> float:
+    """Divide floats as IEEE does."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def truncate(a: float, bits: int, is_signed: bool) -> int:
+    """Convert a float to an integer; what does not fit gives the lowest value, as on x86-64."""
+    if a != a or math.isinf(a):
+        whole = -_I64 if bits > 32 or not is_signed else -0x80000000
+    else:
+        whole = int(a)
+        width = bits if bits >= 32 else 32
+        limit = 1 << (width - 1 if is_signed else width)
+        if not -(limit if is_signed else 1 << 63) <= whole < limit:
+            whole = -_I64 if bits > 32 or not is_signed else -0x80000000
+    return to_signed(whole, bits) if is_signed else whole & ((1 << bits) - 1)
+
+
+def cat(a: str, b: str) -> str:
+    """Join two strings, within bounds."""
+    if len(a) + len(b) > MOST_ELEMENTS:
+        raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
+    return a + b
+
+
+def show(value: object) -> str:
+    """Return what ``<<`` writes for a value."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is bool:
+        return "1" if value else "0"
+    if kind is float:
+        return f"{value:.6g}"
+    if value is None:
+        return "nullptr"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(show(item) for item in value) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(show(item) for item in value) + "]"
+    return str(value)
+
+
+def substr(text: str, start: int, count: int | None = None) -> str:
+    """Do as std::string::substr."""
+    if not 0 <= start <= len(text):
+        raise FatalError(f"substr from {start} of a string of {len(text)} characters")
+    return text[start:] if count is None else text[start : start + count]
+
+
+def string_find(text: str, piece: str) -> int:
+    """Do as std::string::find; npos is the largest size_t."""
+    found = text.find(piece)
+    return found if found >= 0 else _M64
+
+
+def string_rfind(text: str, piece: str) -> int:
+    """Do as std::string::rfind."""
+    found = text.rfind(piece)
+    return found if found >= 0 else _M64
+
+
+def compare_part(text: str, start: int, count: int, other: str) -> int:
+    """Do as std::string::compare of a part."""
+    return string_compare(substr(text, start, count), other)
+
+
+def parse_int(text: str, bits: int) -> int:
+    """Do as std::stoi and its like: the number at the front of a string, if it fits."""
+    kept = text.strip()
+    end = 1 if kept[:1] in "+-" else 0
+    while end < len(kept) and kept[end] in "0123456789":
+        end += 1
+    try:
+        number = int(kept[:end])
+    except ValueError:
+        raise FatalError(f"{text!r} holds no number") from None
+    if -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        return number
+    raise FatalError(f"{number} does not fit {bits} bits")
+
+
+def string_compare(a: str, b: str) -> int:
+    """Do as std::string::compare."""
+    return (a > b) - (a < b)
+
+
+class Stream:
+    """A ``std::stringstream``."""
+
+    __slots__ = ("size", "text")
+
+    def __init__(self, text: str = "") -> None:
+        self.text: list[str] = [text]
+        self.size = len(text)
+
+    def put(self, *values: object) -> Stream:
+        """Write values, as a chain of ``<<`` does."""
+        for value in values:
+            shown = show(value)
+            self.size += len(shown)
+            if self.size > MOST_ELEMENTS:
+                raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
+            self.text.append(shown)
+        return self
+
+    def str(self) -> str:
+        """Return what was written."""
+        return "".join(self.text)

@@ -1,0 +1,128 @@
+"""Values: OneFlow's Shape and TensorDesc, and the objects of structs, for generated code.
+
+Contexts and builders stand in ``contexts``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opkit.spec.runtime.arithmetic import to_i64
+from opkit.spec.runtime.containers import MOST_AXES
+from opkit.spec.runtime.faults import FatalError
+
+__all__ = ["Desc", "Record", "Shape", "shape_of"]
+
+
+class Record:
+    """An object of a struct that the spec defines; its fields are its attributes."""
+
+    def set(self, **fields: Any) -> Record:
+        """Set fields and return itself."""
+        self.__dict__.update(fields)
+        return self
+
+    def assign(self, other: Record) -> None:
+        """Become a copy of another."""
+        self.__dict__.update({name: _copied(value) for name, value in other.__dict__.items()})
+
+    def copy(self) -> Record:
+        """Return a copy, with copies of what its fields hold."""
+        made = Record()
+        made.assign(self)
+        return made
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, Shape):
+        return Shape(value.dims)
+    return value.copy() if hasattr(value, "copy") else value
+
+
+class Shape:
+    """OneFlow's Shape: its sizes are a tuple, so that copying one is copying a reference."""
+
+    __slots__ = ("dims",)
+
+    def __init__(self, dims: tuple[int, ...] = ()) -> None:
+        self.dims = dims
+
+    def at(self, index: int) -> int:
+        """Return one size, or fault where the axis is out of range."""
+        dims = self.dims
+        if 0 <= index < len(dims):
+            return dims[index]
+        raise FatalError(f"axis {index} is out of range for shape {self}")
+
+    def set(self, index: int, size: int) -> None:
+        """Change one size."""
+        dims = self.dims
+        if not 0 <= index < len(dims):
+            raise FatalError(f"axis {index} is out of range for shape {self}")
+        self.dims = (*dims[:index], size, *dims[index + 1 :])
+
+    def count(self, begin: int, end: int | None = None) -> int:
+        """Return the product of sizes from one axis up to another."""
+        end = len(self.dims) if end is None else end
+        if not 0 <= begin <= end <= len(self.dims):
+            raise FatalError(f"axes {begin} to {end} are out of range for shape {self}")
+        return to_i64(math.prod(self.dims[begin:end]))
+
+    def elements(self) -> int:
+        """Return the number of elements; an empty Shape has 0, as in OneFlow."""
+        return to_i64(math.prod(self.dims)) if self.dims else 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shape) and self.dims == other.dims
+
+    def __hash__(self) -> int:
+        return hash(self.dims)
+
+    def __str__(self) -> str:
+        return "(" + ",".join(map(str, self.dims)) + ("," if len(self.dims) == 1 else "") + ")"
+
+
+def shape_of(dims: Sequence[int]) -> Shape:
+    """Make a Shape of sizes."""
+    if len(dims) > MOST_AXES:
+        raise FatalError(f"a Shape holds at most {MOST_AXES} axes, not {len(dims)}")
+    return Shape(tuple(dims))
+
+
+class Desc:
+    """A TensorDesc that infer functions read and write."""
+
+    __slots__ = ("dtype", "is_dynamic", "shape")
+
+    def __init__(self, shape: Shape, dtype: str, is_dynamic: bool) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.is_dynamic = is_dynamic
+
+    def assign(self, other: Desc) -> None:
+        """Become a copy of another."""
+        self.shape.dims = other.shape.dims
+        self.dtype = other.dtype
+        self.is_dynamic = other.is_dynamic
+
+    def copy(self) -> Desc:
+        """Return a copy."""
+        return Desc(Shape(self.shape.dims), self.dtype, self.is_dynamic)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Desc)
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.is_dynamic == other.is_dynamic
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.is_dynamic))
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{self.shape}"

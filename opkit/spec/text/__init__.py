@@ -1,0 +1,1 @@
+"""Text: characters become tokens, and macros their replacement."""

@@ -1,0 +1,131 @@
+"""The integer expressions of ``#if``; macros in them are already expanded.
+
+Unknown names count as 0, as in C++.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, Token
+
+__all__ = ["evaluate_condition"]
+
+
+class _BadError(Exception):
+    """The tokens are no integer expression."""
+
+
+_LEVELS: list[dict[str, Callable[[int, int], int]]] = [
+    {"||": lambda a, b: int(bool(a or b))},
+    {"&&": lambda a, b: int(bool(a and b))},
+    {"|": lambda a, b: a | b},
+    {"^": lambda a, b: a ^ b},
+    {"&": lambda a, b: a & b},
+    {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
+    {
+        "<": lambda a, b: int(a < b),
+        ">": lambda a, b: int(a > b),
+        "<=": lambda a, b: int(a <= b),
+        ">=": lambda a, b: int(a >= b),
+    },
+    {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
+    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
+    {"*": lambda a, b: a * b, "/": lambda a, b: _divide(a, b), "%": lambda a, b: a - b * _divide(a, b)},
+]
+_MASK = (1 << 64) - 1
+
+
+def _divide(a: int, b: int) -> int:
+    if b == 0:
+        raise _BadError
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+class _Reader:
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+
+    def peek(self) -> str:
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
+
+    def ternary(self) -> int:
+        self.depth += 1
+        if self.depth > 100:
+            raise _BadError
+        value = self.binary(0)
+        if self.peek() == "?":
+            self.at += 1
+            then = self.ternary()
+            if self.peek() != ":":
+                raise _BadError
+            self.at += 1
+            otherwise = self.ternary()
+            value = then if value else otherwise
+        self.depth -= 1
+        return value
+
+    def binary(self, level: int) -> int:
+        if level == len(_LEVELS):
+            return self.unary()
+        value = self.binary(level + 1)
+        while self.peek() in _LEVELS[level]:
+            operator = _LEVELS[level][self.peek()]
+            self.at += 1
+            value = operator(value, self.binary(level + 1))
+            if abs(value) > _MASK:
+                value &= _MASK
+        return value
+
+    def unary(self) -> int:
+        if self.at >= len(self.tokens):
+            raise _BadError
+        negations = []
+        while self.peek() in ("!", "-", "+", "~"):
+            negations.append(self.peek())
+            self.at += 1
+        value = self.primary()
+        for sign in reversed(negations):
+            value = {"!": int(not value), "-": -value, "+": value, "~": ~value}[sign]
+        return value
+
+    def primary(self) -> int:
+        if self.at >= len(self.tokens):
+            raise _BadError
+        token = self.tokens[self.at]
+        self.at += 1
+        if token.text == "(":
+            value = self.ternary()
+            if self.peek() != ")":
+                raise _BadError
+            self.at += 1
+            return value
+        if token.kind == NUMBER:
+            return _number(token.text)
+        if token.kind == CHAR and len(token.text) == 3:
+            return ord(token.text[1])
+        if token.kind == IDENT:
+            if self.peek() == "(":
+                raise _BadError
+            return int(token.text == "true")
+        raise _BadError
+
+
+def _number(text: str) -> int:
+    digits = text.replace("'", "").rstrip("uUlL")
+    try:
+        return int(digits, 8) if digits.startswith("0") and digits.isdigit() else int(digits, 0)
+    except ValueError:
+        raise _BadError from None
+
+
+def evaluate_condition(tokens: list[Token]) -> int | None:
+    """Return the value of a ``#if`` condition, None where it is no integer expression."""
+    reader = _Reader(tokens)
+    try:
+        value = reader.ternary()
+    except (_BadError, RecursionError):
+        return None
+    return value if reader.at == len(tokens) else None

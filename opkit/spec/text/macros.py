@@ -1,0 +1,240 @@
+"""Macros: their definitions, the sequence macros of OneFlow, and what # and ## do to tokens.
+
+Directives and the order of expansion stand in ``preprocessor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from opkit.diagnostics import SourceText
+from opkit.spec.text.lexer import IDENT, NUMBER, PUNCT, STRING, Token
+
+__all__ = ["SEQUENCE_MACROS", "Macro", "comma_join", "paste", "split_arguments", "stringize"]
+
+Tokens = list[Token]
+
+_MOST_PRODUCTS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A ``#define``: its name token, parameters (None for an object-like one) and body."""
+
+    name: Token
+    params: tuple[str, ...] | None
+    variadic: bool
+    body: tuple[Token, ...]
+
+
+def derived(kind: str, text: str, near: Token, spaced: bool = True) -> Token:
+    """Make a token that no file spells; it has the place of the token it came from."""
+    made = Token(kind, text, near.source, near.start, near.end, False, spaced)
+    made.origin = near.origin
+    return made
+
+
+def stringize(argument: Tokens, near: Token) -> Token:
+    """Return the string literal that ``#parameter`` makes of an argument."""
+    parts: list[str] = []
+    for token in argument:
+        if parts and token.spaced:
+            parts.append(" ")
+        text = token.text
+        parts.append(text.replace("\\", "\\\\").replace('"', '\\"') if token.kind == STRING else text)
+    return derived(STRING, '"' + "".join(parts) + '"', near)
+
+
+def paste(left: Token, right: Token) -> Token | None:
+    """Return the token that ``left ## right`` makes, None where they make none."""
+    text = left.text + right.text
+    if left.kind == IDENT and right.kind in (IDENT, NUMBER):
+        return derived(IDENT, text, left, left.spaced)
+    if left.kind == NUMBER and right.kind in (IDENT, NUMBER):
+        return derived(NUMBER, text, left, left.spaced)
+    if left.kind == PUNCT and right.kind == PUNCT and text in ("<<", "::", "->", "==", "!=", "&&", "||", "++"):
+        return derived(PUNCT, text, left, left.spaced)
+    return None
+
+
+def split_arguments(tokens: Tokens) -> list[Tokens]:
+    """Split tokens at their top-level commas; no token at all is one empty argument."""
+    parts: list[Tokens] = [[]]
+    depth = 0
+    for token in tokens:
+        text = token.text if token.kind == PUNCT else ""
+        if text in ("(", "[", "{"):
+            depth += 1
+        elif text in (")", "]", "}"):
+            depth -= 1
+        if text == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def comma_join(parts: list[Tokens], near: Token) -> Tokens:
+    """Join token lists with commas."""
+    joined: Tokens = []
+    for number, part in enumerate(parts):
+        if number:
+            joined.append(derived(PUNCT, ",", near))
+        joined += part
+    return joined
+
+
+def _sequence(tokens: Tokens) -> list[Tokens]:
+    """Split ``(a)(b)(c)`` into the inside of each pair of parentheses."""
+    items: list[Tokens] = []
+    depth = 0
+    for token in tokens:
+        text = token.text if token.kind == PUNCT else ""
+        if text == ")":
+            depth -= 1
+            if depth == 0:
+                continue
+        if depth:
+            items[-1].append(token)
+        if text == "(":
+            if depth == 0:
+                items.append([])
+            depth += 1
+    return items
+
+
+def _call(macro: Tokens, argument: Tokens, near: Token) -> Tokens:
+    return [*macro, derived(PUNCT, "(", near), *argument, derived(PUNCT, ")", near)]
+
+
+def _wrap(argument: Tokens, near: Token) -> Tokens:
+    return _call([], argument, near)
+
+
+def _elements(tokens: Tokens) -> list[Tokens]:
+    inside = _sequence(tokens)
+    return split_arguments(inside[0]) if inside else []
+
+
+def _for_each_tuple(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for item in _sequence(args[1]):
+        # an item of OF_PP_MAKE_TUPLE_SEQ is a tuple in parentheses of its own
+        inner = _sequence(item)
+        out += _call(args[0], inner[0] if inner else item, near)
+    return out
+
+
+def _for_each_atomic(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for item in _sequence(args[1]):
+        out += _call(args[0], item, near)
+    return out
+
+
+def _products(sequences: list[list[Tokens]]) -> list[list[Tokens]]:
+    rows: list[list[Tokens]] = [[]]
+    for sequence in sequences:
+        if len(rows) * len(sequence) > _MOST_PRODUCTS:
+            raise OverflowError(f"{len(rows) * len(sequence):,}")
+        rows = [[*row, item] for row in rows for item in sequence]
+    return rows
+
+
+def _product_for_each(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for row in _products([_sequence(arg) for arg in args[1:]]):
+        out += _call(args[0], comma_join(row, near), near)
+    return out
+
+
+def _product(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for row in _products([_sequence(arg) for arg in args]):
+        out += _wrap(_wrap(comma_join(row, near), near), near)
+    return out
+
+
+def _map(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for item in _sequence(args[1]):
+        out += _wrap(_call(args[0], item, near), near)
+    return out
+
+
+def _make_tuple_seq(args: list[Tokens], near: Token) -> Tokens:
+    return _wrap(_wrap(comma_join(args, near), near), near)
+
+
+def _cat(args: list[Tokens], near: Token) -> Tokens:
+    left, right = args[0], args[1] if len(args) > 1 else []
+    if not left or not right:
+        return left + right
+    joined = paste(left[-1], right[0])
+    return [*left[:-1], joined, *right[1:]] if joined else left + right
+
+
+def _join(args: list[Tokens], near: Token) -> Tokens:
+    out: Tokens = []
+    for number, part in enumerate(args[1:]):
+        out = _cat([_cat([out, args[0]], near), part], near) if number else part
+    return out
+
+
+def _count(number: int, near: Token) -> Tokens:
+    return [derived(NUMBER, str(number), near)]
+
+
+def _tuple_elem(args: list[Tokens], near: Token) -> Tokens:
+    elements = _elements(args[1])
+    index = args[0][0].text if args[0] else ""
+    return elements[int(index)] if index.isdecimal() and int(index) < len(elements) else []
+
+
+#: OneFlow's sequence macros: minimum argument count and what they expand to, arguments expanded first.
+SEQUENCE_MACROS: dict[str, tuple[int, Callable[[list[Tokens], Token], Tokens]]] = {
+    "OF_PP_MAKE_TUPLE_SEQ": (1, _make_tuple_seq),
+    "OF_PP_FOR_EACH_TUPLE": (2, _for_each_tuple),
+    "OF_PP_OUTTER_FOR_EACH_TUPLE": (2, _for_each_tuple),
+    "OF_PP_FOR_EACH_ATOMIC": (2, _for_each_atomic),
+    "OF_PP_SEQ_PRODUCT_FOR_EACH_TUPLE": (2, _product_for_each),
+    "OF_PP_SEQ_PRODUCT": (1, _product),
+    "OF_PP_SEQ_MAP": (2, _map),
+    "OF_PP_CAT": (1, _cat),
+    "OF_PP_JOIN": (2, _join),
+    "OF_PP_STRINGIZE": (1, lambda args, near: [stringize(comma_join(args, near), near)]),
+    "OF_PP_PAIR_FIRST": (1, lambda args, near: _tuple_elem([_count(0, near), args[0]], near)),
+    "OF_PP_PAIR_SECOND": (1, lambda args, near: _tuple_elem([_count(1, near), args[0]], near)),
+    "OF_PP_TUPLE_ELEM": (2, _tuple_elem),
+    "OF_PP_TUPLE_SIZE": (1, lambda args, near: _count(len(_elements(args[0])), near)),
+    "OF_PP_TUPLE_PUSH_FRONT": (
+        2,
+        lambda args, near: _wrap(comma_join([args[1], *_elements(args[0])], near), near),
+    ),
+    "OF_PP_SEQ_SIZE": (1, lambda args, near: _count(len(_sequence(args[0])), near)),
+    "OF_PP_VARIADIC_SIZE": (1, lambda args, near: _count(len(args), near)),
+    "OF_PP_ATOMIC_TO_TUPLE": (1, lambda args, near: _wrap(comma_join(args, near), near)),
+    "OF_PP_FORCE": (1, lambda args, near: comma_join(args, near)),
+}
+
+#: Sequences of (C++ type, DataType) that OneFlow's headers define, as source text.
+_TYPE_SEQUENCES = """
+#define OF_COMMA ,
+#define FLOATING_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(float, DataType::kFloat) \\
+  OF_PP_MAKE_TUPLE_SEQ(double, DataType::kDouble)
+#define SIGNED_INT_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(int8_t, DataType::kInt8) \\
+  OF_PP_MAKE_TUPLE_SEQ(int32_t, DataType::kInt32) OF_PP_MAKE_TUPLE_SEQ(int64_t, DataType::kInt64)
+#define UNSIGNED_INT_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(uint8_t, DataType::kUInt8)
+#define INT_DATA_TYPE_SEQ SIGNED_INT_DATA_TYPE_SEQ
+#define CHAR_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(char, DataType::kChar)
+#define FLOAT16_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(float16, DataType::kFloat16)
+#define INDEX_DATA_TYPE_SEQ OF_PP_MAKE_TUPLE_SEQ(int32_t, DataType::kInt32) \\
+  OF_PP_MAKE_TUPLE_SEQ(int64_t, DataType::kInt64)
+#define ARITHMETIC_DATA_TYPE_SEQ FLOATING_DATA_TYPE_SEQ INT_DATA_TYPE_SEQ
+#define POD_DATA_TYPE_SEQ ARITHMETIC_DATA_TYPE_SEQ CHAR_DATA_TYPE_SEQ UNSIGNED_INT_DATA_TYPE_SEQ
+#define ALL_DATA_TYPE_SEQ ARITHMETIC_DATA_TYPE_SEQ CHAR_DATA_TYPE_SEQ
+#define FLOATING_DATA_TYPE_SEQ_WITH_HALF FLOATING_DATA_TYPE_SEQ FLOAT16_DATA_TYPE_SEQ
+"""
+#: The text of OneFlow's type sequences, compiled into every preprocessor on first need.
+TYPE_SEQUENCES = SourceText(_TYPE_SEQUENCES, "<oneflow/core/common/data_type_seq.h>")

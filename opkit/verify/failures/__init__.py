@@ -1,0 +1,1 @@
+"""Failures: remembered, shown and reproduced."""

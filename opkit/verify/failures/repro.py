@@ -1,0 +1,318 @@
+"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines that needs numpy only.
+
+The script runs the user's own kernels where they can be run without opkit; else it shows what was recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Checkable
+from opkit.errors import OpkitError
+from opkit.project.directory import op_directory_of
+from opkit.project.gradient import plan_of
+from opkit.spec import BackwardOp, compile_spec
+from opkit.verify.failures.store import Failure, FailureStore
+from opkit.verify.isolation.supervisor import Job, Outbox, Supervisor, can_fork
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.gradient import describe
+from opkit.verify.targets.load import load
+from opkit.verify.targets.target import resolve
+
+__all__ = ["write_repro"]
+
+_TAG = "device_sub_tag"
+_STEPS = 10.0 ** np.arange(-2, -9, -1)
+
+
+def write_repro(
+    failure_id: str, folder: str | os.PathLike[str] = ".", options: RunOptions | None = None
+) -> tuple[Path, Path]:
+    """Write a failure's data and script.
+
+    Args:
+        failure_id: as a report shows it.
+        folder: where to write ``repro_ID.npz`` and ``repro_ID.py``.
+        options: time and memory limits for running the user's forward once more, and the cache.
+
+    Returns:
+        the paths of the data and of the script.
+
+    Raises:
+        UsageError: no failure is remembered under that id.
+        OSError: the files cannot be written.
+    """
+    options = options or RunOptions()
+    failure = FailureStore(options.cache).find(failure_id)
+    stem = Path(folder) / f"repro_{failure.id}"
+    recipe = _recipe(failure)
+    arrays = _named_arrays(failure)
+    if recipe is None:
+        arrays.update(_samples(failure, options))
+    lines = [*_head(failure), *(_recorded(arrays) if recipe is None else _live(failure, recipe))]
+    data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
+    data.parent.mkdir(parents=True, exist_ok=True)
+    save: Callable[..., None] = np.savez
+    save(data, **arrays)
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return data, script
+
+
+# --- what the script needs to know
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How an op of a directory runs without opkit.
+
+    Args:
+        kernel: the kernel file.
+        forward: name of the forward function in it.
+        inputs: forward's arguments; (name, number of values), None for a single one.
+        outputs: names of forward's outputs.
+        steps: the backward kernels in order, None where the gradient cannot be run by kernels alone.
+        gradient: the blob bound to the failing input.
+    """
+
+    kernel: str
+    forward: str
+    inputs: tuple[tuple[str, int | None], ...]
+    outputs: tuple[str, ...]
+    steps: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...] | None
+    gradient: str
+
+
+def _recipe(failure: Failure) -> _Recipe | None:
+    """Return how to run the op's kernels, None where it is no op of a directory (any longer)."""
+    root = failure.facts.get("root")
+    if not failure.facts.get("dir") or not root or not os.path.isdir(root):
+        return None
+    directory = op_directory_of(root)
+    op = str(failure.facts["op"])
+    result = compile_spec(directory.spec, include_dirs=(directory.path,))
+    compiled = result.ops.get(op)
+    if compiled is None or not directory.kernel.is_file() or any(arg.is_variadic for arg in compiled.outputs):
+        return None
+    values = failure.case.inputs
+    inputs = tuple(
+        (arg.name, len(values[arg.name]) if isinstance(values.get(arg.name), list) else None) for arg in compiled.inputs
+    )
+    steps, gradient = _steps(failure, directory.name, result)
+    function = op[len(directory.name) + 1 :] or "forward"
+    names = tuple(arg.name for arg in compiled.outputs)
+    return _Recipe(os.path.abspath(directory.kernel), function, inputs, names, steps, gradient)
+
+
+def _steps(failure: Failure, name: str, result: Any) -> tuple[Any, str]:
+    op, wanted = str(failure.facts["op"]), failure.key[1]
+    compiled, grad = result.ops[op], result.grads.get(op)
+    if grad is None:
+        return None, ""
+    descs = {key: found for key, value in failure.case.inputs.items() if (found := describe(value))}
+    try:
+        outputs = compiled.infer(descs, dict(failure.case.attrs))
+        graph = grad.build(descs, dict(failure.case.attrs), outputs=outputs, op_name=op)
+    except OpkitError:
+        return None, ""
+    slot = f"{wanted.partition('[')[0]}_0" if wanted else next(iter(graph.bindings), "")
+    plan = plan_of(graph, {slot})
+    steps: list[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]]] = []
+    for step in plan.steps:
+        made = _step(step, name, result)
+        if made is None:
+            return None, ""
+        steps.append(made)
+    return tuple(steps), plan.bindings.get(slot, "")
+
+
+def _step(step: BackwardOp, name: str, result: Any) -> tuple[str, tuple[str, ...], tuple[str, ...], Any] | None:
+    compiled = result.ops.get(step.type)
+    if compiled is None or any(arg.is_variadic for arg in compiled.inputs):
+        return None
+    given = tuple(next(iter(step.inputs.get(arg.name, ())), "") for arg in compiled.inputs)
+    made = tuple(next(iter(step.outputs.get(arg.name, ())), "") for arg in compiled.outputs)
+    attrs = {key: value for key, value in compiled.check_attrs(dict(step.attrs)).items() if key != _TAG}
+    return step.type[len(name) + 1 :] or "forward", given, made, attrs
+
+
+def _named_arrays(failure: Failure) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in failure.case.inputs.items():
+        for index, item in enumerate(value if isinstance(value, (list, tuple)) else [value]):
+            if item is not None:
+                arrays[f"{name}_{index}"] = item
+    for index, dout in enumerate(failure.douts):
+        arrays[f"dout_{index}"] = dout
+    return arrays
+
+
+# --- values of a forward that only opkit can run
+def _samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
+    """Run forward around the failing element, in a worker; return steps and the values above and below."""
+    element, output = failure.facts.get("element"), failure.facts.get("output_element")
+    if element is None or output is None or not can_fork():
+        return {}
+    word = f"{failure.facts.get('root')}::{str(failure.facts['op']).rpartition('::')[2]}"
+
+    def run(outbox: Outbox) -> None:
+        (target,) = resolve([word])
+        loaded = load(target, options, outbox.flight)
+        first = loaded.checkables[0]
+        second = first.second if failure.facts["result"]["check"] == "second_order" else None
+        outbox.send(_sampled(second or first, failure, tuple(element), tuple(output)))
+
+    job = Job(0, run, options.timeout or 60.0, options.memory)
+    found = [message for _, message in Supervisor(1).run([job]) if isinstance(message, dict)]
+    return found[0] if found else {}
+
+
+def _sampled(
+    checkable: Checkable, failure: Failure, element: tuple[int, ...], output: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    name, which = failure.key[1], failure.key[2]
+    names = [arg.name for arg in checkable.outputs]
+    place = names.index(which) if which in names else 0
+    sides: list[list[float]] = [[], []]
+    for side, sign in zip(sides, (1, -1)):
+        for step in _STEPS:
+            moved = {
+                key: np.array(value) if isinstance(value, np.ndarray) else value
+                for key, value in failure.case.inputs.items()
+            }
+            moved[name][element] += sign * step
+            side.append(float(checkable.forward(moved, failure.case.attrs)[place][output]))
+    return {"steps": _STEPS, "above": np.array(sides[0]), "below": np.array(sides[1])}
+
+
+# --- the script's text
+def _head(failure: Failure) -> list[str]:
+    result = failure.facts["result"]
+    about = f" of d({result['output']})/d({result['input']})" if result["input"] and result["output"] else ""
+    expected = f"gradcheck expected {result['expected']} within {result['bound']}, actual {result['actual']}"
+    summary = [result["message"]] if result["message"] else []
+    if result["expected"] is not None or result["actual"] is not None:
+        summary.append(expected)
+    text = "\n".join([f"{failure.facts['op']}: {result['code']} {result['check']}{about}.", "", *summary])
+    return [f'r"""{_safe(text)}\n\nWritten by opkit gradcheck --repro {failure.id}; needs numpy only.\n"""', ""]
+
+
+def _safe(text: str) -> str:
+    return text.replace('"""', "'''").rstrip("\\")
+
+
+def _recorded(arrays: Mapping[str, np.ndarray]) -> list[str]:
+    lines = ["import numpy as np", "", 'data = np.load(__file__[:-3] + ".npz")']
+    lines += ["for name in data.files:", "    print(name, data[name].dtype, data[name].shape, data[name].ravel()[:6])"]
+    if "steps" in arrays:
+        lines += ["slopes = (data['above'] - data['below']) / (2 * data['steps'])"]
+        lines += ["for step, slope in zip(data['steps'], slopes):", '    print(f"step {step:.0e}: slope {slope:.10g}")']
+    return [*lines, "print(__doc__)"]
+
+
+def _live(failure: Failure, recipe: _Recipe) -> list[str]:
+    """Return the lines that run the user's kernels; ``step.kernel(args)`` in the user's own file."""
+    lines = [
+        "import runpy",
+        "",
+        "import numpy as np",
+        "",
+        f"kernel = runpy.run_path({recipe.kernel!r})",
+        'data = np.load(__file__[:-3] + ".npz")',
+        "",
+        "",
+        "def run(name, attrs, *args):",
+        "    function = kernel[name]",
+        "    result = function(args, attrs) if function.__code__.co_argcount > 1 else function(args)",
+        "    return list(result) if isinstance(result, (list, tuple)) else [result]",
+        "",
+        "",
+    ]
+    lines += [f"{_name('in:' + name + '_0')} = {_load(name, count, failure)}" for name, count in recipe.inputs]
+    has_gradient = recipe.steps is not None and bool(recipe.gradient)
+    single = {name for name, count in recipe.inputs if count is None}
+    if failure.facts.get("element") is not None and failure.key[1] in single:
+        return [*lines, *_slopes(failure, recipe, has_gradient), "print(__doc__)"]
+    return [*lines, *_facts(failure, recipe, has_gradient), "print(__doc__)"]
+
+
+def _load(name: str, count: int | None, failure: Failure) -> str:
+    if count is not None:
+        return "[" + ", ".join(f"data['{name}_{index}']" for index in range(count)) + "]"
+    return "None" if failure.case.inputs.get(name) is None else f"data[{name + '_0'!r}]"
+
+
+def _call(failure: Failure, recipe: _Recipe, replaced: str = "", by: str = "") -> str:
+    """Return a call of forward, one of its arguments replaced."""
+    attrs = {key: value for key, value in failure.case.attrs.items() if key != _TAG}
+    names = [by if name == replaced else _name(f"in:{name}_0") for name, _ in recipe.inputs]
+    return f"run({recipe.forward!r}, {attrs!r}, {', '.join(names)})"
+
+
+def _forward(failure: Failure, recipe: _Recipe) -> str:
+    outs = ", ".join(_name(f"out:{name}_0") for name in recipe.outputs)
+    return f"({outs},) = {_call(failure, recipe)}"
+
+
+def _backward(recipe: _Recipe) -> list[str]:
+    lines = []
+    for function, given, made, attrs in recipe.steps or ():
+        targets = ", ".join(_name(blob) for blob in made)
+        values = ", ".join(_name(blob) if blob else "None" for blob in given)
+        lines.append(f"({targets},) = run({function!r}, {attrs!r}, {values})")
+    return lines
+
+
+def _name(blob: str) -> str:
+    """Return a blob's name as a Python identifier."""
+    if blob.startswith(("in:", "out:", "dout:")):
+        kind, _, rest = blob.partition(":")
+        stem = rest.rpartition("_")[0]
+        return {"in": "in_", "out": "out_", "dout": "d_"}[kind] + stem
+    return "v_" + "".join(c if c.isalnum() else "_" for c in blob.rpartition("/")[2])
+
+
+def _slopes(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
+    """Return the lines that compare one entry of the Jacobian with differences from both sides.
+
+    A gradient that uses built-in ops is shown by the number that was recorded.
+    """
+    which = failure.key[1].partition("[")[0]
+    out = failure.key[2] if failure.key[2] in recipe.outputs else recipe.outputs[0]
+    place = recipe.outputs.index(out)
+    element, output = tuple(failure.facts["element"]), failure.facts.get("output_element")
+    moved = _call(failure, recipe, which, "x + by * unit")
+    x = _name(f"in:{which}_0")
+    lines = [_forward(failure, recipe)]
+    lines += [f"{_name(f'dout:{name}_0')} = np.zeros_like({_name(f'out:{name}_0')})" for name in recipe.outputs]
+    lines += [f"at, out = {element!r}, {'...' if output is None else repr(tuple(output))}", f"d_{out}[out] = 1"]
+    lines += _backward(recipe) if has_gradient else []
+    lines += [f"x = {x}.astype(np.float64)", "unit = np.zeros_like(x)", "unit[at] = max(1.0, abs(x[at]))"]
+    lines += [f"f = [{moved}[{place}][out].sum() for by in (-1e-6, 0, 1e-6)]"]
+    lines += ['print("slope from the left: ", (f[1] - f[0]) / (1e-6 * unit[at]))']
+    lines += ['print("slope from the right:", (f[2] - f[1]) / (1e-6 * unit[at]))']
+    claimed = f"np.asarray({_name(recipe.gradient)})[at]" if has_gradient else repr(failure.facts["result"]["actual"])
+    return [*lines, f'print("backward gives:      ", {claimed})']
+
+
+def _facts(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
+    """Return the lines that show what forward and backward do with the failing inputs."""
+    args = [_name(f"in:{name}_0") for name, _ in recipe.inputs]
+    outs = [_name(f"out:{name}_0") for name in recipe.outputs]
+    lines = [f"args = [{', '.join(args)}]", "before = [np.copy(item) for item in args]", _forward(failure, recipe)]
+    lines += [f"first, again = [{', '.join(outs)}], {_call(failure, recipe)}"]
+    lines += ['print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in map(np.asarray, first)])']
+    lines += ['print("same again:", all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)))']
+    if has_gradient:
+        gradient = _name(recipe.gradient)
+        for index, name in enumerate(recipe.outputs):
+            given = f"data['dout_{index}']" if index < len(failure.douts) else f"np.ones_like({_name(f'out:{name}_0')})"
+            lines.append(f"{_name(f'dout:{name}_0')} = {given}")
+        lines += [*_backward(recipe), f"dx = np.copy({gradient})"]
+        lines += ['print("backward:", dx.dtype, dx.shape, dx.ravel()[:6])']
+        lines += [f"{_name(f'dout:{name}_0')} = 3 * {_name(f'dout:{name}_0')}" for name in recipe.outputs]
+        lines += [*_backward(recipe), f'print("backward(3 dy) - 3 backward(dy):", np.ravel({gradient} - 3 * dx)[:6])']
+    return [*lines, 'print("arguments unchanged:", all(np.array_equal(a, b) for a, b in zip(args, before)))']

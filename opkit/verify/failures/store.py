@@ -1,0 +1,242 @@
+"""FailureStore: the inputs of former failures, kept in the user's cache folder, never in an op's.
+
+What to do with them (replay, a script that shows one) is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from opkit.checker import Case, Checkable, CheckResult, OpReport
+from opkit.checker.collect import FORMER
+from opkit.checker.model.case import plain
+from opkit.checker.model.evaluate import leaves_of
+from opkit.errors import UsageError
+
+__all__ = ["Failure", "FailureStore", "former", "op_key"]
+
+#: What tells one failure of an op from another: code, input, output.
+Key = tuple[str, str, str]
+_FORMAT = 1
+_MOST_PER_OP = 12
+#: Inputs larger than this are not kept.
+_MOST_BYTES = 64 << 20
+
+
+def former(result: CheckResult) -> Key:
+    """Return what a finding is known by from one run to the next."""
+    return (result.code, result.input or "", result.output or "")
+
+
+def op_key(directory: str | None, op: str) -> str:
+    """Return what an op is known by: its directory's or file's real path, and its name."""
+    if directory is not None:
+        return f"{os.path.realpath(directory)}::{op}"
+    file, _, name = op.rpartition("::")
+    return f"{os.path.realpath(file)}::{name}" if file else op
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One remembered failure.
+
+    Args:
+        id: what ``--repro`` takes.
+        key: code, input, output.
+        case: inputs and attributes.
+        douts: incoming gradients, where the failure has any.
+        facts: all else, as plain data (op, directory, message, where, bound, pattern, elements).
+    """
+
+    id: str
+    key: Key
+    case: Case
+    douts: tuple[np.ndarray, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """The code of the check that failed."""
+        return self.key[0]
+
+
+def _digest(text: str, length: int = 10) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+class FailureStore:
+    """Failures on disk, one .npz each, in a folder per op.
+
+    Args:
+        folder: where; "" for ``$XDG_CACHE_HOME/opkit/failures`` (by default ``~/.cache/opkit/failures``).
+    """
+
+    def __init__(self, folder: str = "") -> None:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        self.folder = Path(folder) if folder else Path(base) / "opkit" / "failures"
+
+    def of(self, checkable: Checkable) -> list[Failure]:
+        """Return the failures remembered of an op, in the order of their ids."""
+        folder = self._folder(op_key(checkable.directory, checkable.name), checkable.name)
+        known = {arg.name for arg in checkable.inputs}
+        found = [failure for path in sorted(folder.glob("*.npz")) if (failure := _read(path)) is not None]
+        usable = (item for item in found if item.facts["is_replayable"] and set(item.case.inputs) <= known)
+        return [replace(item, case=_retyped(item.case, checkable.default_attrs)) for item in usable]
+
+    def find(self, failure_id: str) -> Failure:
+        """Return the failure with an id.
+
+        Raises:
+            UsageError: none is remembered under it.
+        """
+        if re.fullmatch(r"[0-9a-f]+", failure_id):
+            for path in sorted(self.folder.glob(f"*/{failure_id}.npz")):
+                failure = _read(path)
+                if failure is not None:
+                    return failure
+        raise UsageError(
+            f"no failure {failure_id!r} is remembered in {self.folder}",
+            help="run opkit gradcheck again: it prints the id of each failure that it saved",
+        )
+
+    def update(self, report: OpReport, is_whole: bool = True) -> dict[int, str]:
+        """Remember the failures of a report and forget those of the op that are gone.
+
+        Args:
+            report: of one op.
+            is_whole: every check ran, so that what is not in the report is gone.
+
+        Returns:
+            {index of the check in the report: id}; empty where the cache folder cannot be written.
+        """
+        key = op_key(report.dir, report.op)
+        folder = self._folder(key, report.op)
+        saved: dict[int, str] = {}
+        with contextlib.suppress(OSError):
+            for index, result in enumerate(report.checks):
+                if len(saved) < _MOST_PER_OP and result in report.findings and result.evidence is not None:
+                    failure = _failure(key, report, result)
+                    if failure is not None:
+                        _write(folder / f"{failure.id}.npz", failure)
+                        saved[index] = failure.id
+            if is_whole:
+                self._forget(folder, set(saved.values()))
+        return saved
+
+    def _forget(self, folder: Path, kept: set[str]) -> None:
+        if folder.is_dir():
+            for path in folder.glob("*.npz"):
+                if path.stem not in kept:
+                    path.unlink(missing_ok=True)
+
+    def _folder(self, key: str, op: str) -> Path:
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", op.rpartition("/")[2])[:60]
+        return self.folder / f"{name}-{_digest(key, 8)}"
+
+
+def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
+    evidence = result.evidence
+    if evidence is None or evidence.case is None:
+        return None
+    if sum(array.nbytes for _, array in leaves_of(evidence.case.inputs)) > _MOST_BYTES:
+        return None
+    known_by = former(result)
+    facts = {
+        "format": _FORMAT,
+        "op": report.op,
+        "dir": report.dir,
+        "root": os.path.abspath(report.dir if report.dir is not None else report.op.rpartition("::")[0]),
+        "result": result.to_json(),
+        "regime": evidence.case.regime,
+        "seed": evidence.case.seed,
+        "attrs": evidence.case.attrs,
+        "is_replayable": _is_plain(evidence.case.attrs),
+        "order": list(evidence.case.inputs),
+        "pattern": evidence.pattern,
+        "element": evidence.element,
+        "output_element": evidence.output_element,
+    }
+    return Failure(_digest("\0".join((key, *known_by))), known_by, evidence.case, evidence.douts, plain(facts))
+
+
+def _is_plain(value: Any) -> bool:
+    """Say whether a value comes back from JSON as it was, tuples as lists."""
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_plain(item) for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(item) for item in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)
+
+
+def _retyped(case: Case, defaults: Mapping[str, Any]) -> Case:
+    """Return a case whose list attributes are tuples where the declared default is one."""
+    attrs = {
+        name: tuple(value) if isinstance(value, list) and isinstance(defaults.get(name), tuple) else value
+        for name, value in case.attrs.items()
+    }
+    return replace(case, attrs=attrs)
+
+
+def _arrays(failure: Failure) -> Iterator[tuple[str, np.ndarray]]:
+    for name, value in failure.case.inputs.items():
+        if isinstance(value, np.ndarray):
+            yield f"input.{name}", value
+        elif isinstance(value, (list, tuple)):
+            for index, item in enumerate(value):
+                yield f"input.{name}.{index}", item
+    for index, dout in enumerate(failure.douts):
+        if isinstance(dout, np.ndarray):
+            yield f"dout.{index}", dout
+
+
+def _write(path: Path, failure: Failure) -> None:
+    arrays = {name: value for name, value in _arrays(failure) if value.dtype.kind != "O"}
+    lists = {name: len(value) for name, value in failure.case.inputs.items() if isinstance(value, (list, tuple))}
+    text = json.dumps({"key": failure.key, "lists": lists, **failure.facts})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as handle:
+        save: Callable[..., None] = np.savez
+        save(handle, meta=np.array(text), **arrays)
+    os.replace(handle.name, path)
+
+
+def _read(path: Path) -> Failure | None:
+    """Read a failure; a file that cannot be read is as good as none."""
+    try:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as data:
+            arrays = {name: data[name] for name in data.files}
+        facts = json.loads(str(arrays.pop("meta")))
+        if facts["format"] != _FORMAT:
+            return None
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError):
+        return None
+    inputs: dict[str, Any] = {}
+    for name in facts["order"]:
+        if name in facts["lists"]:
+            inputs[name] = [arrays[f"input.{name}.{index}"] for index in range(facts["lists"][name])]
+        else:
+            inputs[name] = arrays.get(f"input.{name}")
+    douts = tuple(arrays[name] for name in sorted(arrays, key=_number) if name.startswith("dout."))
+    case = Case(inputs, facts["attrs"], facts["regime"], facts["seed"], "recorded", FORMER)
+    key = (facts["key"][0], facts["key"][1], facts["key"][2])
+    return Failure(path.stem, key, case, douts, facts)
+
+
+def _number(name: str) -> int:
+    tail = name.rpartition(".")[2]
+    return int(tail) if tail.isdigit() else -1

@@ -1,0 +1,1 @@
+"""Isolation: processes that outlive what user code does, and what is known of a dead one."""

@@ -1,0 +1,183 @@
+"""Blame: the end of a worker, told as a finding about the op that it was checking.
+
+How workers are run is the supervisor's business.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from opkit.checker import CheckCode, CheckResult, Evidence, OpReport, Status
+from opkit.errors import Location
+from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
+from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.supervisor import Death, Ended
+from opkit.verify.isolation.watch import Call, Left
+
+__all__ = [
+    "blame_death",
+    "blame_error",
+    "blame_left",
+    "blame_ourselves",
+    "report_of",
+    "show_paths_from",
+    "shown_path",
+    "user_line",
+]
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
+_OURS = tuple(
+    os.path.realpath(path) + os.sep
+    for path in (Path(__file__).parents[2], sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+)
+
+
+_base: list[str] = []
+
+
+def show_paths_from(folder: str) -> None:
+    """Show paths relative to a folder from now on, whatever user code makes the working directory of this process."""
+    _base[:] = [folder]
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as a user would write it: relative to the working directory where it lies beneath it."""
+    here = _base[0] if _base else os.getcwd()
+    absolute = os.path.abspath(os.path.join(here, path))
+    return os.path.relpath(absolute, here) if absolute.startswith(here.rstrip(os.sep) + os.sep) else absolute
+
+
+def _is_users(file: str) -> bool:
+    return not file.startswith("<") and not os.path.realpath(file).startswith(_OURS)
+
+
+def _fatal_line(trace: str) -> Location | None:
+    """Return the innermost line of a user's file in a stack that faulthandler wrote."""
+    for part in sorted(re.split(r"\n(?=Thread|Current thread)", trace), key=lambda text: "Current thread" not in text):
+        for line in part.splitlines():
+            found = _FRAME.match(line)
+            if found and _is_users(found["file"]):
+                return Location(shown_path(found["file"]), int(found["line"]), function=found["function"])
+    return None
+
+
+def user_line(trace: TracebackType | None) -> Location | None:
+    """Return the innermost line of a user's file in a traceback."""
+    for frame in reversed(traceback.extract_tb(trace)):
+        if _is_users(frame.filename):
+            return Location(shown_path(frame.filename), frame.lineno or 0, function=frame.name)
+    return None
+
+
+def _finding(row: CheckCode, message: str, call: Call | None, where: Location | None) -> CheckResult:
+    case = call.case() if call is not None and call.inputs else None
+    return CheckResult(
+        row.name,
+        Status.ERROR,
+        row.code,
+        message,
+        case=None if case is None else case.to_json(),
+        where=where,
+        evidence=None if case is None else Evidence(case, tuple(call.douts) if call is not None else ()),
+    )
+
+
+def blame_left(left: Left, call: Call, limits: str) -> CheckResult:
+    """Tell of a user's function that tried to leave the interpreter, or used all memory that there is for it."""
+    where = user_line(left.cause.__traceback__)
+    if isinstance(left.cause, MemoryError):
+        message = f"out of memory {call.phase.text} ({limits}): {left.cause or 'MemoryError'}"
+        return _finding(MEMORY, message, call, where)
+    did = "called sys.exit" if isinstance(left.cause, SystemExit) else f"raised {type(left.cause).__name__}"
+    code = f" (status {left.cause.code!r})" if isinstance(left.cause, SystemExit) else ""
+    message = f"{did}{code} {call.phase.text}; a kernel returns its results or raises an Exception"
+    return _finding(EXIT, message, call, where)
+
+
+def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult:
+    """Tell of an exception that came out of a user's file while something was done with it."""
+    where = user_line(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        where = Location(shown_path(error.filename), error.lineno or 0, error.offset or 0)
+    return _finding(row, f"{doing} raised {type(error).__name__}: {error}", None, where)
+
+
+def blame_ourselves(error: Exception, call: Call) -> CheckResult:
+    """Tell of an exception that came out of opkit's own checker."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    at = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    message = f"opkit's checker raised {type(error).__name__}: {error} (at {at}); the op was not judged"
+    return _finding(INTERNAL, message, call, None)
+
+
+def blame_death(ended: Ended, limits: str, find_call: Callable[[int], Call | None]) -> CheckResult:
+    """Tell of a worker's end.
+
+    Args:
+        ended: how it ended.
+        limits: the limits in force, for the message.
+        find_call: gives the call with a number, replayed, or None where it cannot be found again.
+    """
+    row, what = _verdict(ended, limits)
+    flight = ended.flight
+    is_in_call = flight.phase in (Phase.FORWARD, Phase.BACKWARD, Phase.INFER)
+    call = find_call(flight.calls) if is_in_call else None
+    where = _fatal_line(ended.trace)
+    finding = _finding(row, what + _last_words(ended), call, where)
+    if row is TIMEOUT and not _is_hang(ended):
+        return CheckResult(row.name, Status.UNDECIDED, row.code, what, where=where)
+    return finding
+
+
+def _is_hang(ended: Ended) -> bool:
+    """Say whether the last call took most of the time (a hang), or many calls did (a slow op)."""
+    spent = ended.flight.deadline - ended.flight.since
+    return ended.flight.phase is Phase.LOADING or spent > 0.5 * ended.seconds
+
+
+def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
+    at = ended.flight.phase.text
+    if ended.death is Death.TIMEOUT:
+        if ended.flight.phase is Phase.LOADING:
+            return TIMEOUT, f"the file had not finished loading at the time limit ({limits})"
+        if _is_hang(ended):
+            spent = ended.flight.deadline - ended.flight.since
+            return TIMEOUT, f"a call had not returned after {spent:.3g} s, at the time limit ({limits}), {at}"
+        return (
+            TIMEOUT,
+            f"the checks did not finish within the limit ({limits}); every call returned, so raise --timeout",
+        )
+    if ended.death is Death.KILLED:
+        name = _signal_name(ended.status)
+        if ended.status == signal.SIGKILL:
+            return MEMORY, f"the worker was killed ({name}) {at}: most likely the machine ran out of memory ({limits})"
+        return CRASH, f"the process was killed by {name} {at}"
+    if "MemoryError" in ended.output[-400:]:
+        return MEMORY, f"out of memory {at} ({limits})"
+    if ended.flight.phase is Phase.LOADING and "Traceback" in ended.output:
+        return LOAD, "the file could not be loaded"
+    return EXIT, f"the process ended by itself (status {ended.status}) {at}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_words(ended: Ended) -> str:
+    lines = [line.strip() for line in ended.output.splitlines() if line.strip()]
+    return f"; last output: {lines[-1][:200]}" if lines else ""
+
+
+def report_of(op: str, directory: str | None, finding: CheckResult, seconds: float) -> OpReport:
+    """Return the report of an op of which only its worker's end is known."""
+    return OpReport(op, (finding,), directory, seconds)

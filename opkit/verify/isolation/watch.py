@@ -1,0 +1,153 @@
+"""Watched checkables: every call of a user's function is announced to the flight recorder.
+
+Arguments and results pass through untouched; what a call means is not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Case, Checkable
+from opkit.verify.isolation.flight import Flight, Phase, Stop
+from opkit.verify.isolation.limits import MEBIBYTE, memory_held
+
+__all__ = ["Call", "Left", "Watch"]
+
+
+@dataclass(slots=True)
+class Call:
+    """The user call that is going on or was the last.
+
+    Args:
+        phase: forward, backward, infer or cases.
+        inputs: forward's inputs by name.
+        attrs: complete attributes.
+        douts: the incoming gradients, for a backward call.
+    """
+
+    phase: Phase = Phase.STARTING
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    douts: Sequence[Any] = ()
+
+    def case(self) -> Case:
+        """Return the call's inputs as a case, of copies."""
+        kept = {name: _copy(value) for name, value in self.inputs.items()}
+        return Case(kept, dict(self.attrs), regime="crash", origin="crash")
+
+
+class Left(BaseException):
+    """A user's function tried to leave the interpreter (``sys.exit``, KeyboardInterrupt ...).
+
+    Args:
+        cause: what it raised.
+    """
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(repr(cause))
+        self.cause = cause
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.array(value)
+    if isinstance(value, (list, tuple)):
+        return [_copy(item) for item in value]
+    return value
+
+
+class Watch:
+    """Announces the calls of one checkable's functions.
+
+    Args:
+        flight: the recorder that the supervisor reads.
+        memory: mebibytes that the op may use, 0 for no limit: an op that has used up half of them when memory runs
+            out is at fault as a whole, not in the call that found none left.
+    """
+
+    def __init__(self, flight: Flight, memory: int = 0) -> None:
+        self._flight = flight
+        self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
+        self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
+
+    @property
+    def last(self) -> Call:
+        """The latest call; its arrays are those that the function got."""
+        return Call(*self._seen)
+
+    def over(self, checkable: Checkable) -> Checkable:
+        """Return the checkable with all its functions watched."""
+        changes: dict[str, Any] = {"forward": self._watched(checkable.forward, Phase.FORWARD, 0, 1)}
+        if checkable.backward is not None:
+            changes["backward"] = self._watched(checkable.backward, Phase.BACKWARD, 0, 3, 2)
+        if checkable.vjp is not None:
+            changes["vjp"] = self._vjp(checkable.vjp)
+        if checkable.trace is not None:
+            changes["trace"] = self._watched(checkable.trace, Phase.BACKWARD, 0, 3, 2)
+        if checkable.cases is not None:
+            changes["cases"] = self._cases(checkable.cases)
+        if checkable.runners:
+            changes["runners"] = {
+                name: self._watched(run, Phase.BACKWARD, 0, 1, 2) for name, run in checkable.runners.items()
+            }
+        if checkable.second is not None:
+            changes["second"] = self.over(checkable.second)
+        return replace(checkable, **changes)
+
+    def _watched(
+        self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
+    ) -> Callable[..., Any]:
+        """Return a function that is announced; the numbers are the positions of what a failure will show."""
+        begin, end = self._flight.call, self._flight.enter
+
+        def watched(*args: Any) -> Any:
+            self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
+            begin(phase)
+            try:
+                return function(*args)
+            except MemoryError as error:
+                if memory_held() > self._allowance / 2:
+                    raise Left(error) from error
+                raise
+            except (Exception, Stop, Left):
+                raise
+            except BaseException as error:
+                raise Left(error) from error
+            finally:
+                end(Phase.CHECKING)
+
+        return watched
+
+    def _vjp(self, vjp: Callable[..., Any]) -> Callable[..., Any]:
+        run = self._watched(vjp, Phase.FORWARD, 0, 1)
+
+        def watched(arrays: Any, attrs: Any) -> Any:
+            outputs, pullback = run(arrays, attrs)
+            back = self._watched(lambda _arrays, _attrs, douts, needs: pullback(douts, needs), Phase.BACKWARD, 0, 1, 2)
+            return outputs, lambda douts, needs: back(arrays, attrs, douts, needs)
+
+        return watched
+
+    def _cases(self, cases: Callable[..., Any]) -> Callable[..., Any]:
+        def begin(_arrays: Any, _attrs: Any, rng: np.random.Generator) -> Any:
+            return iter(cases(rng))
+
+        def further(_arrays: Any, _attrs: Any, drawn: Any) -> Any:
+            return next(drawn, _NOTHING)
+
+        start, more = (self._watched(item, Phase.CASES, 0, 1) for item in (begin, further))
+
+        def watched(rng: np.random.Generator) -> Any:
+            drawn = start({}, {}, rng)
+            while (item := more({}, {}, drawn)) is not _NOTHING:
+                yield item
+
+        return watched
+
+
+_NOTHING = object()

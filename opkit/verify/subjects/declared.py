@@ -1,0 +1,100 @@
+"""What a cases file (or a file with PyLayers) declares: the domain, and deliberate exceptions.
+
+Read and validated here, never applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opkit.errors import Location, UsageError
+from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.pair import location_of
+
+__all__ = ["Declared", "declared_in"]
+
+_KINDS = "SURROGATE, TOLERANCE, ALLOW and NONDIFFERENTIABLE_OUTPUTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Declarations about one op.
+
+    Args:
+        cases: ``cases(rng)``, None where there is none.
+        cases_where: file and line of it.
+        nondifferentiable_outputs: names of outputs without a gradient.
+        surrogate: the function whose derivative backward is, in forward's own signature.
+        tolerance: {input: relative tolerance}.
+        allow: {code: why}.
+    """
+
+    cases: Callable[[Any], Any] | None = None
+    cases_where: Location | None = None
+    nondifferentiable_outputs: frozenset[str] = frozenset()
+    surrogate: Callable[..., Any] | None = None
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    allow: Mapping[str, str] = field(default_factory=dict)
+
+
+def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
+    """Read the declarations of a module.
+
+    Args:
+        names: the module's names.
+        of: what the op's forward may be called as a key of SURROGATE.
+        suffix: the PyLayer's name: ``cases_Name`` and ``TOLERANCE_Name`` win over ``cases`` and ``TOLERANCE``.
+
+    Raises:
+        UsageError: a declaration has a wrong form; ``where`` is the file.
+    """
+    file = str(names.get("__file__", ""))
+    where = Location(shown_path(file), 1) if file else None
+    cases = _pick(names, "cases", suffix)
+    if cases is not None and not callable(cases):
+        raise UsageError("`cases` must be a function of one numpy Generator", where=where)
+    surrogates = _mapping(_pick(names, "SURROGATE", suffix), "SURROGATE", where)
+    surrogate = next((surrogates[key] for key in of if key in surrogates), None)
+    if surrogates and surrogate is None:
+        raise UsageError(f"SURROGATE must map {of[0]!r} to a function, its keys are {sorted(surrogates)}", where=where)
+    if surrogate is not None and not callable(surrogate):
+        raise UsageError(f"SURROGATE[{of[0]!r}] must be a function, is {type(surrogate).__name__}", where=where)
+    hidden = _pick(names, "NONDIFFERENTIABLE_OUTPUTS", suffix) or ()
+    if isinstance(hidden, str) or not all(isinstance(item, str) for item in hidden):
+        raise UsageError("NONDIFFERENTIABLE_OUTPUTS must be a tuple of output names", where=where)
+    return Declared(
+        cases,
+        location_of(cases) if cases is not None else None,
+        frozenset(hidden),
+        surrogate,
+        _tolerance(_mapping(_pick(names, "TOLERANCE", suffix), "TOLERANCE", where), where),
+        _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
+    )
+
+
+def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
+    return names.get(f"{name}_{suffix}", names.get(name)) if suffix else names.get(name)
+
+
+def _mapping(value: Any, name: str, where: Location | None) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} must be a dict, is {type(value).__name__}", where=where, help=f"see {_KINDS}")
+    return value
+
+
+def _tolerance(given: Mapping[str, Any], where: Location | None) -> dict[str, float]:
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+            raise UsageError(f"TOLERANCE[{name!r}] must be a number from 0 to 1, is {value!r}", where=where)
+    return {name: float(value) for name, value in given.items()}
+
+
+def _allow(given: Mapping[str, Any], where: Location | None) -> dict[str, str]:
+    for code, why in given.items():
+        if not isinstance(why, str) or not why.strip():
+            raise UsageError(f"ALLOW[{code!r}] must say why, as a string", where=where)
+    return {str(code): why for code, why in given.items()}

@@ -1,0 +1,160 @@
+"""Checkables from an op directory: its kernels as functions of arrays, its spec's promises, its cases.
+
+Loading and wiring are project's; what is checked is the checker's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Attr, Checkable
+from opkit.errors import Location, OpkitError, UsageError
+from opkit.ir import TensorDesc
+from opkit.project.kernel import positional_count
+from opkit.project.loading import LoadedOps, refreshed
+from opkit.project.user_op import UserOp
+from opkit.shim import frameworks
+from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.declared import declared_in
+from opkit.verify.subjects.gradient import RawGradient, RawKernel
+from opkit.verify.subjects.hints import hints_of, sizes_of
+from opkit.verify.subjects.modes import runners_of
+from opkit.verify.subjects.pair import location_of
+
+__all__ = ["checkable_of", "checkables_of"]
+
+_TAG = "device_sub_tag"
+
+
+def checkables_of(loaded: LoadedOps, module: ModuleType | None = None) -> tuple[Checkable, ...]:
+    """Return a checkable for each forward op of a loaded directory that can be run."""
+    made = (checkable_of(loaded, loaded.ops[name], module) for name in loaded.forward_ops)
+    return tuple(item for item in made if item is not None)
+
+
+def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable | None:
+    """Return an op type as a checkable, None where it cannot be run."""
+    compiled = op.compiled
+    if compiled is None or op.kernel is None:
+        return None
+    kernel = RawKernel(op, compiled)
+    made = Checkable(
+        name=op.name,
+        inputs=tuple(_arg(spec) for spec in compiled.inputs),
+        outputs=tuple(_arg(spec) for spec in compiled.outputs),
+        forward=kernel.call,
+        attrs=tuple(_attr(spec) for spec in compiled.attrs.values() if spec.name != _TAG),
+        infer=_infer(kernel),
+        directory=shown_path(loaded.directory.path),
+        runners=runners_of(op),
+        constants=hints_of(loaded),
+        sizes=sizes_of(loaded),
+        afresh=lambda: _afresh(loaded, op.name),
+        forward_where=_shown(op.kernel.where),
+    )
+    if op.grad is not None:
+        gradient = RawGradient(op, compiled, op.grad)
+        made = replace(
+            made,
+            backward=gradient.backward,
+            trace=gradient.trace,
+            registration=gradient.registration,
+            backward_where=_backward_where(loaded, op),
+        )
+    return _with_cases(made, loaded, op, module)
+
+
+def _afresh(loaded: LoadedOps, name: str) -> Checkable:
+    """Return an op with its kernel file run anew: what it and its gradient compute, nothing else."""
+    with frameworks():
+        op = refreshed(loaded).ops[name]
+    if op.compiled is None:
+        raise OpkitError(f"op {name!r} cannot be used: {op.trouble}", where=op.where)
+    made = Checkable(name, (), (), RawKernel(op, op.compiled).call)
+    if op.grad is not None:
+        made = replace(made, backward=RawGradient(op, op.compiled, op.grad).backward)
+    return made
+
+
+def _arg(spec: Any) -> Arg:
+    return Arg(spec.name, spec.is_optional, spec.is_variadic or spec.count > 1, spec.count)
+
+
+def _attr(spec: Any) -> Attr:
+    return Attr(spec.name, spec.type, spec.default)
+
+
+def _infer(kernel: RawKernel) -> Callable[..., Sequence[TensorDesc]]:
+    compiled = kernel.compiled
+
+    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        return kernel.infer(descs, compiled.check_attrs(dict(attrs)))
+
+    return infer
+
+
+def _backward_where(loaded: LoadedOps, op: UserOp) -> Location | None:
+    """Return the user's backward kernel where there is one of that name, else the gradient's registration."""
+    stem = op.name[: -len("_forward")] if op.name.endswith("_forward") else op.name
+    for name in (f"{stem}_backward", f"{stem}_grad", f"{op.name}_backward", f"{op.name}_grad"):
+        found = loaded.ops.get(name)
+        if found is not None and found.kernel is not None:
+            return _shown(found.kernel.where)
+    span = op.grad.span if op.grad is not None else None
+    return span.location if span is not None else None
+
+
+def _shown(where: Location) -> Location:
+    return replace(where, file=shown_path(where.file))
+
+
+def _with_cases(made: Checkable, loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Checkable:
+    """Add what the cases file says: the domain, and the exceptions it declares."""
+    if module is None:
+        return made
+    suffix = op.name[len(loaded.directory.name) + 1 :] or "forward"
+    declared = declared_in(vars(module), [suffix, op.name, "forward"])
+    cases = None if declared.cases is None else _of_op(declared.cases, op.name, loaded.forward_ops)
+    return replace(
+        made,
+        cases=cases,
+        cases_where=declared.cases_where or Location(shown_path(loaded.directory.cases), 1),
+        nondifferentiable_outputs=declared.nondifferentiable_outputs,
+        surrogate=None if declared.surrogate is None else _surrogate(declared.surrogate, op),
+        tolerance=declared.tolerance,
+        allow=declared.allow,
+    )
+
+
+def _of_op(
+    cases: Callable[[np.random.Generator], Iterable[Mapping[str, Any]]], op: str, known: Sequence[str]
+) -> Callable[[np.random.Generator], Iterator[Mapping[str, Any]]]:
+    """Return the cases of one op type: those whose "op" names it, or all where there is only one op."""
+
+    def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+        for case in cases(rng):
+            if "op" in case:
+                if case["op"] not in known:
+                    raise UsageError(f"a case names the op {case['op']!r}; there are {', '.join(known)}")
+                if case["op"] == op:
+                    yield {name: value for name, value in case.items() if name != "op"}
+            else:
+                yield case
+
+    return drawn
+
+
+def _surrogate(function: Callable[..., Any], op: UserOp) -> Callable[..., Any]:
+    """Return a declared function as a forward; it has the kernel's own signature."""
+    if op.compiled is None or op.kernel is None:
+        raise OpkitError(f"op {op.name!r} cannot be used: {op.trouble}", where=op.where)
+    takes_attrs = (positional_count(function) or 1) >= 2
+    kernel = replace(
+        op.kernel, function=function, takes_attrs=takes_attrs, where=location_of(function) or op.kernel.where
+    )
+    return RawKernel(replace(op, kernel=kernel), op.compiled).call

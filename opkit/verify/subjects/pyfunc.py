@@ -1,0 +1,139 @@
+"""A checkable from a py_func: its two functions on the arrays that a run gave them.
+
+The graph that they stood in takes no part.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
+from opkit.errors import KernelError
+from opkit.static.py_func import PyFuncDef
+from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.pair import location_of
+
+__all__ = ["checkable_of_py_func"]
+
+
+def checkable_of_py_func(
+    opdef: PyFuncDef,
+    recorded: Sequence[Sequence[np.ndarray]],
+    needed: frozenset[int] | None,
+    name: str,
+    declared: Declared | None = None,
+) -> Checkable:
+    """Make a checkable of the functions of one ``py_func`` call.
+
+    Args:
+        opdef: the op; it has a backward function.
+        recorded: inputs that the run gave it.
+        needed: which inputs a gradient was asked for; None where backward never ran, then those that it gives one
+            for count.
+        name: what the report calls it.
+        declared: exceptions that the file declares.
+    """
+    declared = declared or Declared()
+    count, outputs = len(opdef.inputs), len(opdef.outputs)
+    names = _names(opdef, count)
+    calls = _Calls(opdef, names, outputs)
+    cases = tuple(
+        Case(dict(zip(names, arrays)), {}, "recorded", origin="recorded", label="seen in the run")
+        for arrays in recorded
+    )
+    floats = [i for i in range(count) if any(arrays[i].dtype.kind == "f" for arrays in recorded)]
+    wanted = needed if needed is not None else calls.given(cases)
+    return Checkable(
+        name=name,
+        inputs=tuple(Arg(item) for item in names),
+        outputs=tuple(Arg("out" if outputs == 1 else f"out{index}") for index in range(outputs)),
+        forward=calls.forward,
+        backward=calls.backward,
+        recorded=cases,
+        gradients=frozenset(names[i] for i in floats if i in wanted),
+        nondifferentiable_outputs=declared.nondifferentiable_outputs,
+        tolerance=declared.tolerance,
+        allow=declared.allow,
+        forward_where=location_of(opdef.function),
+        backward_where=location_of(opdef.backward_func),
+    )
+
+
+def _names(opdef: PyFuncDef, count: int) -> list[str]:
+    """Return the function's own parameter names where it has one per input."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        known = [item.name for item in inspect.signature(opdef.function).parameters.values() if item.kind in kinds]
+    except (TypeError, ValueError):
+        known = []
+    return known[:count] if len(known) >= count else [f"x{index}" for index in range(count)]
+
+
+class _Calls:
+    """Calls the functions as the static runtime does, and leaves their results as they are."""
+
+    def __init__(self, opdef: PyFuncDef, names: Sequence[str], outputs: int) -> None:
+        self._opdef = opdef
+        self._names = names
+        self._outputs = outputs
+
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        """Run the function; see ``opkit.checker.Forward``."""
+        result = self._opdef.function(*(arrays[name] for name in self._names))
+        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(items) != self._outputs:
+            raise KernelError(
+                f"the function returned {len(items)} values, py_func was given {self._outputs} outputs",
+                where=location_of(self._opdef.function),
+            )
+        return [self._array(item, f"output {index}") for index, item in enumerate(items)]
+
+    def backward(
+        self,
+        arrays: Arrays,
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Attrs,
+        needs: frozenset[str],
+    ) -> Mapping[str, Any]:
+        """Run the backward function; see ``opkit.checker.Backward``."""
+        passed = [*(arrays[name] for name in self._names), *outputs]
+        kept = [item for index, item in enumerate(passed) if index not in self._opdef.skipped]
+        backward = self._opdef.backward_func
+        if backward is None:
+            raise KernelError("this py_func has no backward_func", where=location_of(self._opdef.function))
+        result = backward(*kept, *douts)
+        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(items) != len(self._names):
+            raise KernelError(
+                f"backward_func returned {len(items)} gradients, py_func has {len(self._names)} inputs",
+                where=location_of(backward),
+            )
+        return {
+            name: None if item is None else self._array(item, f"the gradient of {name}")
+            for name, item in zip(self._names, items)
+            if name in needs
+        }
+
+    def _array(self, value: Any, what: str) -> np.ndarray:
+        if isinstance(value, np.ndarray):
+            return value
+        array = np.asarray(getattr(value, "_data", value))
+        if value is None or array.dtype.kind not in "biufc":
+            raise KernelError(f"{what} is no array of numbers but {type(value).__name__}")
+        return array
+
+    def given(self, cases: Sequence[Case]) -> frozenset[int]:
+        """Return the inputs for which backward gives a gradient; all where it raises (the checks tell that)."""
+        every = frozenset(range(len(self._names)))
+        try:
+            arrays = cases[0].inputs
+            outputs = self.forward(arrays, {})
+            found = self.backward(arrays, outputs, [np.ones_like(item) for item in outputs], {}, frozenset(self._names))
+        except Exception:
+            return every
+        return frozenset(index for index, name in enumerate(self._names) if found.get(name) is not None)

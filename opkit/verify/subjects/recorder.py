@@ -1,0 +1,132 @@
+"""Recorder: the inputs on which a run called its custom ops, a few per op and signature.
+
+It listens at the one observer hook and copies; making checkables of what it heard is done elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from opkit.eager import Tensor
+from opkit.ops import OpDef
+from opkit.static.py_func import PyFuncDef, PyFuncGradDef
+from opkit.verify.subjects.pylayer import parameters_of
+
+__all__ = ["Heard", "Recorder", "Sort"]
+
+#: So many inputs are kept per op and signature, and so many signatures per op.
+MOST_CALLS = 3
+MOST_SIGNATURES = 16
+
+
+class Sort(Enum):
+    """What kind of user op was heard."""
+
+    LAYER = "PyLayer"
+    PY_FUNC = "py_func"
+    OP = "op of a directory"
+
+
+@dataclass(slots=True)
+class Heard:
+    """The calls of one op.
+
+    Args:
+        key: the PyLayer's class, or the OpDef of another op's first call.
+        sort: what kind of op.
+        calls: arguments by name, arrays copied; one list per signature.
+        constants: of each signature, the float inputs that took no gradient (PyLayers).
+    """
+
+    key: Any
+    sort: Sort
+    calls: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
+    constants: dict[Any, frozenset[str]] = field(default_factory=dict)
+
+
+class Recorder:
+    """An observer (``opkit.ops.core.mode.Observer``) that keeps inputs of user ops."""
+
+    def __init__(self) -> None:
+        self.heard: dict[Any, Heard] = {}
+        self._needed: dict[int, set[int]] = {}
+
+    def __call__(
+        self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
+    ) -> None:
+        """Take note of an op that ran."""
+        if not opdef.is_user:
+            return
+        if "pylayer" in attrs:
+            layer = attrs["pylayer"]
+            values = parameters_of(layer).bind(attrs["args"], attrs["kwargs"])
+            self._keep(layer, layer, Sort.LAYER, values, _constants(values))
+        elif isinstance(opdef, PyFuncGradDef):
+            self._needed.setdefault(id(opdef.function), set()).update(opdef.needed)
+        elif isinstance(opdef, PyFuncDef):
+            name = (id(opdef.function), id(opdef.backward_func), opdef.skipped, len(opdef.inputs), len(opdef.outputs))
+            self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, frozenset())
+        else:
+            values = {"inputs": list(inputs), "attrs": dict(attrs)}
+            self._keep((opdef.name, str(opdef.where)), opdef, Sort.OP, values, frozenset())
+
+    def needed(self, opdef: PyFuncDef) -> frozenset[int] | None:
+        """Return the inputs for which a py_func's backward was asked, None where it never ran."""
+        found = self._needed.get(id(opdef.backward_func))
+        return None if found is None else frozenset(found)
+
+    def _keep(self, name: Any, key: Any, sort: Sort, values: Mapping[str, Any], constants: frozenset[str]) -> None:
+        heard = self.heard.get(name)
+        if heard is None:
+            heard = self.heard[name] = Heard(key, sort)
+        signature = (constants, _signature(values))
+        calls = heard.calls.get(signature)
+        if calls is None:
+            if len(heard.calls) >= MOST_SIGNATURES:
+                return
+            calls = heard.calls[signature] = []
+            heard.constants[signature] = constants
+        if len(calls) < MOST_CALLS:
+            calls.append({name: _copied(value) for name, value in values.items()})
+
+
+def _constants(values: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(
+        name
+        for name, value in values.items()
+        if any(
+            isinstance(item, Tensor) and item.stop_gradient and item._data.dtype.kind == "f"
+            for item in (value if isinstance(value, (list, tuple)) else [value])
+        )
+    )
+
+
+def _signature(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        value = value._data
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str)
+    if isinstance(value, Mapping):
+        return tuple((name, _signature(item)) for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_signature(item) for item in value)
+    return (type(value).__name__, value if isinstance(value, (int, float, str, bool)) else id(value))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        value = value._data
+    if isinstance(value, np.ndarray):
+        return np.array(value)
+    if isinstance(value, Mapping):
+        return {name: _copied(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_copied(item) for item in value)
+    return value

@@ -1,0 +1,85 @@
+"""An op directory as a target: loaded, each forward op a checkable, what does not build a report.
+
+Making the checkables stands in ``subjects.directory``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
+from opkit.diagnostics import Diagnostic
+from opkit.errors import OpkitError, ProjectError, UsageError
+from opkit.project.directory import op_directory_of
+from opkit.project.loading import LoadedOps, assemble
+from opkit.shim import frameworks
+from opkit.verify.isolation.blame import blame_error, shown_path
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.target import Target
+
+__all__ = ["load_directory"]
+
+
+def load_directory(target: Target, _options: RunOptions, _flight: Flight) -> Loaded:
+    """Load an op directory and make a checkable of each of its forward ops.
+
+    An op whose definition or kernel has errors becomes a report that says so; the others are checked.
+    """
+    with frameworks():
+        loaded = assemble(op_directory_of(shown_path(target.path)))
+        try:
+            module = loaded.cases()
+        except ProjectError as error:
+            cause = error.__cause__ or error
+            finding = blame_error(cause, CODES["GC183"], "loading the cases file")
+            report = OpReport(loaded.directory.name, (finding,), target.label)
+            return Loaded((), (report,), loaded.diagnostics)
+    fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
+    if fatal:
+        return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
+    names = [name for name in loaded.forward_ops if not target.name or name == target.name]
+    checkables: list[Checkable] = []
+    reports: list[OpReport] = []
+    for name in names:
+        errors = [item for item in loaded.diagnostics if item.is_error and _concerns(item.subject, name, loaded)]
+        try:
+            made = checkable_of(loaded, loaded.ops[name], module)
+        except UsageError as error:
+            reports.append(OpReport(name, (_malformed(error),), target.label))
+            continue
+        if made is None or errors:
+            reports.append(_broken(name, target.label, errors))
+        else:
+            checkables.append(made)
+    return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
+
+
+def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:
+    """Say whether a finding about an op type makes a forward op unusable: it itself, or a backward op of its own."""
+    forward = loaded.forward_ops
+    if subject == op or subject in forward:
+        return subject == op
+    return len(forward) == 1 or subject.startswith(f"{op.removesuffix('_forward')}_")
+
+
+def _malformed(error: OpkitError) -> CheckResult:
+    """Return the finding for declarations of a wrong form."""
+    return CheckResult("cases", Status.ERROR, code_of("cases"), error.message, where=error.where)
+
+
+def _broken(op: str, directory: str, errors: Sequence[Diagnostic]) -> OpReport:
+    """Return the report of an op that does not build: one check per error."""
+    checks = tuple(
+        CheckResult(
+            "build",
+            Status.ERROR,
+            item.code,
+            item.message,
+            where=item.span.location if item.span is not None else None,
+        )
+        for item in errors
+    )
+    return OpReport(op, checks, directory)

@@ -1,0 +1,40 @@
+"""Loading a target in its worker: which module does it for which kind.
+
+Modules are imported by kind, so that a run over op directories does not pay for what scripts need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.target import Kind, Target
+
+__all__ = ["load", "preload"]
+
+_HOMES = {
+    Kind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
+    Kind.NAMED: ("opkit.verify.targets.named", "load_named"),
+    Kind.SCRIPT: ("opkit.verify.targets.script", "load_script"),
+}
+
+
+def preload(kinds: Iterable[Kind]) -> None:
+    """Import what loading needs, once, before workers are forked."""
+    for kind in kinds:
+        _loader(kind)
+
+
+def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:
+    """Load a target in this process; what its files do wrong is in the result."""
+    loaded: Loaded = _loader(target.kind)(target, options, flight)
+    return loaded
+
+
+def _loader(kind: Kind) -> Any:
+    module, name = _HOMES[kind]
+    return getattr(import_module(module), name)

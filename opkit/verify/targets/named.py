@@ -1,0 +1,119 @@
+"""``FILE.py::Name``: a PyLayer of a file, with the cases that the file gives for it.
+
+The file is imported as a module, not run as a script.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import OpReport, Status
+from opkit.checker.model.report import CheckResult
+from opkit.errors import Location, OpkitError, nearest
+from opkit.project.module import load_module
+from opkit.shim import install_frameworks
+from opkit.verify.codes import LOAD
+from opkit.verify.isolation.blame import blame_error
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer, parameters_of
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.target import Target
+
+__all__ = ["layer_loaded", "load_named"]
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (5,), (2, 3, 2), (1, 1))
+
+
+def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
+    """Import a file and make a checkable of the PyLayer that the target names."""
+    try:
+        module = _imported(target.path)
+    except Exception as error:
+        return Loaded(reports=(OpReport(target.label, (blame_error(error, LOAD, "importing the file"),)),))
+    found: Any = module
+    for part in target.name.split("."):
+        found = getattr(found, part, None)
+    if not is_layer(found):
+        return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
+    return layer_loaded(found, vars(module), target.label, options)
+
+
+def _imported(path: str) -> ModuleType:
+    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    sys.argv = [path]
+    install_frameworks()
+    module = load_module(path)
+    dynamic_mode()
+    return module
+
+
+def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
+    layers = [name for name, value in vars(module).items() if is_layer(value)]
+    what = f"is no PyLayer but a {type(found).__name__}" if found is not None else "is not in the file"
+    near = nearest(target.name, layers)
+    text = f"{target.name!r} {what}; its PyLayers: {', '.join(layers) or 'none'}"
+    if near:
+        text += f"; did you mean {near[0]!r}?"
+    return CheckResult(LOAD.name, Status.ERROR, LOAD.code, text, where=Location(target.label.partition("::")[0], 1))
+
+
+def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:
+    """Make a checkable of a PyLayer with the cases that its file declares, or that the options give shapes for.
+
+    Args:
+        layer: the class.
+        names: the names of its file.
+        label: what the report calls it.
+        options: ``check.shapes`` stands in for cases.
+    """
+    try:
+        declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
+        cases = _cases(layer, declared, options)
+        if cases is None:
+            return Loaded(reports=(OpReport(label, (_no_cases(layer),)),))
+        return Loaded((checkable_of_layer(layer, cases, declared=declared, name=label),))
+    except OpkitError as error:
+        result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
+        return Loaded(reports=(OpReport(label, (result,)),))
+
+
+def _no_cases(layer: type) -> CheckResult:
+    names = parameters_of(layer).names
+    return CheckResult(
+        "domain",
+        Status.ERROR,
+        "GC182",
+        f"there are no cases for {layer.__name__}: define cases_{layer.__name__}(rng) in the file, which yields "
+        f"dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
+        where=location_of(layer.forward),  # type: ignore[attr-defined]
+    )
+
+
+def _cases(
+    layer: type, declared: Declared, options: RunOptions
+) -> Callable[[np.random.Generator], Iterable[Any]] | None:
+    """Return the cases of a PyLayer: the file's, those of the shapes given, or made up for a lone array argument."""
+    if declared.cases is not None:
+        return declared.cases
+    parameters = parameters_of(layer)
+    required = [name for name in parameters.names if name not in parameters.defaults and name != parameters.starred]
+    if options.check.shapes:
+        shapes = dict(options.check.shapes)
+        return lambda rng: [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
+    if len(required) == 1 and not parameters.starred:
+        return lambda rng: _made_up(required[0], rng)
+    return None
+
+
+def _made_up(name: str, rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+    for shape in _SHAPES:
+        yield {name: rng.standard_normal(shape)}

@@ -1,0 +1,179 @@
+"""``FILE.py``: the script runs once as ``__main__`` under the recorder, and what it called is checked on what it saw.
+
+How ops are recorded is the recorder's business, how they are run that of their kind.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from opkit.checker import Case, Checkable, CheckResult, OpReport, Status
+from opkit.diagnostics import Diagnostic
+from opkit.ops import OpDef, local
+from opkit.project.directory import op_directory_of
+from opkit.project.loading import LoadedOps, assemble
+from opkit.shim import exec_script, install_frameworks
+from opkit.static.py_func import PyFuncDef, label_of
+from opkit.verify.codes import SCRIPT
+from opkit.verify.isolation.blame import blame_error, shown_path
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.declared import declared_in
+from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.pyfunc import checkable_of_py_func
+from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
+from opkit.verify.subjects.recorder import Heard, Recorder, Sort
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.named import layer_loaded
+from opkit.verify.targets.target import Target
+
+__all__ = ["load_script"]
+
+
+def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
+    """Run a script under the recorder and make a checkable of every op that it called.
+
+    PyLayers of the script that were never called are checked on the cases that the script declares for them.
+    """
+    recorder = Recorder()
+    install_frameworks()
+    local.mode.observer = recorder
+    names: Mapping[str, Any] = {}
+    reports: list[OpReport] = []
+    try:
+        names = exec_script(shown_path(target.path))
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            reports.append(_stopped(target, error))
+    except Exception as error:
+        reports.append(_stopped(target, error))
+    finally:
+        local.mode.observer = None
+        dynamic_mode()
+    names = names or vars(sys.modules["__main__"])
+    found = _Found(target, names, options, recorder)
+    for heard in recorder.heard.values():
+        found.add(heard)
+    found.add_uncalled({heard.key for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
+    return Loaded(tuple(found.checkables), (*reports, *found.reports), tuple(found.diagnostics))
+
+
+def _stopped(target: Target, error: BaseException) -> OpReport:
+    return OpReport(target.label, (blame_error(error, SCRIPT, "the script"),))
+
+
+class _Found:
+    """Collects checkables of what was heard."""
+
+    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.checkables: list[Checkable] = []
+        self.reports: list[OpReport] = []
+        self.diagnostics: list[Diagnostic] = []
+        self._target = target
+        self._names = names
+        self._options = options
+        self._directories: dict[str, LoadedOps] = {}
+
+    def add(self, heard: Heard) -> None:
+        """Make checkables of one op."""
+        if heard.sort is Sort.LAYER:
+            self._add_layer(heard)
+        elif heard.sort is Sort.PY_FUNC:
+            self._add_py_func(heard)
+        else:
+            self._add_op(heard)
+
+    def _add_py_func(self, heard: Heard) -> None:
+        opdef: PyFuncDef = heard.key
+        name = label_of(opdef.function)
+        label = self._unique(f"{self._target.label}::{name}")
+        if opdef.backward_func is None or not opdef.outputs:
+            text = "this py_func has no backward_func; there is no gradient to check"
+            skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
+            self.reports.append(OpReport(label, (skip,), notes=(text,)))
+            return
+        declared = declared_in(self._names, ["forward", name], name)
+        recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
+        needed = self._recorder.needed(opdef)
+        self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared))
+
+    def _unique(self, label: str) -> str:
+        """Return a label that no op of this run has yet."""
+        taken = {item.name for item in self.checkables} | {item.op for item in self.reports}
+        number = 1
+        while (numbered := label if number == 1 else f"{label}#{number}") in taken:
+            number += 1
+        return numbered
+
+    def _add_layer(self, heard: Heard) -> None:
+        """Add a PyLayer: one checkable per set of inputs that took no gradient."""
+        label = f"{self._target.label}::{heard.key.__qualname__}"
+        declared = declared_in(self._names, ["forward", heard.key.__name__], heard.key.__name__)
+        by_constants: dict[frozenset[str], list[dict[str, Any]]] = {}
+        for signature, calls in heard.calls.items():
+            by_constants.setdefault(heard.constants[signature], []).extend(calls)
+        for constants, calls in by_constants.items():
+            name = self._unique(label)
+            made = checkable_of_layer(heard.key, recorded=calls, constants=constants, declared=declared, name=name)
+            self.checkables.append(made)
+
+    def add_uncalled(self, called: set[Any]) -> None:
+        """Make checkables of the script's own PyLayers that were never called, where it has cases for them."""
+        for name, value in self._names.items():
+            if not is_layer(value) or value in called or value.__module__ != "__main__" or value.__name__ != name:
+                continue
+            label = f"{self._target.label}::{name}"
+            is_own = f"cases_{name}" in self._names
+            if not is_own and "cases" not in self._names:
+                self.reports.append(_never_called(label, name))
+                continue
+            loaded = layer_loaded(value, self._names, label, self._options)
+            self.checkables += loaded.checkables
+            # Cases without a name may be meant for another PyLayer of the script.
+            self.reports += loaded.reports if is_own or loaded.checkables else [_never_called(label, name)]
+
+    def _add_op(self, heard: Heard) -> None:
+        opdef: OpDef = heard.key
+        loaded = self._directory(opdef)
+        if loaded is None or opdef.name not in loaded.forward_ops:
+            return
+        made = checkable_of(loaded, loaded.ops[opdef.name], None)
+        if made is not None:
+            variadic = {arg.name for arg in made.inputs if arg.is_variadic}
+            cases = tuple(_case(opdef, call, variadic) for calls in heard.calls.values() for call in calls)
+            self.checkables.append(replace(made, recorded=cases))
+
+    def _directory(self, opdef: OpDef) -> LoadedOps | None:
+        """Return the op directory whose kernel an op runs, None where it is none of a directory."""
+        if opdef.where is None:
+            return None
+        folder = os.path.dirname(opdef.where.file)
+        if folder not in self._directories:
+            directory = op_directory_of(folder)
+            if not directory.spec.is_file():
+                return None
+            self._directories[folder] = assemble(directory)
+        return self._directories[folder]
+
+
+def _never_called(label: str, name: str) -> OpReport:
+    text = f"{name} was never called in this run; call it, or define cases_{name}(rng)"
+    return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text),), notes=(text,))
+
+
+def _case(opdef: OpDef, call: Mapping[str, Any], variadic: set[str]) -> Case:
+    """Return a recorded call of an op directory's op as a case: flat inputs back by name."""
+    inputs: dict[str, Any] = {}
+    for arg, value in zip(opdef.inputs, call["inputs"]):
+        name = arg.name.rpartition("_")[0]
+        if name in variadic:
+            inputs.setdefault(name, []).append(value)
+        else:
+            inputs[name] = value
+    return Case(inputs, call["attrs"], "recorded", origin="recorded", label="seen in the run")

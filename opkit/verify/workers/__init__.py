@@ -1,0 +1,1 @@
+"""Workers: the processes in which targets are loaded and checked."""

@@ -1,0 +1,88 @@
+"""Isolation where processes cannot be forked: an interpreter per target, its ops one after the other.
+
+A worker that dies or hangs costs the ops of its target that were not done yet, never those of another.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from subprocess import Popen
+
+from opkit.checker import CheckResult, Status
+from opkit.verify.codes import CRASH, TIMEOUT
+from opkit.verify.isolation import frames
+from opkit.verify.isolation.blame import report_of
+from opkit.verify.options import RunOptions
+from opkit.verify.targets.target import Kind, Target
+from opkit.verify.workers.messages import Checked, Planned
+
+__all__ = ["PATIENCE", "run_alone"]
+
+#: A script under the recorder may train for a while: its limit is so many times that of an op.
+PATIENCE = 10
+
+
+def run_alone(
+    number: int, target: Target, options: RunOptions, start: Callable[[], Popen[bytes]]
+) -> Iterator[Planned | Checked]:
+    """Check one target in an interpreter of its own; yield what it says, and what it left unsaid.
+
+    Args:
+        number: the target's.
+        target: what to check.
+        options: of the run; the time limit holds from one message to the next.
+        start: starts the interpreter.
+    """
+    process = start()
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the worker is started with both pipes")
+    messages: queue.Queue[Planned | Checked | None] = queue.Queue()
+    reader = threading.Thread(target=_read, args=(process, messages), daemon=True)
+    reader.start()
+    planned: tuple[str, ...] | None = None
+    done: set[int] = set()
+    row, what = CRASH, "the worker process ended in the middle of the check"
+    try:
+        frames.send(process.stdin.fileno(), ((target,), options))
+        while (message := messages.get(timeout=_limit(target, options))) is not None:
+            if isinstance(message, Planned):
+                planned = message.ops
+            else:
+                done.add(message.order)
+            yield replace(message, target=number)
+    except queue.Empty:
+        row, what = TIMEOUT, f"the worker did not finish within the time limit ({options.limits})"
+    except OSError:
+        pass
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        process.stdin.close()
+        process.stdout.close()
+    directory = target.label if target.kind is Kind.DIRECTORY else None
+    owed = {order: op for order, op in enumerate(planned or ()) if order not in done}
+    if planned is None and not done:
+        owed = {-1: target.label}
+    for order, op in owed.items():
+        finding = CheckResult(row.name, Status.ERROR, row.code, f"{what}; this op was not judged")
+        yield Checked(number, order, report_of(op, directory, finding, 0.0))
+
+
+def _limit(target: Target, options: RunOptions) -> float | None:
+    seconds = options.timeout * (PATIENCE if target.kind is Kind.SCRIPT else 1)
+    return seconds + 5 if seconds and math.isfinite(seconds) else None
+
+
+def _read(process: Popen[bytes], messages: queue.Queue[Planned | Checked | None]) -> None:
+    reader = frames.FrameReader()
+    stream = process.stdout
+    if stream is not None:
+        while data := stream.read(1 << 16):
+            for message in reader.feed(data):
+                messages.put(message)
+    messages.put(None)
