@@ -42,7 +42,8 @@ def check_backward_ops(
     types = [use for use in uses if use.kind == "bwtype"]
     found = list(_unknown_types(types, op, ops, known))
     targets = [ops[use.name] for use in types if use.name in ops]
-    if len(targets) == len(types) and targets and not any(target.has_errors for target in targets):
+    is_complete = len(targets) == len(types) and not any(use.kind == "bwcomputed" for use in uses)
+    if is_complete and targets and not any(target.has_errors for target in targets):
         found += _unknown_names(uses, targets)
         if len(targets) == 1 and not any(use.kind == "dynamic" for use in uses):
             found += _missing_inputs(uses, types[0], targets[0])

@@ -5,6 +5,8 @@ What they are made from stands in ``program``.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from opkit.spec.library.types import (
     Type,
 )
 from opkit.spec.lower.lowered import LowerError, Value
-from opkit.spec.lower.uses import Use, attr_use, use_of
+from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of
 from opkit.spec.parse import syntax
 
 if TYPE_CHECKING:
@@ -62,6 +64,12 @@ class Unit:
         """The Python source."""
         return "\n".join(text for text, _ in self.lines) + "\n"
 
+    def string_literals(self) -> Iterator[str]:
+        """Give every string constant of its source."""
+        for node in ast.walk(ast.parse(self.source)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
     def report(self, error: LowerError) -> None:
         """Report a mistake in this unit."""
         self.has_errors = True
@@ -78,6 +86,8 @@ class Unit:
         made = use_of(flags, method, owner, args, node)
         if made is not None:
             self.uses.append(made)
+        elif "@bwtype" in flags and args:
+            self.uses.append(computed_type(args[0].code, owner, node))
         elif any(flag in _NAMING for flag in flags) and args and not args[0].is_const:
             self.uses.append(Use("dynamic", "", owner.name, node, ()))
 

@@ -5,6 +5,7 @@ What they are compared with stands in ``checks``.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,10 @@ from opkit.spec.library.types import Type
 from opkit.spec.lower.lowered import Value
 from opkit.spec.parse.syntax import Call, InitList, Node
 
-__all__ = ["Use", "attr_use", "use_of"]
+__all__ = ["FORWARD_TYPE", "HOLE", "Use", "attr_use", "computed_type", "use_of"]
+
+#: Parts of a computed op type: what is not known, and the type of the forward op.
+HOLE, FORWARD_TYPE = "*", "\0forward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,11 @@ class Use:
     """One use of a name.
 
     Args:
-        kind: any, in, out, query, grad, bind, attr, bwtype, bwin, bwout, bwattr.
-        name: the constant.
+        kind: any, in, out, query, grad, bind, attr, bwtype, bwcomputed, bwin, bwout, bwattr.
+        name: the constant, "" where the name is computed.
         owner: type of the object that was asked.
         node: the literal, or the call where there is none.
-        detail: index for arguments, attribute type for attributes.
+        detail: index for arguments, attribute type for attributes, what a computed op type is made of.
     """
 
     kind: str
@@ -71,3 +75,34 @@ def _literal(node: Node) -> Node:
 def attr_use(name: str, kind: str, owner: Type, node: Call) -> Use:
     """Return the use of an attribute."""
     return Use("attr", name, owner.name, node.args[0], (kind,))
+
+
+def computed_type(code: str, owner: Type, node: Call) -> Use:
+    """Return the use of an op type that the code of a backward op computes.
+
+    Args:
+        code: the Python of the op type.
+        owner: type of the builder.
+        node: the call that sets it.
+    """
+    return Use("bwcomputed", "", owner.name, node.args[0], tuple(_parts(ast.parse(code, mode="eval").body)))
+
+
+def _parts(code: ast.expr) -> list[tuple[str, ...]]:
+    """Return the texts that a string expression can have, each as its constants, holes and the forward op's type."""
+    if isinstance(code, ast.Constant) and isinstance(code.value, str):
+        return [(code.value,)]
+    if isinstance(code, ast.IfExp):
+        return [*_parts(code.body), *_parts(code.orelse)]
+    pair: tuple[ast.expr, ...] = ()
+    if isinstance(code, ast.BinOp) and isinstance(code.op, ast.Add):
+        pair = (code.left, code.right)
+    elif isinstance(code, ast.Call) and isinstance(code.func, ast.Name) and code.func.id == "cat":
+        pair = tuple(code.args)
+    if len(pair) == 2:
+        left, right = _parts(pair[0]), _parts(pair[1])
+        # Chains of alternatives would multiply; past a few of them the rest is not told apart.
+        if len(left) * len(right) <= 64:
+            return [(*a, *b) for a in left for b in right]
+    is_forward = ast.unparse(code).endswith(".conf.op_type") if isinstance(code, ast.Attribute) else False
+    return [(FORWARD_TYPE if is_forward else HOLE,)]

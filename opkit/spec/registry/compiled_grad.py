@@ -13,6 +13,7 @@ from opkit.diagnostics import Span
 from opkit.errors import InferError, nearest
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
+from opkit.spec.registry.built_types import BuiltTypes, built_types_of
 from opkit.spec.registry.compiled_op import CompiledOp, Inputs
 from opkit.spec.registry.schema import attr_value, plain_value, runtime_value
 from opkit.spec.registry.siblings import Siblings
@@ -96,6 +97,12 @@ class CompiledGrad:
     def ok(self) -> bool:
         """Whether it can build."""
         return not self.has_errors
+
+    @property
+    def built_types(self) -> BuiltTypes:
+        """The op types that it can build, known from its code alone, so also where it has errors."""
+        units = self.linker.program.reachable(self.unit) if self.unit is not None else []
+        return built_types_of(self.op_type, units)
 
     def build(
         self,

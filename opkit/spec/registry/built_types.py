@@ -1,0 +1,78 @@
+"""BuiltTypes: which op types a compiled gradient can build, known from its code without running it.
+
+What one run of it builds is a GradGraph, which stands in ``compiled_grad``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from opkit.spec.lower.units import Unit
+from opkit.spec.lower.uses import FORWARD_TYPE, HOLE
+
+__all__ = ["BuiltTypes", "built_types_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTypes:
+    """The op types that a gradient can build.
+
+    Args:
+        names: op types that its code gives as constants.
+        patterns: op types that its code computes, as text with ``*`` for each part that is not a constant.
+        literals: every string constant in its code, where a name is computed from no constant part at all; else empty.
+
+    Example:
+        >>> types = BuiltTypes(frozenset({"my_grad"}), ("my_*_backward",))
+        >>> [name for name in ("my_grad", "my_left_backward", "my_grad_scale") if name in types]
+        ['my_grad', 'my_left_backward']
+        >>> types.is_computed
+        True
+    """
+
+    names: frozenset[str] = frozenset()
+    patterns: tuple[str, ...] = ()
+    literals: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether some of the op types are computed, so that ``names`` are not all."""
+        return bool(self.patterns)
+
+    def __contains__(self, op_type: object) -> bool:
+        """Say whether the gradient can build an op type, as far as its code tells."""
+        if not isinstance(op_type, str):
+            return False
+        return op_type in self.names or any(self._matches(pattern, op_type) for pattern in self.patterns)
+
+    def _matches(self, pattern: str, op_type: str) -> bool:
+        if not pattern.strip(HOLE):
+            return op_type in self.literals
+        parts = (re.escape(part) for part in pattern.split(HOLE))
+        return re.fullmatch(".*".join(parts), op_type, re.DOTALL) is not None
+
+
+def built_types_of(op_type: str, units: Iterable[Unit]) -> BuiltTypes:
+    """Return the op types that a gradient's code can build.
+
+    Args:
+        op_type: the forward op type, which names of backward ops may be made of.
+        units: the units of the gradient's function and of all that it calls.
+    """
+    kept = list(units)
+    uses = [use for unit in kept for use in unit.uses]
+    names = {use.name for use in uses if use.kind == "bwtype"}
+    patterns: dict[str, None] = {}
+    for use in uses:
+        if use.kind == "bwcomputed":
+            for parts in use.detail:
+                text = "".join(op_type if part == FORWARD_TYPE else part for part in parts)
+                if HOLE in text:
+                    patterns[text] = None
+                else:
+                    names.add(text)
+    is_open = any(not pattern.strip(HOLE) for pattern in patterns)
+    literals = frozenset(text for unit in kept for text in unit.string_literals()) if is_open else frozenset()
+    return BuiltTypes(frozenset(names), tuple(patterns), literals)
