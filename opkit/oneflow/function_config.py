@@ -7,8 +7,8 @@ from typing import Any
 
 from opkit.errors import MissingNameError, UsageError, nearest
 from opkit.ir import canonical_dtype
-from opkit.static import schedules
-from opkit.static.training import Recipe
+from opkit.oneflow.semantics import schedules
+from opkit.oneflow.semantics.training import Recipe
 
 __all__ = ["FunctionConfig"]
 

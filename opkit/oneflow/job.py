@@ -22,10 +22,10 @@ from opkit.ir import TensorDesc, Variable
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.result import Future, LocalBlob
+from opkit.oneflow.semantics.training import COUNT_STEP, Recipe, Trained, append_training, step_name
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
-from opkit.static.training import COUNT_STEP, Recipe, Trained, append_training, step_name
 
 __all__ = ["Job", "enable_eager_execution", "eager_execution_enabled", "global_function"]
 

@@ -1,6 +1,6 @@
 """``flow.optimizer``: optimizers, learning-rate schedulers, warm-up and gradient clipping under OneFlow's names (v0.4).
 
-The formulas are ``opkit.static.schedules``' and the update ops'; here are only names, argument order and defaults.
+The formulas are ``semantics.schedules``' and the update ops'; here are only names, argument order and defaults.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit.errors import MissingNameError, UsageError, nearest
+from opkit.oneflow.semantics import schedules
+from opkit.oneflow.semantics.schedules import Schedule, Warmup
+from opkit.oneflow.semantics.training import Recipe
 from opkit.oneflow.session import session
-from opkit.static import schedules
-from opkit.static.schedules import Schedule, Warmup
-from opkit.static.training import Recipe
 
 __all__ = [
     "Adam",

@@ -14,9 +14,9 @@ from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
+from opkit.oneflow.semantics.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
 from opkit.oneflow.session import Session, session
 from opkit.ops.kernels.initializer import Initializer
-from opkit.static.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
 
 __all__ = [
     "CheckPoint",

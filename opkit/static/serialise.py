@@ -1,6 +1,6 @@
 """Serialise: a program as JSON and arrays, and back. Ops go by name, functions by import path; no code is stored.
 
-Which files these become is ``opkit.static.saving``'s.
+Which files these become is ``opkit.paddle.semantics.saving``'s.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from opkit.errors import OpkitError, nearest
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
-from opkit.static.layers import ASSIGN_STATE
 from opkit.static.parameters import INITIALIZE
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, arguments_of, grad_arguments_of, label_of, py_func_rule
 
 __all__ = ["SerialiseError", "program_from_data", "program_to_data"]
 
 _SCHEMA = 1
-_OWN: dict[str, OpDef] = {opdef.name: opdef for opdef in (ASSIGN_STATE, INITIALIZE)}
+_OWN: dict[str, OpDef] = {INITIALIZE.name: INITIALIZE}
 
 
 class SerialiseError(OpkitError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from opkit import static
 from opkit.ir import Program, Variable
-from opkit.static.saving import (
+from opkit.paddle.semantics.saving import (
     load_inference_program,
     load_program,
     read_program_state,

@@ -1,4 +1,4 @@
-"""Layers of graphs by Paddle's names and argument order; what they build is ``opkit.static.layers``'s."""
+"""Layers of graphs by Paddle's names and argument order; what they build is ``opkit.paddle.semantics.layers``'s."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from opkit.ir import Variable, canonical_dtype
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn.initializer import XavierUniform, global_or
-from opkit.static import layers
-from opkit.static.layers import Spec
+from opkit.paddle.semantics import layers
+from opkit.paddle.semantics.layers import Spec
 
 __all__ = ["batch_norm", "conv2d", "embedding", "fc", "layer_norm", "prelu", "sparse_embedding"]
 

@@ -10,21 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, Variable
-from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.ops.kernels.initializer import Initializer, constant, normal
-from opkit.static.builder import append, building, name_outputs
+from opkit.static.builder import name_outputs
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_parameter, create_state
 
 __all__ = [
-    "ASSIGN_STATE",
     "Spec",
-    "assign_state",
     "batch_norm",
     "embedding",
     "fc",
@@ -150,28 +145,7 @@ def embedding(
     return found  # type: ignore[no-any-return]
 
 
-# ---- state that an op changes ----------------------------------------------------------------------------------------
-def _assign_state(state: np.ndarray, value: np.ndarray) -> tuple[()]:
-    np.copyto(state, value)
-    return ()
-
-
-#: Copies a value into a variable, in place.
-ASSIGN_STATE = OpDef(
-    "assign_state",
-    (ArgDef("state"), ArgDef("value")),
-    (),
-    _assign_state,
-    infer=lambda descs, attrs: [],
-    has_side_effect=True,
-)
-
-
-def assign_state(state: Variable, value: Variable) -> None:
-    """Append the copying of a value into a persistable Variable of its shape."""
-    append(building.main.blocks[0], ASSIGN_STATE, [state, value], {}, writes=(0,))
-
-
+# ---- normalisation, convolution --------------------------------------------------------------------------------------
 def running_average(layer: str, suffix: str, size: int, dtype: str, first: float, spec_name: str = "") -> Variable:
     """Return a persistable Variable that a layer keeps statistics in; it is saved with the parameters."""
     variable = create_state(spec_name or unique_name(f"{layer}.{suffix}"), TensorDesc((size,), dtype), first)
@@ -179,7 +153,6 @@ def running_average(layer: str, suffix: str, size: int, dtype: str, first: float
     return variable
 
 
-# ---- normalisation, convolution --------------------------------------------------------------------------------------
 def batch_norm(
     x: Variable,
     *,

@@ -18,10 +18,10 @@ import numpy as np
 from opkit import ops
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
+from opkit.oneflow.semantics.schedules import Schedule
 from opkit.ops import ArgDef, AttrDef, OpDef, apply
 from opkit.ops.core.value import desc_of
 from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
-from opkit.static.schedules import Schedule
 from opkit.static.site import user_site
 
 __all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Recipe", "Trained", "append_training", "step_name"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit.errors import UsageError
-from opkit.static import schedules as s
+from opkit.oneflow.semantics import schedules as s
 
 BASE, STEPS = 0.1, 10
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from opkit.static import checkpoint
-from opkit.static.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from opkit.oneflow.semantics import checkpoint
+from opkit.oneflow.semantics.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 
 VALUES = {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "step": np.array(7), "none": np.zeros((0, 2))}
 

@@ -1,0 +1,1 @@
+"""What only OneFlow means: training, schedules, checkpoints; framework-free rows know none of it."""
