@@ -5,8 +5,9 @@ Everything public here is loaded on first use, so that ``import opkit`` and ``op
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
 
 if TYPE_CHECKING:
     from opkit.errors import InferError, OpkitError
@@ -19,22 +20,15 @@ __version__ = "0.1.0"
 __all__ = ["InferError", "OpkitError", "TensorDesc", "__version__", "frameworks", "gradcheck", "run_script"]
 
 _HOMES = {
-    "InferError": "opkit.errors",
-    "OpkitError": "opkit.errors",
-    "TensorDesc": "opkit.ir",
-    "frameworks": "opkit.shim",
-    "gradcheck": "opkit.verify",
-    "run_script": "opkit.shim",
+    "InferError": "errors",
+    "OpkitError": "errors",
+    "TensorDesc": "ir",
+    "frameworks": "shim",
+    "gradcheck": "verify",
+    "run_script": "shim",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'opkit' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = deferred(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -5,8 +5,9 @@ What is listed here is loaded on first use: scaffolding needs no compiler, build
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
 
 if TYPE_CHECKING:
     from opkit.project.building import Build, build
@@ -59,11 +60,4 @@ _HOMES = {
     "to_op_def": "user_op",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'opkit.project' has no attribute {name!r}")
-    value = getattr(import_module(f"opkit.project.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = deferred(__name__, _HOMES)

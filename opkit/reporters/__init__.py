@@ -6,8 +6,9 @@ on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
 
 if TYPE_CHECKING:
     from opkit.reporters.forms import FORMS, render
@@ -50,11 +51,4 @@ _HOMES = {
     "text_report": "text",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'opkit.reporters' has no attribute {name!r}")
-    value = getattr(import_module(f"opkit.reporters.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = deferred(__name__, _HOMES)

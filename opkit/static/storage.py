@@ -20,7 +20,7 @@ from opkit.errors import OpkitError, nearest
 from opkit.ir import Program, Variable
 from opkit.static.scope import Scope
 
-__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive"]
+__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive", "write_file"]
 
 _INDEX = "names.json"
 

@@ -5,8 +5,9 @@ What is listed here is loaded on first use: the process that only starts workers
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
 
 if TYPE_CHECKING:
     from opkit.verify.api import gradcheck, outcome_of
@@ -41,11 +42,4 @@ _HOMES = {
     "write_repro": "failures.repro",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'opkit.verify' has no attribute {name!r}")
-    value = getattr(import_module(f"opkit.verify.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = deferred(__name__, _HOMES)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
+from opkit.static.storage import write_file
 
 __all__ = ["UnsafeFileError", "load", "save"]
 
@@ -82,25 +82,7 @@ def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
     name = os.fspath(path)
     if not os.path.basename(name) or os.path.isdir(name):
         raise UsageError(f"save: {name!r} is a folder, a file name is needed")
-    folder = os.path.dirname(os.path.abspath(name))
-    os.makedirs(folder, exist_ok=True)
-    _write_atomically(name, folder, data)
-
-
-def _write_atomically(name: str, folder: str, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".save-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, name)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_file(name, data)
 
 
 def _is_state(obj: Any) -> bool:

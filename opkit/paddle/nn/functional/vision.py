@@ -158,18 +158,8 @@ def _targets(x: Any, size: Any, scale_factor: Any, axes: list[int]) -> tuple[lis
     return [int(x.shape[axis] * scale) for axis, scale in zip(axes, scales)], scales
 
 
-def upsample(
-    x: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool = False,
-    align_mode: int = 0,
-    data_format: str = "NCHW",
-    name: str | None = None,
-) -> Any:
-    """Return images resized along their spatial axes: ``interpolate``."""
-    return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)
+#: Paddle's second name of it.
+upsample = interpolate
 
 
 # ---- sampling on a grid ----------------------------------------------------------------------------------------------
