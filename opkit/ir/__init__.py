@@ -5,13 +5,15 @@ from opkit.ir.desc import TensorDesc
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, is_floating, is_integer, to_numpy
 from opkit.ir.operation import Operation, describe_operation
 from opkit.ir.printer import program_text
-from opkit.ir.program import Program, Rewrite, test_rules
+from opkit.ir.program import Program
+from opkit.ir.rewrite import ForInference, Rewrite
 from opkit.ir.value import Value, Variable
 
 __all__ = [
     "DTYPES",
     "INFERENCE_ONLY",
     "Block",
+    "ForInference",
     "Operation",
     "Program",
     "Rewrite",
@@ -24,6 +26,5 @@ __all__ = [
     "is_floating",
     "is_integer",
     "program_text",
-    "test_rules",
     "to_numpy",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from opkit.errors import Location
+from opkit.ir.rewrite import ForInference
 from opkit.ir.value import Value
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ __all__ = ["OpLike", "Operation"]
 
 
 class OpLike(Protocol):
-    """What a graph knows of an op: its name."""
+    """What a graph knows of an op: its name, and what becomes of it in a copy for inference (None: it stays)."""
 
     name: str
+    for_inference: ForInference | None
 
 
 class Operation:

@@ -6,17 +6,17 @@ Nothing is appended by itself here and nothing is executed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir.block import Block
 from opkit.ir.operation import Operation
 from opkit.ir.printer import program_text
+from opkit.ir.rewrite import Rewrite
 from opkit.ir.value import Value, Variable
 
-__all__ = ["Program", "Rewrite", "test_rules"]
+__all__ = ["Program"]
 
 _serials = itertools.count()
 
@@ -87,27 +87,6 @@ class Program:
         return f"Program ({len(self.blocks[0].ops)} ops, version {self.version})"
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What becomes of an Operation in a clone for test.
-
-    Args:
-        same_as: index of the input that its first output is; the Operation goes. -1: it goes altogether.
-        opdef: what takes its place, with one output, or None.
-        inputs: Values that the new op reads.
-        attrs: of the new op.
-    """
-
-    same_as: int = -1
-    opdef: Any = None
-    inputs: tuple[Value | None, ...] = ()
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-
-
-#: Op type -> ``rule(op)``, which returns a Rewrite, or None to keep the Operation in a clone for test.
-test_rules: dict[str, Callable[[Operation], Rewrite | None]] = {}
-
-
 def clone_program(program: Program, for_test: bool) -> Program:
     """Return a copy of a program; see ``Program.clone``."""
     copy = Program()
@@ -123,7 +102,7 @@ def clone_program(program: Program, for_test: bool) -> Program:
         if for_test and op.role in ("backward", "optimize"):
             dropped.update(value.variable.name for value in op.outputs)
             continue
-        rule = test_rules.get(op.type) if for_test else None
+        rule = op.opdef.for_inference if for_test else None
         rewrite = rule(op) if rule is not None else None
         if rewrite is None:
             _copy_operation(op, block, values)
@@ -133,6 +112,8 @@ def clone_program(program: Program, for_test: bool) -> Program:
             source_value = op.inputs[rewrite.same_as]
             assert source_value is not None
             values[op.outputs[0]] = _twin(source_value, block, values)
+        if rewrite is not None:
+            _leave_unwritten(op, block, values)
     for name, variable in source.vars.items():
         twin = values.get(variable.value)
         if twin is not None:
@@ -164,6 +145,14 @@ def _copy_as(op: Operation, rewrite: Rewrite, block: Block, values: dict[Value, 
     twin = Operation(block, rewrite.opdef, inputs, rewrite.attrs, op.role, op.site)
     twin.outputs = _outputs_of(twin, op.outputs[:1], block, values)
     block.ops.append(twin)
+
+
+def _leave_unwritten(op: Operation, block: Block, values: dict[Value, Value]) -> None:
+    """Let what an Operation would have written be what it was before."""
+    for index, written in zip(op.writes, op.outputs[len(op.results) :]):
+        before = op.inputs[index]
+        assert before is not None
+        values[written] = _twin(before, block, values)
 
 
 def _outputs_of(

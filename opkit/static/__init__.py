@@ -18,7 +18,6 @@ from opkit.static.builder import (
     switch_default_programs,
 )
 from opkit.static.executor import Executor
-from opkit.static.for_test import install_rules
 from opkit.static.jobs import CompiledJob, JobTracer, differentiate, observer_op
 from opkit.static.methods import install_methods
 from opkit.static.names import guard_names, register_prefixes, switch_names, unique_name
@@ -27,7 +26,6 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef, py_func
 from opkit.static.scope import Scope, ScopeTensor, global_scope, scope_guard
 
 install_methods()
-install_rules()
 
 __all__ = [
     "Building",
@@ -56,7 +54,6 @@ __all__ = [
     "guard_names",
     "in_static_mode",
     "install_methods",
-    "install_rules",
     "name_outputs",
     "observer_op",
     "program_guard",

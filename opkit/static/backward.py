@@ -50,7 +50,7 @@ class GradStep:
     @property
     def outputs(self) -> list[Variable]:
         """Output Variables, pinned to the versions that the Operation wrote."""
-        return [value.variable.at(value) for value in self.op.outputs]
+        return [value.variable.at(value) for value in self.op.results]
 
     @property
     def needs(self) -> list[bool]:

@@ -180,7 +180,6 @@ def append(
     *,
     into: Sequence[Variable | None] | None = None,
     descs: Sequence[TensorDesc] | None = None,
-    writes: tuple[int, ...] = (),
     label: str = "",
 ) -> list[Variable]:
     """Append an op and return its output Variables.
@@ -192,8 +191,6 @@ def append(
         attrs: every declared attribute.
         into: existing Variables that the outputs become new versions of; None makes a new one.
         descs: shapes and dtypes of the outputs, inferred where left out.
-        writes: indices of the persistable inputs that the kernel changes in place; left out: of a built-in op
-            without outputs (a model update) all but the learning rate.
         label: see ``Operation``.
     """
     site = building.site or user_site()
@@ -213,28 +210,19 @@ def append(
         variable.write(desc.shape, to_numpy(desc.dtype), op, index)
         variables.append(variable)
     op.outputs = tuple([variable.value for variable in variables])
-    if not descs and opdef.has_side_effect and not opdef.is_user and not writes:
-        writes = _written(opdef, values)
-    if writes:
-        op.writes = writes
-        op.outputs += tuple([_rewrite(op, index) for index in writes])
+    written = opdef.written(attrs)
+    if written:
+        _write_inputs(op, written)
     return variables
 
 
-def _written(opdef: OpDef, values: Sequence[Value | None]) -> tuple[int, ...]:
-    return tuple(
-        [
-            i
-            for i, (arg, value) in enumerate(zip(opdef.inputs, values))
-            if value is not None and value.variable.persistable and arg.name != "learning_rate"
-        ]
-    )
-
-
-def _rewrite(op: Operation, index: int) -> Value:
-    value = op.inputs[index]
-    assert value is not None
-    return value.variable.write(value.shape, value.dtype, op, index)
+def _write_inputs(op: Operation, written: Sequence[int]) -> None:
+    """Enter the new versions of the persistable inputs that an op changes in place; others die with the run."""
+    for index in written:
+        value = op.inputs[index]
+        if value is not None and value.variable.persistable:
+            op.writes += (index,)
+            op.outputs += (value.variable.write(value.shape, value.dtype, op, len(op.outputs)),)
 
 
 def new_variable(block: Block, name: str, desc: TensorDesc, *, stop_gradient: bool = False) -> Variable:

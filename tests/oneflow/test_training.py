@@ -425,3 +425,12 @@ def test_a_checkpoint_that_lacks_a_variable_is_told(tmp_path: Path) -> None:
     train_job(OPTIMIZERS["sgd"][0], name="dense-weight")
     with pytest.warns(UserWarning, match=r"holds no 'dense-weight'.*may be what it calls 'dense1-weight'"):
         flow.load_variables(flow.checkpoint.get(tmp_path / "a"))
+
+
+def test_only_what_changes_a_variable_is_recorded_as_writing_it() -> None:
+    """Of a train job's ops, the look at the loss and the learning rate read the step counter, and one op writes it."""
+    job = train_job(lambda: flow.optimizer.SGD(constant(), momentum=0.5)).job
+    job.prepare()
+    ops = job.graph.program.global_block().ops
+    writers = {op.type: [op.inputs[i].variable.name for i in op.writes] for op in ops if op.writes}
+    assert writers == {"momentum_update": ["w", "w-momentum"], "count_step": ["System-Train-TrainStep-job"]}

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
-from opkit import static
+from opkit import ops, static
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import Program, VariableNotFoundError
+from opkit.ir import Program, TensorDesc, VariableNotFoundError
+from opkit.ops.core.registry import BUILTIN
+from opkit.static.parameters import create_state
 from tests.static.nets import X, fed, made, py_tanh, run
 
 
@@ -28,7 +30,9 @@ def test_names() -> None:
     assert paddle.mean(x).name == "mean_0.tmp_0"
     y = paddle.static.nn.fc(x, 2, activation="tanh")
     assert y.name == "fc_0.tmp_2"
-    assert {"fc_0.w_0", "fc_0.b_0", "fc_0.tmp_0", "fc_0.tmp_1"} <= set(static.default_main_program().global_block().vars)
+    assert {"fc_0.w_0", "fc_0.b_0", "fc_0.tmp_0", "fc_0.tmp_1"} <= set(
+        static.default_main_program().global_block().vars
+    )
     block = static.default_main_program().current_block()
     assert block.create_var(shape=[1]).name == "_generated_var_0"
 
@@ -155,6 +159,47 @@ def test_clone_for_test_switches_dropout_off() -> None:
     y = paddle.nn.functional.dropout(x, 0.5) * 2.0
     test = static.default_main_program().clone(for_test=True)
     np.testing.assert_array_equal(run(fetch=[y], program=test)[0], X * 2)
+
+
+def test_clone_for_test_keeps_what_dropout_adds() -> None:
+    """Dropout with something to add to its output gives input plus addend in a clone for test."""
+    x = fed()
+    mask = ops.random_mask_like(x, 0.5)
+    y = ops.apply(BUILTIN.get("dropout"), (x, mask, x), {"scale": 2.0})
+    test = static.default_main_program().clone(for_test=True)
+    np.testing.assert_array_equal(run(fetch=[y], program=test)[0], X * 2)
+
+
+def test_clone_for_test_reads_what_was_there_before_training() -> None:
+    """What a training op wrote is read unchanged after it in a clone for test."""
+    x = fed(shape=[None, 3], stops=True)
+    kept = create_state("kept", TensorDesc((3,), "float32"), 1.0)
+    ops.apply(BUILTIN.get("moving_average_update"), (kept, ops.reduce_mean(x, 0)), {"momentum": 0.5})
+    y = x * kept
+    test = static.default_main_program().clone(for_test=True)
+    executor = static.Executor()
+    executor.run(paddle.static.default_startup_program())
+    np.testing.assert_array_equal(executor.run(test, feed={"x": X}, fetch_list=[y])[0], X)
+    np.testing.assert_allclose(executor.run(feed={"x": X}, fetch_list=[y])[0], X * (0.5 + 0.5 * X.mean(0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_normalization_writes_its_statistics_in_training_alone(training: bool) -> None:
+    """Normalization is recorded as writing its moving averages where it trains, and nothing elsewhere."""
+    x = fed(shape=[None, 3], stops=True)
+    mean = create_state("mean", TensorDesc((3,), "float32"), 0.0)
+    variance = create_state("variance", TensorDesc((3,), "float32"), 1.0)
+    y = ops.batch_norm(x, mean, variance, training=training, unbiased=True)
+    assert y.op.writes == ((1, 2) if training else ())
+    assert [value.variable.name for value in y.op.outputs[len(y.op.results) :]] == ["mean", "variance"] * training
+
+
+def test_batch_norm_for_inference_is_one_variable() -> None:
+    """Batch norm that was built for inference gives one Variable, normalised by the running statistics."""
+    y = paddle.static.nn.batch_norm(fed(shape=[None, 3]), is_test=True) * 2.0
+    executor = static.Executor()
+    executor.run(paddle.static.default_startup_program())
+    np.testing.assert_allclose(executor.run(feed={"x": X}, fetch_list=[y])[0], 2 * X, rtol=1e-4)
 
 
 def test_clone_for_test_normalises_by_running_statistics() -> None:

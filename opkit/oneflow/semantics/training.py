@@ -156,7 +156,7 @@ CHECK_LOSS = OpDef(
 )
 #: Adds one to the step counter, in place.
 COUNT_STEP = OpDef(
-    "count_step", (ArgDef("train_step"),), (), _count_step, infer=lambda descs, attrs: [], has_side_effect=True
+    "count_step", (ArgDef("train_step"),), (), _count_step, infer=lambda descs, attrs: [], writes=("train_step",)
 )
 
 

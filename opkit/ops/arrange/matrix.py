@@ -44,7 +44,7 @@ def _triangle(name: str, *, lower: bool) -> Any:
     def rule(applied: Any, dout: Value) -> Value:
         return local.mode.apply(opdef, (dout,), _fill(applied.attrs["diagonal"], 0))
 
-    opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule))
+    opdef = define(name, "in", "out", kernel, infer=infer, attrs=_FILL, grad=first_only(rule), silent=True)
     return opdef
 
 

@@ -118,7 +118,7 @@ define(
     _assign,
     infer=lambda descs, attrs: [],
     attrs=_SLICE_ATTRS,
-    side_effect=True,
+    writes="ref",
 )
 
 
@@ -195,6 +195,7 @@ PAD: OpDef = define(
     attrs=_PAD_ATTRS,
     grad=first_only(lambda applied, dout: local.mode.apply(PAD_GRAD, (dout,), _zero_filled(applied.attrs))),
     out=_pad,
+    silent=True,
 )
 PAD_GRAD: OpDef = define(
     "pad_grad",

@@ -195,6 +195,7 @@ CONSTANT: OpDef = define(
     _constant,
     infer=_declared,
     attrs="floating_value:double integer_value:int64 is_floating_value:bool dtype:data_type shape:shape",
+    silent=True,
 )
 ZERO_LIKE: OpDef = define(
     "zero_like",
@@ -220,11 +221,14 @@ FULL_LIKE: OpDef = define(
     infer=_infer_full_like,
     attrs="value:double dtype:data_type",
     out=_full_like_out,
+    silent=True,
 )
 RANGE: OpDef = define(
     "range", "", "out", _range, infer=_infer_range, attrs="start:int64 delta:int64 limit:int64 dtype:data_type"
 )
-LITERAL: OpDef = define("literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object")
+LITERAL: OpDef = define(
+    "literal", "", "out", lambda value: value.copy(), infer=_infer_literal, attrs="value:object", silent=True
+)
 
 
 def constant(value: float, shape: Any = (), dtype: Any = None) -> Value:

@@ -9,18 +9,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
+from opkit.ir import ForInference
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradRule, Infer, Kernel, OpDef
+from opkit.ops.core.quiet import quiet
 from opkit.ops.core.registry import BUILTIN
 
 __all__ = ["NO_ATTRS", "attr_list", "define", "first_only", "quiet"]
 
 #: The attributes of an op that has none.
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
-
-#: Decorates a kernel: infinities and NaN are results, not warnings (FLAGS_check_nan_inf looks for them elsewhere).
-quiet: Callable[[Callable[..., Any]], Callable[..., Any]] = np.errstate(all="ignore")
 
 
 def define(
@@ -38,7 +35,11 @@ def define(
     elementwise: bool = False,
     view: bool = False,
     random: bool = False,
+    writes: str = "",
+    writes_when: str = "",
     side_effect: bool = False,
+    silent: bool = False,
+    for_inference: ForInference | None = None,
 ) -> OpDef:
     """Define a built-in op and register it.
 
@@ -57,7 +58,11 @@ def define(
         elementwise: see ``OpDef.is_elementwise``.
         view: see ``OpDef.is_view``.
         random: see ``OpDef.is_random``.
-        side_effect: see ``OpDef.has_side_effect``.
+        writes: names of the inputs that the kernel changes in place.
+        writes_when: see ``OpDef.writes_when``.
+        side_effect: see ``OpDef.has_side_effect``; an op that writes has one anyway.
+        silent: see ``OpDef.is_silent``.
+        for_inference: see ``OpDef.for_inference``.
     """
     opdef = OpDef(
         name=name,
@@ -72,7 +77,11 @@ def define(
         is_elementwise=elementwise,
         is_view=view,
         is_random=random,
+        writes=tuple(writes.split()),
+        writes_when=writes_when,
         has_side_effect=side_effect,
+        is_silent=silent,
+        for_inference=for_inference,
     )
     BUILTIN.add(opdef)
     return opdef

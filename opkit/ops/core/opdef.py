@@ -5,13 +5,13 @@ No op is defined here and nothing is executed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from opkit.errors import Location, UsageError, nearest
-from opkit.ir import TensorDesc
+from opkit.ir import ForInference, TensorDesc
 
 __all__ = ["Applied", "ArgDef", "AttrDef", "BoundOp", "GradRule", "Infer", "Kernel", "OpDef", "OpType"]
 
@@ -116,7 +116,11 @@ class OpDef:
         is_elementwise: outputs have the broadcast shape of the inputs and can be computed in blocks.
         is_view: the result may share memory with an input (reshape, slice, broadcast_like), and may be read-only.
         is_random: two runs on the same inputs differ; it must not be folded or merged.
+        writes: names of the inputs that the kernel changes in place; such an op has a side effect.
+        writes_when: name of the boolean attribute that must be true for that; "" where it always writes.
         has_side_effect: must run even where nothing fetches its outputs.
+        is_silent: NaN checks pass over it: it gives out infinities and NaN only where an attribute says so.
+        for_inference: what becomes of it in a copy of a program for inference; None where it stays as it is.
         is_user: the kernel is a user's: it sees read-only arrays, its results may share memory with arguments.
         where: where the user defined it, for messages.
     """
@@ -133,21 +137,35 @@ class OpDef:
     is_elementwise: bool = False
     is_view: bool = False
     is_random: bool = False
+    writes: tuple[str, ...] = ()
+    writes_when: str = ""
     has_side_effect: bool = False
+    is_silent: bool = False
+    for_inference: ForInference | None = None
     is_user: bool = False
     where: Location | None = None
     reads_inputs: tuple[int, ...] = field(init=False, default=())
     reads_outputs: tuple[int, ...] = field(init=False, default=())
+    writes_inputs: tuple[int, ...] = field(init=False, default=())
     is_variadic: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         names = [arg.name for arg in self.inputs]
         self.reads_inputs = tuple(i for i, name in enumerate(names) if name in self.reads)
         self.reads_outputs = tuple(i for i, arg in enumerate(self.outputs) if arg.name in self.reads)
+        self.writes_inputs = tuple(i for i, name in enumerate(names) if name in self.writes)
         self.is_variadic = any(arg.is_variadic for arg in self.inputs)
-        unknown = set(self.reads) - set(names) - {arg.name for arg in self.outputs}
-        if unknown:
-            raise UsageError(f"op {self.name!r}: reads {sorted(unknown)}, which it does not declare")
+        self.has_side_effect = self.has_side_effect or bool(self.writes)
+        self._refuse_undeclared("reads", self.reads, [*names, *(arg.name for arg in self.outputs)])
+        self._refuse_undeclared("writes", self.writes, names)
+        if self.writes_when:
+            self._refuse_undeclared("writes when", [self.writes_when], [attr.name for attr in self.attrs])
+
+    def written(self, attrs: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return the indices of the inputs that the kernel changes in place when it runs with these attributes."""
+        if not self.writes_inputs or (self.writes_when and not attrs[self.writes_when]):
+            return ()
+        return self.writes_inputs
 
     def bind(
         self,
@@ -177,6 +195,11 @@ class OpDef:
             count = (outputs or {}).get(arg.name, 1)
             names.extend((arg.name, i) for i in range(count))
         return BoundOp(self, tuple(flat), {**declared, **attrs}, tuple(names))
+
+    def _refuse_undeclared(self, what: str, named: Iterable[str], declared: Sequence[str]) -> None:
+        unknown = sorted(set(named) - set(declared))
+        if unknown:
+            raise UsageError(f"op {self.name!r}: {what} {unknown}, which it does not declare")
 
     def _refuse_unknown(self, kind: str, given: Mapping[str, Any], known: Any) -> None:
         for name in given:

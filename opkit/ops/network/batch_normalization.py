@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import TensorDesc
+from opkit.ir import Operation, Rewrite, TensorDesc
 from opkit.ops.basis.arithmetic import add, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum
 from opkit.ops.basis.creation import constant
@@ -167,6 +167,7 @@ BATCH_NORM: OpDef = define(
     attrs="axis:int32 epsilon:float",
     grad=_trained_grad,
     reads="x gamma mean inv_variance",
+    for_inference=lambda op: _by_moving_averages(op),
 )
 
 
@@ -184,8 +185,23 @@ MOVING_AVERAGE: OpDef = define(
     _move,
     infer=lambda descs, attrs: [],
     attrs="momentum:float",
-    side_effect=True,
+    writes="moving",
+    for_inference=lambda op: Rewrite(),
 )
+
+
+def _by_moving_averages(op: Operation) -> Rewrite | None:
+    """Normalise by the moving averages that this op's statistics go into; without such it stays as it is."""
+    moving: dict[Any, Any] = {}
+    for other in op.block.ops:
+        if other.opdef is MOVING_AVERAGE and other.inputs[1] in op.outputs:
+            moving[other.inputs[1]] = other.inputs[0]
+    mean, variance = moving.get(op.outputs[1]), moving.get(op.outputs[3])
+    if mean is None or variance is None:
+        return None
+    x, gamma, beta = op.inputs
+    attrs = {**op.attrs, "training": False, "momentum": 0.0}
+    return Rewrite(opdef=NORMALIZATION, inputs=(x, mean, variance, gamma, beta, None), attrs=attrs)
 
 
 def _unbiased(x: Any, axis: int) -> float:
@@ -237,6 +253,12 @@ def _fixed_grad(applied: Any, dy: Value) -> Sequence[Any]:
     return dx, None, None, reduce_sum(mul(dy, h), axes), reduce_sum(dy, axes)
 
 
+def _stop_training(op: Operation) -> Rewrite | None:
+    if not op.attrs["training"]:
+        return None
+    return Rewrite(opdef=op.opdef, inputs=op.inputs, attrs={**op.attrs, "training": False})
+
+
 NORMALIZATION: OpDef = define(
     "normalization",
     "x moving_mean moving_variance gamma beta ?_add_to_output",
@@ -246,7 +268,9 @@ NORMALIZATION: OpDef = define(
     attrs="axis:int32 epsilon:float training:bool momentum:float",
     grad=_normalization_rule,
     reads="x moving_mean moving_variance gamma mean inv_variance",
-    side_effect=True,
+    writes="moving_mean moving_variance",
+    writes_when="training",
+    for_inference=_stop_training,
 )
 
 
@@ -286,7 +310,7 @@ def batch_norm(
     if not training or unbiased:
         attrs = {**attrs, "training": bool(training), "momentum": float(momentum)}
         result = local.mode.apply(NORMALIZATION, (x, moving_mean, moving_variance, gamma, beta, None), attrs)
-        return result[0] if training else result
+        return result[0] if isinstance(result, tuple) else result  # a graph gives a tuple, of one in inference
     y, mean, _, variance = local.mode.apply(BATCH_NORM, (x, gamma, beta), attrs)
     local.mode.apply(MOVING_AVERAGE, (moving_mean, mean), {"momentum": float(momentum)})
     local.mode.apply(MOVING_AVERAGE, (moving_variance, variance), {"momentum": float(momentum)})

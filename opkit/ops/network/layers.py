@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc
-from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
+from opkit.ir import Operation, Rewrite, TensorDesc
+from opkit.ops.basis.arithmetic import BROADCAST_ADD, add, div, mul, neg, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, zeros_like
 from opkit.ops.basis.random import random_mask_like
@@ -92,6 +92,14 @@ DROPOUT_GRAD: OpDef = define(
     out=lambda dy, mask, scale, out: _dropout(dy, mask, None, scale, out),
     elementwise=True,
 )
+
+
+def _keep_all(op: Operation) -> Rewrite:
+    """In inference nothing is dropped: what is left is the input, and what was to be added to the output."""
+    x, _, addend = op.inputs
+    return Rewrite(same_as=0) if addend is None else Rewrite(opdef=BROADCAST_ADD, inputs=(x, addend))
+
+
 DROPOUT: OpDef = define(
     "dropout",
     "in mask ?_add_to_output",
@@ -103,6 +111,7 @@ DROPOUT: OpDef = define(
     reads="mask",
     out=_dropout,
     elementwise=True,
+    for_inference=_keep_all,
 )
 
 

@@ -210,6 +210,7 @@ def _assign(ref: np.ndarray, value: np.ndarray) -> tuple[()]:
 
 
 def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kernel: Callable[..., Any]) -> OpDef:
+    """Define an update, which writes the model and its state."""
     return define(
         name,
         f"model model_diff learning_rate {state}",
@@ -218,11 +219,11 @@ def _update(name: str, state: str, attrs: str, defaults: Mapping[str, Any], kern
         infer=_infer_nothing,
         attrs=f"{attrs} {_COMMON}",
         defaults={**_DEFAULTS, **defaults},
-        side_effect=True,
+        writes=f"model {state.replace('?', '')}",
     )
 
 
-ASSIGN = define("assign", "ref value", "", _assign, infer=_infer_nothing, side_effect=True)
+ASSIGN = define("assign", "ref value", "", _assign, infer=_infer_nothing, writes="ref")
 SGD_UPDATE = _update("sgd_update", "", "", {}, _sgd)
 MOMENTUM_UPDATE = _update("momentum_update", "momentum", "beta:float", {"beta": 0.9}, _momentum)
 ADAM_UPDATE = _update(

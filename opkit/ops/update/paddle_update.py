@@ -276,7 +276,7 @@ def _update(name: str, kernel: Callable[..., Any], state: str, attrs: str) -> Op
         kernel,
         infer=_nothing,
         attrs=tuple(AttrDef(item, "object") for item in attrs.split()),
-        has_side_effect=True,
+        writes=("param", *state.split()),
     )
 
 

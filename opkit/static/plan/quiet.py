@@ -1,23 +1,19 @@
-"""Quiet kernels: those that numpy.errstate decorates, so that one errstate can stand around many of them."""
+"""Quiet kernels in plans: one errstate stands around many of them, so each is called without its own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opkit.ops.core.define import quiet
+from opkit.ops.core.quiet import bare_kernel
 
 __all__ = ["quiet_kernel", "unquiet"]
 
-_QUIET_CODE = quiet(lambda: None).__code__
-
 
 def quiet_kernel(kernel: Any) -> Any:
-    """Return what a kernel that numpy.errstate decorates runs inside, None for any other."""
-    if getattr(kernel, "__code__", None) is _QUIET_CODE:
-        return kernel.__wrapped__
-    return None
+    """Return what a quiet kernel runs inside, None for any other."""
+    return bare_kernel(kernel)
 
 
 def unquiet(kernel: Any) -> Any:
     """Return what a quiet kernel runs inside, any other as it is."""
-    return quiet_kernel(kernel) or kernel
+    return bare_kernel(kernel) or kernel
