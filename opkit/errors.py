@@ -6,8 +6,9 @@ No error is raised here and nothing is printed here: an error carries fields, ``
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 __all__ = [
     "AutogradError",
@@ -20,10 +21,15 @@ __all__ = [
     "OpkitError",
     "ProjectError",
     "ShapeError",
+    "Unknown",
     "UnsupportedError",
     "UsageError",
+    "did_you_mean",
     "nearest",
+    "unknown",
 ]
+
+_Error = TypeVar("_Error", bound="OpkitError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +137,77 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
         # Names that differ in their case alone, such as Program and program: the one that is spelled alike comes first.
         found += sorted(folded[key], key=lambda item: -difflib.SequenceMatcher(None, name, item).ratio())
     return found[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What is said of a name that does not exist; ``str`` is both parts in one line.
+
+    Args:
+        message: what has no such name.
+        help: the nearest known names as a question, else the next step; "" where there is neither.
+    """
+
+    message: str
+    help: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.help}" if self.help else self.message
+
+    def error(self, kind: type[_Error], where: Location | None = None) -> _Error:
+        """Return an error of that class, with the place of the name."""
+        return kind(self.message, where=where, help=self.help)
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """Return the question that offers names, best first; "" where there are none.
+
+    >>> did_you_mean(["add", "and", "any"])
+    "did you mean 'add', 'and' or 'any'?"
+    """
+    return _question([repr(name) for name in names])
+
+
+def _question(shown: list[str]) -> str:
+    if len(shown) > 1:
+        shown[-2:] = [f"{shown[-2]} or {shown[-1]}"]
+    return f"did you mean {', '.join(shown)}?" if shown else ""
+
+
+def unknown(
+    what: str,
+    name: object,
+    known: Iterable[str],
+    *,
+    tail: str = "",
+    has: str = "",
+    prefix: str = "",
+    otherwise: str = "",
+    limit: int = 1,
+) -> Unknown:
+    """Return what is said of a name that does not exist: the message, and the nearest names that do.
+
+    A name is never offered for itself, even where the known names hold it.
+
+    Args:
+        what: the words before the name, such as "op 'relu' has no attribute".
+        name: the name that was not found; what is not a string is compared by its ``str``.
+        known: the names that exist.
+        tail: words after the name.
+        has: words before a list of the known names, such as "it has"; "" lists none.
+        prefix: the module or class that the name is looked for in, with its dot, such as "flow.math."; the name and the
+            offered ones are then shown as code has them (flow.math.relu), else in quotes.
+        otherwise: the help line where no known name is near.
+        limit: how many names to offer at the most.
+
+    >>> print(unknown("op 'scale' has no attribute", "alhpa", ["alpha", "beta"], has="it has"))
+    op 'scale' has no attribute 'alhpa' (it has alpha, beta); did you mean 'alpha'?
+    """
+    names = list(known)
+    near = [
+        prefix + item if prefix else repr(item)
+        for item in nearest(str(name), (item for item in names if item != name), limit)
+    ]
+    listed = f" ({has} {', '.join(names) or 'none'})" if has else ""
+    shown = f"{prefix}{name}" if prefix else repr(name)
+    return Unknown(f"{what} {shown}{tail}{listed}", _question(near) or otherwise)

@@ -22,7 +22,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Trial, Verdict
 from opkit.checker.search.search import search
-from opkit.errors import KernelError, nearest
+from opkit.errors import KernelError, unknown
 
 __all__ = ["FORMER", "Collected", "collect"]
 
@@ -107,10 +107,9 @@ def _user_case(checkable: Checkable, given: Mapping[str, Any], number: int, foun
         elif name in attrs:
             attrs[name] = value.item() if isinstance(value, np.generic) else value
         elif name != "op":
-            near = nearest(str(name), [*inputs, *attrs])
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            message = f"case {number} names {name!r}, which is neither an input nor an attribute{hint}"
-            found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+            tail = ", which is neither an input nor an attribute"
+            said = unknown(f"case {number} names", name, [*inputs, *attrs], tail=tail)
+            found.findings.append(_result("GC183", Status.ERROR, str(said), checkable))
             return None
     missing = [arg.name for arg in checkable.inputs if inputs[arg.name] is None and not arg.is_optional]
     if missing:
@@ -187,10 +186,8 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     known = [arg.name for arg in checkable.inputs]
     for name in options.shapes:
         if name not in known:
-            near = nearest(name, known)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            message = f"a shape is given for {name!r}, but the inputs are {', '.join(known)}{hint}"
-            return Collected(findings=[_result("GC182", Status.ERROR, message, checkable)])
+            said = unknown("a shape is given for", name, known, tail=f", but the inputs are {', '.join(known)}")
+            return Collected(findings=[_result("GC182", Status.ERROR, str(said), checkable)])
     searched = search(checkable, options, trial)
     cases = searched.cases
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=searched.large)

@@ -12,7 +12,7 @@ from opkit.cli.arguments import shape_of
 from opkit.cli.console import put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
 from opkit.diagnostics import codes
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
@@ -101,9 +101,6 @@ def _codes(option: str, text: str) -> frozenset[str]:
     found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
     known = [code for code in codes() if code.startswith("GC")]
     for code in sorted(found.difference(known)):
-        near = nearest(code, known)
-        raise UsageError(
-            f"{option}: gradcheck has no check {code!r}",
-            help=(f"nearest: {', '.join(near)}; " if near else "") + "'opkit explain GC' lists all",
-        )
+        tail = " ('opkit explain GC' lists all)"
+        raise unknown(f"{option}: gradcheck has no check", code, known, tail=tail, limit=3).error(UsageError)
     return found

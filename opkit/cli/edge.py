@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from opkit.cli.console import error_line, warn
-from opkit.errors import OpkitError, ProjectError, UsageError, nearest
+from opkit.errors import OpkitError, ProjectError, UsageError, unknown
 
 __all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge", "choice", "refuse_options"]
 
@@ -58,11 +58,7 @@ def refuse_options(command: str, script: str) -> None:
     if not script.startswith("-") or os.path.exists(script):
         return
     options = ["--show-plan", "--profile", "--gpu-as-cpu", "--help"]
-    near = nearest(script.replace("_", "-"), options)
-    raise UsageError(
-        f"opkit {command} has no option {script!r} (it has {', '.join(options)})",
-        help=f"did you mean {near[0]}?" if near else "",
-    )
+    raise unknown(f"opkit {command} has no option", script, options, has="it has").error(UsageError)
 
 
 def choice(option: str, value: str, known: Sequence[str]) -> str:
@@ -73,11 +69,7 @@ def choice(option: str, value: str, known: Sequence[str]) -> str:
     """
     if value in known:
         return value
-    near = nearest(value, known)
-    raise UsageError(
-        f"{option}: there is no {value!r} (there are {', '.join(known)})",
-        help=f"did you mean {near[0]!r}?" if near else "",
-    )
+    raise unknown(f"{option}: there is no", value, known, has="there are").error(UsageError)
 
 
 def _status(error: OpkitError) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opkit.cli.drawing import Drawing
-from opkit.errors import InferError, UsageError, nearest
+from opkit.errors import InferError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
 
@@ -89,11 +89,7 @@ def _refuse_unknown(op: UserOp, shapes: Mapping[str, tuple[int, ...]]) -> None:
     known = [arg.name for arg in op.compiled.inputs] if op.compiled is not None else []
     for name in shapes:
         if name not in known:
-            near = nearest(name, known)
-            raise UsageError(
-                f"--shape: op {op.name!r} has no input {name!r} (it has {', '.join(known)})",
-                help=f"did you mean {near[0]!r}?" if near else "",
-            )
+            raise unknown(f"--shape: op {op.name!r} has no input", name, known, has="it has").error(UsageError)
 
 
 def gradient_text(graph: OpGraph) -> str:

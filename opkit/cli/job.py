@@ -14,7 +14,7 @@ from typing import Any
 from opkit.cli.console import warn
 from opkit.cli.edge import FINDINGS, INTERRUPTED
 from opkit.cli.memory import keep_freed_memory
-from opkit.errors import OpkitError, UsageError, nearest
+from opkit.errors import OpkitError, UsageError, did_you_mean, nearest
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
 
@@ -58,8 +58,7 @@ def _no_script(path: str) -> UsageError:
 
     if Path(path).is_dir():
         return UsageError(f"cannot run {path!r}: a folder, no such file")
-    near = near_files(path, suffix=".py")
-    return UsageError(f"cannot run {path!r}: no such file", help=f"did you mean {near[0]!r}?" if near else "")
+    return UsageError(f"cannot run {path!r}: no such file", help=did_you_mean(near_files(path, suffix=".py")[:1]))
 
 
 def _status_of(path: str, argv: Sequence[str]) -> int:

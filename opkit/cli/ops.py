@@ -19,12 +19,11 @@ def ops(
     from opkit.cli.console import warn
     from opkit.cli.edge import NOTHING, choice
     from opkit.cli.listing import builtin_ops, show_ops
-    from opkit.errors import nearest
+    from opkit.errors import unknown
 
     choice("--format", form, ("text", "json"))
     found = builtin_ops(pattern or "")
     show_ops(found, form)
     if not found:
-        near = nearest(pattern or "", [op.name for op in builtin_ops()])
-        warn(f"no op type holds {pattern!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+        warn(str(unknown("no op type holds", pattern or "", [op.name for op in builtin_ops()], limit=3)))
         raise typer.Exit(NOTHING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, did_you_mean, nearest
 
 __all__ = ["FAMILIES", "codes", "explain"]
 
@@ -30,12 +30,11 @@ def explain(code: str) -> str:
     name = code.strip().upper()
     known = codes()
     if name not in known:
-        near = _near(name, known)
-        nearby = f"nearest: {', '.join(near)}; " if near else ""
+        near = did_you_mean(_near(name, known))
         families = ", ".join(f"{family} ({what})" for family, what in FAMILIES.items())
         raise UsageError(
             f"there is no code {code!r}",
-            help=f"{nearby}families: {families}; 'opkit explain {next(iter(FAMILIES))}' lists one",
+            help=f"{near}{near and ' '}Families: {families}; 'opkit explain {next(iter(FAMILIES))}' lists one",
         )
     return files("opkit.diagnostics").joinpath("pages").joinpath(f"{name}.md").read_text(encoding="utf-8")
 

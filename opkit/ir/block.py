@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opkit.errors import GraphError, UsageError, nearest
+from opkit.errors import GraphError, UsageError, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.ir.operation import Operation
 from opkit.ir.value import Variable
@@ -58,11 +58,8 @@ class Block:
             raise TypeError(f"block.var takes a name (a str), got {type(name).__name__}")
         found = self.vars.get(name)
         if found is None:
-            near = nearest(name, self.vars)
-            raise VariableNotFoundError(
-                f"no variable {name!r} is in this block",
-                help=f"nearest: {', '.join(near)}" if near else "",
-            )
+            said = unknown("no variable", name, self.vars, tail=" is in this block", limit=3)
+            raise said.error(VariableNotFoundError)
         return found
 
     def add_variable(self, variable: Variable) -> Variable:

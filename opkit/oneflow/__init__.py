@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, nearest
+from opkit.errors import MissingNameError, unknown
 from opkit.oneflow import (
     config,
     data,
@@ -225,8 +225,5 @@ def current_scope() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, __all__)
-    raise MissingNameError(
-        f"opkit has no OneFlow name {name!r}",
-        help=f"nearest: flow.{near[0]}" if near else "see the OneFlow page of the docs",
-    )
+    otherwise = "see the OneFlow page of the docs"
+    raise unknown("opkit has no", name, __all__, prefix="flow.", otherwise=otherwise, limit=3).error(MissingNameError)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import DtypeError, Location, ShapeError, UsageError, nearest
+from opkit.errors import DtypeError, Location, ShapeError, UsageError, unknown
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.typing import Bundle, Callback, ListNumpy, ListOfNumpyDef, Numpy, OneflowNumpyDef
 
@@ -82,12 +82,8 @@ class JobSignature:
         takes = f"it takes {', '.join(names) or 'none'}"
         for name in kwargs:
             if name not in names:
-                near = nearest(name, names)
-                raise UsageError(
-                    f"job {self.name!r} has no argument {name!r} ({takes})",
-                    where=self.where,
-                    help=f"did you mean {near[0]!r}?" if near else "",
-                )
+                said = unknown(f"job {self.name!r} has no argument", name, names, has="it takes")
+                raise said.error(UsageError, self.where)
         try:
             return self.python.bind(*args, **kwargs).args
         except TypeError as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, UnsupportedError, nearest
+from opkit.errors import MissingNameError, UnsupportedError, unknown
 from opkit.ops import local
 from opkit.ops.core.finite import refuse_non_finite
 from opkit.settings import current_settings
@@ -95,7 +95,6 @@ load_library_now = load_library
 def __getattr__(name: str) -> Any:
     if name in _WITHOUT_EFFECT:
         return lambda *args, **kwargs: _values.__setitem__(name, args[0] if args else True)
-    near = nearest(name, [*_WITHOUT_EFFECT, *__all__])
-    raise MissingNameError(
-        f"opkit's flow.config has no {name!r}", help=f"nearest: flow.config.{near[0]}" if near else ""
+    raise unknown("opkit has no", name, [*_WITHOUT_EFFECT, *__all__], prefix="flow.config.", limit=3).error(
+        MissingNameError
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, UnsupportedError, nearest
+from opkit.errors import MissingNameError, UnsupportedError, unknown
 
 __all__ = ["init", "machine"]
 
@@ -38,5 +38,6 @@ def machine(*val: Any) -> None:
 def __getattr__(name: str) -> Any:
     if name in _WITHOUT_EFFECT:
         return lambda *args, **kwargs: None
-    near = nearest(name, [*_WITHOUT_EFFECT, *__all__])
-    raise MissingNameError(f"opkit's flow.env has no {name!r}", help=f"nearest: flow.env.{near[0]}" if near else "")
+    raise unknown("opkit has no", name, [*_WITHOUT_EFFECT, *__all__], prefix="flow.env.", limit=3).error(
+        MissingNameError
+    )

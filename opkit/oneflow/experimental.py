@@ -6,7 +6,7 @@ import os
 from types import ModuleType
 from typing import Any
 
-from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, nearest
+from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session
 from opkit.shim import frameworks
 
@@ -39,10 +39,9 @@ class CustomOpModule:
                 if os.path.isdir(base)
                 else []
             )
-            near = nearest(op_module_name, beside)
-            raise UsageError(
-                f"there is no op directory {self._path!r}",
-                help=f"nearest: {', '.join(near)}" if near else f"'opkit new {op_module_name}' makes one",
+            otherwise = f"'opkit new {op_module_name}' makes one"
+            raise unknown(f"{base!r} has no op directory", op_module_name, beside, otherwise=otherwise, limit=3).error(
+                UsageError
             )
 
     @property
@@ -95,11 +94,7 @@ class CustomOpModule:
 
     def _want(self, part: str, file: str) -> CustomOpModule:
         if not os.path.isfile(os.path.join(self._path, file)):
-            near = nearest(file, os.listdir(self._path))
-            raise ProjectError(
-                f"op directory {self._path!r} has no file {file!r}",
-                help=f"nearest: {', '.join(near)}" if near else "",
-            )
+            raise unknown(f"op directory {self._path!r} has no file", file, os.listdir(self._path)).error(ProjectError)
         self._wanted.append(part)
         return self
 
@@ -108,11 +103,9 @@ def _guarded(module: ModuleType, name: str) -> ModuleType:
     """Return an API file's module, which answers for a name that it lacks with the nearest it has."""
 
     def missing(wanted: str) -> Any:
-        near = nearest(wanted, [item for item in vars(module) if not item.startswith("_")])
-        raise MissingNameError(
-            f"the API file of op {name!r} ({module.__file__}) defines no {wanted!r}",
-            help=f"did you mean {near[0]!r}?" if near else "",
-        )
+        known = [item for item in vars(module) if not item.startswith("_")]
+        what = f"the API file of op {name!r} ({module.__file__}) defines no"
+        raise unknown(what, wanted, known).error(MissingNameError)
 
     vars(module).setdefault("__getattr__", missing)
     return module
@@ -128,7 +121,4 @@ def enable_typing_check(val: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, __all__)
-    raise MissingNameError(
-        f"opkit's flow.experimental has no {name!r}", help=f"nearest: flow.experimental.{near[0]}" if near else ""
-    )
+    raise unknown("opkit has no", name, __all__, prefix="flow.experimental.", limit=3).error(MissingNameError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opkit.errors import MissingNameError, UsageError, nearest
+from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.training import Recipe
@@ -100,10 +100,7 @@ class _Train:
         """
         for name, hyper in value.items():
             if name not in _RULES:
-                near = nearest(name, _RULES)
-                raise UsageError(
-                    f"config.train.model_update_conf: no update {name!r}", help=f"nearest: {near[0]}" if near else ""
-                )
+                raise unknown("config.train.model_update_conf: no update", name, _RULES).error(UsageError)
             self.rule, self.hyper = _RULES[name], dict(hyper)
 
 
@@ -146,5 +143,5 @@ class FunctionConfig:
             return lambda *args: self.values.__setitem__(name, args[0] if args else True)
         if name.startswith("__"):
             raise AttributeError(name)
-        near = nearest(name, [*_WITHOUT_EFFECT, "default_data_type", "train"])
-        raise MissingNameError(f"FunctionConfig has no setting {name!r}", help=f"nearest: {near[0]}" if near else "")
+        known = [*_WITHOUT_EFFECT, "default_data_type", "train"]
+        raise unknown("FunctionConfig has no setting", name, known).error(MissingNameError)

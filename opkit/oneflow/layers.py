@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit import ops
-from opkit.errors import MissingNameError, ShapeError, UsageError, nearest
+from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow import array, nn
 from opkit.oneflow.initializers import (
     Regularizer,
@@ -219,7 +219,4 @@ def _named(
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, __all__)
-    raise MissingNameError(
-        f"opkit's flow.layers has no {name!r}", help=f"nearest: flow.layers.{near[0]}" if near else ""
-    )
+    raise unknown("opkit has no", name, __all__, prefix="flow.layers.", limit=3).error(MissingNameError)

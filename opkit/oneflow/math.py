@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit import ops
-from opkit.errors import MissingNameError, nearest
+from opkit.errors import MissingNameError, unknown
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
 
@@ -283,5 +283,6 @@ def unsorted_segment_sum(
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, [item for item in globals() if not item.startswith("_")])
-    raise MissingNameError(f"opkit's flow.math has no {name!r}", help=f"nearest: flow.math.{near[0]}" if near else "")
+    raise unknown(
+        "opkit has no", name, [item for item in globals() if not item.startswith("_")], prefix="flow.math.", limit=3
+    ).error(MissingNameError)

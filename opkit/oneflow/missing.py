@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opkit.errors import MissingNameError, nearest
+from opkit.errors import MissingNameError, unknown
 
 __all__ = ["guard"]
 
@@ -22,7 +22,6 @@ def guard(module: str, names: Iterable[str]) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        near = nearest(name, names)
-        raise MissingNameError(f"opkit's {shown} has no {name!r}", help=f"nearest: {shown}.{near[0]}" if near else "")
+        raise unknown("opkit has no", name, names, prefix=f"{shown}.", limit=3).error(MissingNameError)
 
     return missing

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit import ops
-from opkit.errors import MissingNameError, ShapeError, UsageError, nearest
+from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow import array
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.session import session
@@ -366,5 +366,4 @@ def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | No
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, __all__)
-    raise MissingNameError(f"opkit's flow.nn has no {name!r}", help=f"nearest: flow.nn.{near[0]}" if near else "")
+    raise unknown("opkit has no", name, __all__, prefix="flow.nn.", limit=3).error(MissingNameError)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit.errors import MissingNameError, UsageError, nearest
+from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
 from opkit.oneflow.semantics.training import Recipe
@@ -360,7 +360,4 @@ def _texts(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
 
 
 def __getattr__(name: str) -> Any:
-    near = nearest(name, __all__)
-    raise MissingNameError(
-        f"opkit's flow.optimizer has no {name!r}", help=f"nearest: flow.optimizer.{near[0]}" if near else ""
-    )
+    raise unknown("opkit has no", name, __all__, prefix="flow.optimizer.", limit=3).error(MissingNameError)

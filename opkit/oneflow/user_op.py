@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import wrap
-from opkit.errors import MissingNameError, UsageError, nearest
+from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.oneflow.session import session
 from opkit.ops import BoundOp, OpType, apply
 
@@ -85,10 +85,8 @@ class UserOpConfBuilder:
                 f"op {self._name!r}: call Build() before {name}()",
                 help="the chain ends in .Build().InferAndTryRun().SoleOutputBlob()",
             )
-        near = nearest(name, [item for item in vars(UserOpConfBuilder) if not item.startswith("_")])
-        raise MissingNameError(
-            f"op {self._name!r}: a builder of ops has no {name!r}", help=f"did you mean {near[0]}?" if near else ""
-        )
+        known = [item for item in vars(UserOpConfBuilder) if not item.startswith("_")]
+        raise unknown(f"op {self._name!r}: a builder of ops has no", name, known).error(MissingNameError)
 
     def Op(self, op_type_name: str) -> UserOpConfBuilder:
         """Choose the op type by its registered name.
@@ -98,13 +96,15 @@ class UserOpConfBuilder:
         """
         found = session().registry.find(op_type_name)
         if found is None:
-            near = nearest(op_type_name, session().registry)
-            raise UsageError(
-                f"op {self._name!r}: no op type {op_type_name!r} is registered",
-                help=f"nearest: {', '.join(near)}"
-                if near
-                else "load its directory first: flow.experimental.custom_op_module(name, path)...build_load()",
-            )
+            otherwise = "load its directory first: flow.experimental.custom_op_module(name, path)...build_load()"
+            raise unknown(
+                f"op {self._name!r}: no op type",
+                op_type_name,
+                session().registry,
+                tail=" is registered",
+                otherwise=otherwise,
+                limit=3,
+            ).error(UsageError)
         self._op_type = found
         return self
 
@@ -150,11 +150,8 @@ class UserOpConfBuilder:
         given = {name for name, _ in bound.output_names}
         for name in self._outputs:
             if name not in given:
-                near = nearest(name, given)
-                raise UsageError(
-                    f"op {self._op_type.name!r} has no output {name!r} (it has {', '.join(sorted(given))})",
-                    help=f"did you mean {near[0]!r}?" if near else "",
-                )
+                said = unknown(f"op {self._op_type.name!r} has no output", name, sorted(given), has="it has")
+                raise said.error(UsageError)
         missing = sorted(given - set(self._outputs))
         if missing:
             raise UsageError(

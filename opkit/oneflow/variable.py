@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, nearest, unknown
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
@@ -136,11 +136,11 @@ def load_variables(value_dict: Mapping[str, Any], ignore_mismatch: bool = True) 
             ready[name] = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
             owner.check_fits(name, ready[name])
         elif not ignore_mismatch:
-            near = nearest(name, owner.arrays)
-            raise CheckpointError(
-                f"{name!r} is no variable of this session's jobs",
-                help=f"nearest: {', '.join(near)}" if near else "pass ignore_mismatch=True to pass it over",
+            otherwise = "pass ignore_mismatch=True to pass it over"
+            said = unknown(
+                "no variable of this session's jobs is named", name, owner.arrays, otherwise=otherwise, limit=3
             )
+            raise said.error(CheckpointError)
     for name, array in ready.items():
         owner.arrays[name].array[...] = array
     if any(isinstance(value, StoredVariable) for value in value_dict.values()):

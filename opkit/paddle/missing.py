@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.errors import MissingNameError, nearest
+from opkit.errors import MissingNameError, unknown
 
 __all__ = ["guard"]
 
@@ -22,10 +22,7 @@ def guard(module: str, names: dict[str, Any]) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}")
-        near = nearest(name, [item for item in names if not item.startswith("_")])
-        raise MissingNameError(
-            f"opkit has no {shown}.{name}",
-            help=f"did you mean {' or '.join(f'{shown}.{item}' for item in near)}?" if near else "",
-        )
+        known = [item for item in names if not item.startswith("_")]
+        raise unknown("opkit has no", name, known, prefix=f"{shown}.", limit=3).error(MissingNameError)
 
     return missing

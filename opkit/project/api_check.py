@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from opkit.diagnostics import Diagnostic, Note, SourceText, Span
-from opkit.errors import nearest
+from opkit.errors import unknown
 from opkit.project.findings import finding
 from opkit.spec import CompiledOp
 
@@ -149,14 +149,15 @@ def _check_chain(source: SourceText, chain: _Chain, op: CompiledOp) -> Iterator[
 def _undeclared(
     source: SourceText, literal: ast.Constant, word: str, name: str, declared: Collection[str], op: CompiledOp
 ) -> Diagnostic:
-    near = nearest(name, declared) or (list(declared) if len(declared) == 1 else [])
-    has = ", ".join(repr(item) for item in declared) or "none"
+    only = f"its one {word} is {next(iter(declared))!r}" if len(declared) == 1 else ""
+    what = f"op type {op.name!r} declares no {word}"
+    said = unknown(what, name, declared, has="it declares", otherwise=only)
     return finding(
         "PROJ009" if word == "attribute" else "PROJ008",
-        f"op type {op.name!r} declares no {word} {name!r} (it declares {has})",
+        said.message,
         _span(source, literal),
         *_declared_here(op),
-        help=f"did you mean {near[0]!r}?" if near else "",
+        help=said.help,
         subject=op.name,
     )
 
@@ -175,14 +176,8 @@ def _left_out(source: SourceText, chain: _Chain, word: str, missing: list[str], 
 
 
 def _unknown_op(source: SourceText, literal: ast.Constant, ops: Mapping[str, CompiledOp]) -> Diagnostic:
-    near = nearest(str(literal.value), ops)
-    known = ", ".join(repr(name) for name in ops)
-    return finding(
-        "PROJ007",
-        f"no op type {literal.value!r} is defined (the definitions have {known or 'none'})",
-        _span(source, literal),
-        help=f"did you mean {near[0]!r}?" if near else "",
-    )
+    said = unknown("no op type", literal.value, ops, tail=" is defined", has="the definitions have")
+    return finding("PROJ007", said.message, _span(source, literal), help=said.help)
 
 
 def _declared_here(op: CompiledOp) -> tuple[Note, ...]:

@@ -7,7 +7,7 @@ import keyword
 from dataclasses import dataclass
 from typing import Any
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 
 __all__ = ["ScaffoldAttr", "parse_attr"]
 
@@ -105,11 +105,7 @@ def parse_attr(text: str) -> ScaffoldAttr:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         raise UsageError(f"--attr {text!r}: {name!r} is not a usable attribute name")
     if kind not in _TYPES:
-        near = nearest(kind, _TYPES)
-        raise UsageError(
-            f"--attr {text!r}: there is no attribute type {kind!r} (types: {', '.join(_TYPES)})",
-            help=f"did you mean {near[0]!r}?" if near else "",
-        )
+        raise unknown(f"--attr {text!r}: there is no attribute type", kind, _TYPES, has="there are").error(UsageError)
     cpp_type, element, is_list = _TYPES[kind]
     if is_list:
         parts = [part.strip() for part in written.split(",")] if written.strip() else []

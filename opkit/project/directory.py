@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, did_you_mean, nearest
 
 __all__ = ["OpDirectory", "discover", "is_part", "near_files", "op_directory_of"]
 
@@ -125,8 +125,7 @@ def _discover(path: Path) -> Iterator[OpDirectory]:
         yield op_directory_of(path.parent)
         return
     if not path.is_dir():
-        near = near_files(path)
-        raise UsageError(f"no such file or folder: {str(path)!r}", help=f"did you mean {near[0]!r}?" if near else "")
+        raise UsageError(f"no such file or folder: {str(path)!r}", help=did_you_mean(near_files(path)[:1]))
     below = list(_walk(path, set()))
     if not below and any(item.name.endswith(_PARTS) for item in path.iterdir()):
         below = [op_directory_of(path)]

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnostics
-from opkit.errors import Location, ProjectError, nearest
+from opkit.errors import Location, ProjectError, unknown
 from opkit.ops import BUILTIN, Registry
 from opkit.project.api_check import check_api
 from opkit.project.directory import OpDirectory, op_directory_of
@@ -199,9 +199,8 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
     for what, path in contents.items():
         if not path.is_file() and not (what == "op definitions" and found):
             others = {item.name for item in directory.path.iterdir()} - {item.name for item in contents.values()}
-            near = nearest(path.name, sorted(others), limit=1)
             message = f"{path} is missing: the {what} of {directory.name!r}"
-            found.append(finding("PROJ001", message, help=f"is it {near[0]!r}?" if near else ""))
+            found.append(finding("PROJ001", message, help=unknown("no file", path.name, sorted(others)).help))
     found.extend(
         finding("PROJ011", f"{path}: opkit runs the Python kernels of {directory.kernel.name}, not this file")
         for path in directory.cpp_kernels
@@ -282,14 +281,9 @@ def _bind_kernel(
 
 def _no_function(directory: OpDirectory, op: CompiledOp, module: ModuleType, wanted: str) -> Diagnostic:
     own = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-    near = nearest(wanted, own)
-    return finding(
-        "PROJ003",
-        f"op type {op.name!r} has no kernel: {directory.kernel} defines no function {wanted!r}",
-        op.span,
-        help=f"is it {near[0]!r}?" if near else f"add: def {wanted}(args): ...",
-        subject=op.name,
-    )
+    what = f"op type {op.name!r} has no kernel: {directory.kernel} defines no function"
+    said = unknown(what, wanted, own, otherwise=f"add: def {wanted}(args): ...")
+    return finding("PROJ003", said.message, op.span, help=said.help, subject=op.name)
 
 
 def _place(function: Callable[..., Any], directory: OpDirectory, name: str) -> Location:

@@ -17,7 +17,7 @@ from pathlib import Path
 import jinja2
 
 import opkit
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
 
@@ -89,10 +89,7 @@ def scaffold(
 
 def _kind(name: str) -> Kind:
     if name not in KINDS:
-        near = nearest(name, KINDS)
-        raise UsageError(
-            f"there is no kind {name!r} (kinds: {', '.join(KINDS)})", help=f"did you mean {near[0]!r}?" if near else ""
-        )
+        raise unknown("there is no kind", name, KINDS, has="there are").error(UsageError)
     return KINDS[name]
 
 

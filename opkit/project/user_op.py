@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opkit.errors import AutogradError, Location, ProjectError, UsageError, nearest
+from opkit.errors import AutogradError, Location, ProjectError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
@@ -155,11 +155,7 @@ def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str
     known = [arg.name for arg in declared]
     for name in counts:
         if name not in known:
-            near = nearest(name, known)
-            raise UsageError(
-                f"op {op!r} has no {kind} {name!r} (it has {', '.join(known) or 'none'})",
-                help=f"did you mean {near[0]!r}?" if near else "",
-            )
+            raise unknown(f"op {op!r} has no {kind}", name, known, has="it has").error(UsageError)
     slots: list[Slot] = []
     start = 0
     for arg in declared:

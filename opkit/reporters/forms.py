@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 from opkit.reporters.run import Run
 
 __all__ = ["FORMS", "render"]
@@ -33,11 +33,7 @@ def render(run: Run, form: str) -> str:
         UsageError: there is no such form; the nearest is named.
     """
     if form not in _HOMES:
-        near = nearest(form, FORMS)
-        raise UsageError(
-            f"there is no report form {form!r} (there are {', '.join(FORMS)})",
-            help=f"did you mean {near[0]!r}?" if near else "",
-        )
+        raise unknown("there is no report form", form, FORMS, has="there are").error(UsageError)
     module, name = _HOMES[form]
     reporter: Callable[[Run], str] = getattr(import_module(module), name)
     return reporter(run)

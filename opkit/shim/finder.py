@@ -16,7 +16,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 
-from opkit.errors import nearest
+from opkit.errors import unknown
 
 __all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
 
@@ -94,12 +94,9 @@ def _missing(shown: str, package: str) -> str:
     """Return the message about a name of a framework that opkit lacks."""
     parent, _, name = shown.rpartition(".")
     framework = shown.partition(".")[0]
-    text = f"opkit's {framework} has no {shown!r}"
     module = sys.modules.get(package + parent[len(framework) :])
-    near = nearest(name, _names(module)) if module is not None else []
-    if near:
-        return text + f"; did you mean {' or '.join(f'{parent}.{item}' for item in near)}?"
-    return text
+    known = _names(module) if module is not None else ()
+    return str(unknown("opkit has no", name, known, prefix=f"{parent}.", limit=3))
 
 
 def _names(module: ModuleType) -> Iterable[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, nearest
+from opkit.errors import DtypeError, GraphError, ShapeError, UsageError, unknown
 from opkit.ir import Program, TensorDesc, Value, Variable, canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.static.builder import apply, default_main_program
@@ -297,11 +297,9 @@ def _fetched_value(program: Program, item: Any, index: int) -> Value | None:
         raise FetchTypeError(f"fetch_list[{index}] must be a Variable or a name, got {type(item).__name__}")
     variable = program.blocks[0].vars.get(item)
     if variable is None:
-        near = nearest(item, program.blocks[0].vars)
-        raise FetchError(
-            f"fetch_list[{index}]: no variable {item!r} is in the program",
-            help=f"nearest: {', '.join(near)}" if near else "",
-        )
+        known = program.blocks[0].vars
+        what = f"fetch_list[{index}]: no variable"
+        raise unknown(what, item, known, tail=" is in the program", limit=3).error(FetchError)
     return variable.value
 
 
@@ -309,10 +307,8 @@ def _warn_unused(name: str, variable: Variable | None, known: Mapping[str, Varia
     if variable is not None:
         text = f"the feed {name!r} is ignored: the program computes that variable"
     else:
-        near = nearest(str(name), [item.name for item in known.values() if item.is_data])
-        text = f"the feed {name!r} is ignored: the program has no such variable"
-        if near:
-            text += f" (nearest: {', '.join(near)})"
+        names = [item.name for item in known.values() if item.is_data]
+        text = str(unknown("the feed", name, names, tail=" is ignored: the program has no such variable"))
     file, line, _ = user_site() or ("<unknown>", 0, "")
     warnings.warn_explicit(text, UserWarning, file, line)
 

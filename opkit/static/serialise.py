@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import OpkitError, nearest
+from opkit.errors import OpkitError, unknown
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.registry import BUILTIN
@@ -238,11 +238,8 @@ def _opdef(record: Mapping[str, Any], count: int) -> tuple[OpDef, str]:
         return grad, f"py_func_grad[{label_of(function)}]"
     found = _known(record["type"])
     if not isinstance(found, OpDef):
-        near = nearest(record["type"], BUILTIN)
-        raise SerialiseError(
-            f"the program has an op {record['type']!r}, which this opkit does not have",
-            help=f"nearest: {', '.join(near)}" if near else "",
-        )
+        tail = ", which this opkit does not have"
+        raise unknown("the program has an op", record["type"], BUILTIN, tail=tail).error(SerialiseError)
     return found, ""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import OpkitError, nearest
+from opkit.errors import OpkitError, unknown
 from opkit.ir import Program, Variable
 from opkit.static.scope import Scope
 
@@ -63,13 +63,8 @@ def set_program_state(program: Program, state: Mapping[str, Any], scope: Scope) 
     for name, item in state.items():
         variable = known.get(name)
         if variable is None:
-            near = nearest(name, known)
-            warnings.warn(
-                f"{name!r} is no persistable variable of the program and was not loaded"
-                + (f" (nearest: {', '.join(near)})" if near else ""),
-                UserWarning,
-                stacklevel=3,
-            )
+            said = unknown("no persistable variable of the program is named", name, known, tail=": it was not loaded")
+            warnings.warn(str(said), UserWarning, stacklevel=3)
             continue
         arrays[name] = _fitting(variable, getattr(item, "_data", item))
     for name, array in arrays.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from opkit import checker
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 
 __all__ = ["RunOptions"]
 
@@ -67,8 +67,7 @@ class RunOptions:
         own = {item.name for item in fields(RunOptions)} - {"check"}
         for name in options:
             if name not in own and name not in _CHECKER:
-                near = nearest(name, (*own, *_CHECKER))
-                raise UsageError(f"gradcheck has no option {name!r}", help=f"did you mean {near[0]!r}?" if near else "")
+                raise unknown("gradcheck has no option", name, (*own, *_CHECKER)).error(UsageError)
         mine = {name: value for name, value in options.items() if name in own}
         its = {name: value for name, value in options.items() if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)

@@ -4,6 +4,7 @@ import ast
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +134,10 @@ def test_no_path_of_a_machine() -> None:
         text = path.read_text()
         assert "/home/" not in text, path
         assert "/tmp/" not in text, path
+
+
+def test_names_that_do_not_exist_are_reported_in_one_way() -> None:
+    """``opkit.errors`` alone puts the question about the nearest name into words."""
+    asking = re.compile(r"\bnearest: |\bdid you mean \S*\{")
+    found = [path.name for path in MODULES if asking.search(path.read_text()) and path != ROOT / "errors.py"]
+    assert found == []

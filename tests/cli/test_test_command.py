@@ -47,7 +47,7 @@ def test_a_test_file_that_does_not_import_hides_no_build(tmp_path: Path) -> None
     edit(path / "t_py_kernel.py", ("def forward", "def foward"))
     ran = opkit(tmp_path, "test")
     assert ran.returncode == 3
-    assert "is it 'foward'?" in ran.stdout
+    assert "did you mean 'foward'?" in ran.stdout
 
 
 def test_a_test_file_that_does_not_import_is_a_failure(tmp_path: Path) -> None:

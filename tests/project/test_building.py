@@ -35,8 +35,8 @@ def test_scaffolded_ops_have_no_findings(tmp_path: Path) -> None:
     ("old", "new", "code", "help"),
     [
         ('.Op("t_forward")', '.Op("t_foward")', "PROJ007", "did you mean 't_forward'?"),
-        ('.Input("x"', '.Input("in"', "PROJ008", "did you mean 'x'?"),
-        ('.Output("y")', '.Output("out")', "PROJ008", "did you mean 'y'?"),
+        ('.Input("x"', '.Input("in"', "PROJ008", "its one input is 'x'"),
+        ('.Output("y")', '.Output("out")', "PROJ008", "its one output is 'y'"),
         ('.Attr("alpha"', '.Attr("alhpa"', "PROJ009", "did you mean 'alpha'?"),
     ],
 )

@@ -207,9 +207,9 @@ def test_missing_kernel_function(tmp_path: Path) -> None:
     assert run(loaded, "t_forward", X).shape == X.shape
     with pytest.raises(ProjectError, match=r"no function 'backward'") as caught:
         gradients(loaded, "t_forward", X, dy=X)
-    assert caught.value.help == "is it 'backwards'?"
+    assert caught.value.help == "did you mean 'backwards'?"
     (finding,) = [item for item in loaded.diagnostics if item.is_error]
-    assert (finding.code, finding.help) == ("PROJ003", "is it 'backwards'?")
+    assert (finding.code, finding.help) == ("PROJ003", "did you mean 'backwards'?")
 
 
 def test_broken_gradient_leaves_forward_usable(tmp_path: Path) -> None:

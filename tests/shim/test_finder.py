@@ -86,13 +86,13 @@ def test_names_that_only_begin_alike(served: str, tmp_path: Path) -> None:
 
 def test_missing_submodule_names_the_nearest(served: str) -> None:
     """Importing a submodule that does not exist says so and offers the nearest name."""
-    with frameworks(), pytest.raises(ModuleNotFoundError, match=r"no 'acme\.statik'; did you mean acme\.static\?"):
+    with frameworks(), pytest.raises(ModuleNotFoundError, match=r"no acme\.statik; did you mean acme\.static\?"):
         importlib.import_module("acme.statik")
 
 
 def test_missing_name_in_from_import(served: str) -> None:
     """``from acme import name`` says what is missing and offers the nearest name."""
-    with frameworks(), pytest.raises(ImportError, match=r"no 'acme\.VALEU'; did you mean acme\.VALUE\?"):
+    with frameworks(), pytest.raises(ImportError, match=r"no acme\.VALEU; did you mean acme\.VALUE\?"):
         exec("from acme import VALEU")
 
 

@@ -29,7 +29,7 @@ def test_a_missing_feed_is_named() -> None:
 def test_an_unknown_feed_warns_with_the_nearest_name() -> None:
     """A feed that the program does not have is ignored with a warning that names the nearest."""
     y = fed("image") + 1.0
-    with pytest.warns(UserWarning, match=r"'imgae' is ignored.*nearest: image") as seen:
+    with pytest.warns(UserWarning, match=r"'imgae' is ignored.*did you mean 'image'") as seen:
         static.Executor().run(feed={"image": X, "imgae": X}, fetch_list=[y])
     assert seen[0].filename == __file__
 
@@ -76,7 +76,7 @@ def test_unknown_fetches() -> None:
     """An unknown name is a RuntimeError that offers the nearest; another type is a TypeError."""
     fed()
     made("hidden")
-    with pytest.raises(FetchError, match=r"no variable 'hiden'.*\n.*nearest: hidden"):
+    with pytest.raises(FetchError, match=r"no variable 'hiden'.*\n.*did you mean 'hidden'"):
         run(fetch=["hiden"])
     with pytest.raises(TypeError, match=r"fetch_list\[0\] must be a Variable or a name, got int"):
         run(fetch=[3])

@@ -53,7 +53,7 @@ def test_missing_names_offer_the_nearest() -> None:
     """A name that opkit lacks is an AttributeError that offers the nearest it has."""
     with pytest.raises(MissingNameError, match=r"paddle.static.nn.batchnorm\n.*batch_norm"):
         _ = paddle.static.nn.batchnorm
-    with pytest.raises(MissingNameError, match=r"did you mean paddle.static.Program "):
+    with pytest.raises(MissingNameError, match=r"did you mean paddle.static.Program, "):
         _ = paddle.static.Programm
     with pytest.raises(AttributeError, match=r"paddle.base.layers"):
         _ = base.layers

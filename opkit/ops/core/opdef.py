@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from opkit.errors import Location, UsageError, nearest
+from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference, TensorDesc
 
 __all__ = ["Applied", "ArgDef", "AttrDef", "BoundOp", "GradRule", "Infer", "Kernel", "OpDef", "OpType"]
@@ -204,8 +204,4 @@ class OpDef:
     def _refuse_unknown(self, kind: str, given: Mapping[str, Any], known: Any) -> None:
         for name in given:
             if name not in known:
-                near = nearest(name, known)
-                raise UsageError(
-                    f"op {self.name!r} has no {kind} {name!r} (it has {', '.join(known) or 'none'})",
-                    help=f"did you mean {near[0]!r}?" if near else "",
-                )
+                raise unknown(f"op {self.name!r} has no {kind}", name, known, has="it has").error(UsageError)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 from opkit.ops.core.opdef import OpType
 
 __all__ = ["BUILTIN", "Registry"]
@@ -53,8 +53,7 @@ class Registry:
         """
         found = self.find(name)
         if found is None:
-            near = nearest(name, self)
-            raise UsageError(f"no op type {name!r} is registered", help=f"nearest: {', '.join(near)}" if near else "")
+            raise unknown("no op type", name, self, tail=" is registered", limit=3).error(UsageError)
         return found
 
     def __contains__(self, name: object) -> bool:

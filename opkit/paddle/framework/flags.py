@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opkit.eager import checks
-from opkit.errors import UsageError, nearest
+from opkit.errors import UsageError, unknown
 from opkit.static.plan.finite import finite
 
 __all__ = ["get_flags", "set_flags"]
@@ -43,10 +43,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
         raise TypeError(f"set_flags takes a dict, got {type(flags).__name__}")
     for name, value in flags.items():
         if name not in _KNOWN:
-            near = nearest(str(name), _KNOWN)
-            raise UsageError(
-                f"set_flags: opkit knows no flag {name!r}", help=f"nearest: {', '.join(near)}" if near else ""
-            )
+            raise unknown("set_flags: opkit knows no flag", name, _KNOWN, limit=3).error(UsageError)
         _KNOWN[name] = value
         if name == "FLAGS_check_nan_inf":
             checks.nan_inf = finite.is_on = bool(int(value))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from opkit.errors import MissingNameError, nearest
+from opkit.errors import MissingNameError, unknown
 
 __all__ = ["UNSUPPORTED", "install_unsupported"]
 
@@ -30,11 +30,8 @@ class _Missing:
 
     def __get__(self, instance: Any, owner: type) -> NoReturn:
         known = [name for name in dir(owner) if not name.startswith("_") and name not in UNSUPPORTED]
-        near = nearest(self.name, known)
-        raise MissingNameError(
-            f"opkit has no Tensor.{self.name} (Paddle 2.6 has it)",
-            help=f"did you mean {' or '.join(f'Tensor.{name}' for name in near)}?" if near else "",
-        )
+        tail = " (Paddle 2.6 has it)"
+        raise unknown("opkit has no", self.name, known, tail=tail, prefix="Tensor.", limit=3).error(MissingNameError)
 
 
 def _listed(self: Any) -> list[str]:

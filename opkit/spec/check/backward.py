@@ -5,11 +5,11 @@ Only where it can be known without building the gradient: names that are constan
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from opkit.diagnostics import Severity
-from opkit.errors import nearest
+from opkit.errors import unknown
 from opkit.spec.lower.uses import Use
 from opkit.spec.registry.entries import OpEntry
 
@@ -60,8 +60,14 @@ def _unknown_types(
 ) -> Iterator[Finding]:
     for use in types:
         if use.name not in ops and use.name not in known:
-            message = f"the gradient of {op.name!r} uses the op type {use.name!r}, which nothing registers"
-            yield "SPEC049", message, use, _help(use.name, [*ops, *known], "register it, or use a built-in op")
+            said = unknown(
+                f"the gradient of {op.name!r} uses the op type",
+                use.name,
+                [*ops, *known],
+                tail=", which nothing registers",
+                otherwise="register it, or use a built-in op",
+            )
+            yield "SPEC049", said.message, use, said.help
 
 
 def _unknown_names(uses: list[Use], targets: list[OpEntry]) -> Iterator[Finding]:
@@ -78,7 +84,8 @@ def _unknown_names(uses: list[Use], targets: list[OpEntry]) -> Iterator[Finding]
         elif use.kind != "bwin":
             continue
         if use.name not in names:
-            yield code, f"op {title} has no {what} {use.name!r}", use, _help(use.name, names, _declares(what, names))
+            said = unknown(f"op {title} has no {what}", use.name, names, otherwise=_declares(what, names))
+            yield code, said.message, use, said.help
 
 
 def _missing_inputs(uses: list[Use], type_use: Use, target: OpEntry) -> Iterator[Finding]:
@@ -88,11 +95,6 @@ def _missing_inputs(uses: list[Use], type_use: Use, target: OpEntry) -> Iterator
     if missing and given <= {spec.name for spec in target.inputs}:
         message = f"the gradient gives op {target.name!r} no input {missing[0]!r}"
         yield "SPEC051", message, type_use, f'add .InputBind("{missing[0]}", ...)'
-
-
-def _help(name: str, known: Iterable[str], otherwise: str) -> str:
-    near = nearest(name, known)
-    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def _declares(what: str, names: list[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from opkit.diagnostics import Note, Severity
-from opkit.errors import nearest
+from opkit.errors import Unknown, unknown
 from opkit.spec.check.backward import check_backward_ops
 from opkit.spec.findings import Findings
 from opkit.spec.lower.program import Program
@@ -42,13 +42,19 @@ def check_program(
     for entry in grads:
         op = by_name.get(entry.name)
         if op is None and entry.name not in known_ops and not findings.has_gaps:
-            near = nearest(entry.name, by_name)
+            said = unknown(
+                "this is the gradient of",
+                entry.name,
+                by_name,
+                tail=", which this spec does not register",
+                otherwise="register the op, or look for a misspelt name",
+            )
             findings.add(
                 "SPEC048",
-                f"this is the gradient of {entry.name!r}, which this spec does not register",
+                said.message,
                 program.tree.span(entry.name_node),
                 program.tree.expansion(entry.name_node),
-                help=f"did you mean {near[0]!r}?" if near else "register the op, or look for a misspelt name",
+                help=said.help,
                 subject=entry.name,
             )
     pairs = [(entry, by_name[entry.name]) for entry in grads if entry.name in by_name and entry.unit is not None]
@@ -134,12 +140,13 @@ class _Checks:
         entry = item.owners[0]
         kind = "input" if item.use.kind == "in" else "input or output"
         specs = entry.inputs if item.use.kind == "in" else [*entry.inputs, *entry.outputs]
+        said = _undeclared(f"op {entry.name!r} has no {kind}", name, specs)
         self.add(
             "SPEC040",
-            f"op {entry.name!r} has no {kind} {name!r}",
+            said.message,
             item.use,
             *_declared(specs),
-            help=_names_help(name, specs),
+            help=said.help,
             subject=entry.name,
         )
 
@@ -149,15 +156,9 @@ class _Checks:
         declared = [entry.attrs[name] for entry in item.owners if name in entry.attrs]
         entry = item.owners[0]
         if not declared:
-            near = nearest(name, entry.attrs)
-            known = ", ".join(entry.attrs) or "none"
-            self.add(
-                "SPEC041",
-                f"op {entry.name!r} declares no attribute {name!r}",
-                item.use,
-                help=f"did you mean {near[0]!r}?" if near else f"it declares {known}",
-                subject=entry.name,
-            )
+            otherwise = f"it declares {', '.join(entry.attrs) or 'none'}"
+            said = unknown(f"op {entry.name!r} declares no attribute", name, entry.attrs, otherwise=otherwise)
+            self.add("SPEC041", said.message, item.use, help=said.help, subject=entry.name)
         elif all(spec.type != kind for spec in declared):
             spec = declared[0]
             self.add(
@@ -225,17 +226,17 @@ class _Checks:
                     return ""
         if any(item.kind == "query" and item.name == use.name for item in uses):
             return ""
-        message = f"op {op.name!r} has no {kind} {use.name!r}"
+        said = _undeclared(f"op {op.name!r} has no {kind}", use.name, specs)
         self.add(
             "SPEC040",
-            message,
+            said.message,
             use,
             *_declared(specs),
-            help=_names_help(use.name, specs),
+            help=said.help,
             subject=op.name,
             severity=Severity.ERROR,
         )
-        return message
+        return said.message
 
     def wanted(self, use: Use, op: OpEntry) -> tuple[list[ArgSpec], str]:
         """Return the arguments among which a use has to be found, and what they are called."""
@@ -293,9 +294,6 @@ def _declared(specs: list[ArgSpec]) -> list[Note]:
     return [Note(f"{spec.name!r} is declared here", spec.span) for spec in specs[:3] if spec.span is not None]
 
 
-def _names_help(name: str, specs: list[ArgSpec]) -> str:
-    near = nearest(name, [spec.name for spec in specs])
-    if near:
-        return f"did you mean {near[0]!r}?"
-    names = ", ".join(repr(spec.name) for spec in specs)
-    return f"the op declares {names}" if names else "the op declares none"
+def _undeclared(what: str, name: str, specs: list[ArgSpec]) -> Unknown:
+    known = [spec.name for spec in specs]
+    return unknown(what, name, known, otherwise=f"the op declares {', '.join(map(repr, known)) or 'none'}")

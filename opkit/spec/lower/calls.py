@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opkit.errors import nearest
+from opkit.errors import Unknown, unknown
 from opkit.spec.library.table import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
 from opkit.spec.library.types import (
     ATTR_TYPES,
@@ -30,7 +30,7 @@ from opkit.spec.lower.conversions import (
     number_literal,
     zero_code,
 )
-from opkit.spec.lower.expressions import ExpressionLowering, unknown
+from opkit.spec.lower.expressions import ExpressionLowering, unknown_value
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
@@ -113,11 +113,9 @@ class CallLowering(ExpressionLowering):
         known = set(METHODS[kind.name])
         if kind.name in _ATTR_OWNERS:
             known |= {"Attr", "attr"}
-        near = nearest(name, known)
-        help_line = f"did you mean {near[0]!r}?" if near else ""
-        if not near and known:
-            help_line = f"it has {', '.join(sorted(known)[:8])}"
-        return LowerError("SPEC021", f"{spelled(kind)} has no member {name!r}", node, help_line)
+        some = f"it has {', '.join(sorted(known)[:8])}" if known else ""
+        said = unknown(f"{spelled(kind)} has no member", name, known, otherwise=some)
+        return LowerError("SPEC021", said.message, node, said.help)
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ class CallLowering(ExpressionLowering):
         owner = self.owner_of(member)
         args = [self.lower(arg) for arg in node.args]
         if owner.is_unknown or any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         kind = owner.type
         if kind.name == "struct":
             return self.struct_call(owner, name, args, node)
@@ -302,7 +300,7 @@ class CallLowering(ExpressionLowering):
         wanted = self.program.template_type_argument(given, self.bindings) if given else None
         args = [self.lower(arg) for arg in node.args]
         if owner.is_unknown or any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         if kind.name == "OpBuilder":
             return self.builder_attr(owner, wanted, args, node)
         if kind.name not in _ATTR_OWNERS:
@@ -363,7 +361,7 @@ class CallLowering(ExpressionLowering):
         if local:
             args = [self.lower(arg) for arg in node.args]
             if any(arg.is_unknown for arg in args):
-                return unknown()
+                return unknown_value()
             return self.program.call_local(self, text, name, args, node)
         overloads = FREE_FUNCTIONS.get(text) or STATIC_FUNCTIONS.get(text)
         if overloads is None and "::" in text:
@@ -373,7 +371,7 @@ class CallLowering(ExpressionLowering):
         if overloads is not None and (name.parts[-1].text != "Get" or _asks_for_clients(name)):
             args = [self.lower(arg) for arg in node.args]
             if any(arg.is_unknown for arg in args):
-                return unknown()
+                return unknown_value()
             return self.free_call(text, overloads, args, node)
         kind = self.program.find_type(name, self.bindings)
         if kind is not None:
@@ -393,17 +391,17 @@ class CallLowering(ExpressionLowering):
     def missing_function(self, text: str, name: syntax.Name) -> Value:
         """Report a function that does not exist."""
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
-        near = nearest(text, known - {text})
-        help_line = f"did you mean {near[0]!r}?" if near else "define it in this file, or include the header that does"
+        otherwise = "define it in this file, or include the header that does"
+        said = unknown("no function is named", text, known, otherwise=otherwise)
         if text in STATIC_FUNCTIONS:
-            help_line = "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone"
-        raise LowerError("SPEC020", f"no function is named {text!r}", name, help_line)
+            said = Unknown(said.message, "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone")
+        raise LowerError("SPEC020", said.message, name, said.help)
 
     def value_call(self, value: Value, node: syntax.Call) -> Value:
         """Lower a call of a function value: a lambda, a parameter, a std::function."""
         args = [self.lower(arg) for arg in node.args]
         if value.is_unknown or any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         if value.functions:
             return self.program.call_functions(self, value.functions, args, node)
         kind = value.type

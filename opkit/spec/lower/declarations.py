@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from opkit.spec.library.types import INT64, UNKNOWN, VOID, Type
 from opkit.spec.lower.conversions import convert, copied, default_code, zero_code
-from opkit.spec.lower.expressions import unknown
+from opkit.spec.lower.expressions import unknown_value
 from opkit.spec.lower.lowered import ATOM, Frame, LowerError, Value, Variable
 from opkit.spec.lower.standard import StandardLowering
 from opkit.spec.parse import syntax
@@ -128,7 +128,7 @@ class DeclarationLowering(StandardLowering):
             return None
         args = [self.lower(arg) for arg in item.args]
         if any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         if item.style == "=" and kind.name == "struct" and args[0].items is not None:
             return self.construct(kind, args, item, True)
         if item.style == "=" or (kind.name == "auto" and len(args) == 1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from opkit.errors import nearest
+from opkit.errors import nearest, unknown
 from opkit.spec.library.table import CONSTANTS, DATA_TYPES
 from opkit.spec.library.types import (
     BOOL,
@@ -33,7 +33,7 @@ from opkit.spec.parse import syntax
 if TYPE_CHECKING:
     pass
 
-__all__ = ["ExpressionLowering", "unknown"]
+__all__ = ["ExpressionLowering", "unknown_value"]
 
 _LITERALS = {
     "int": INT32,
@@ -45,7 +45,7 @@ _LITERALS = {
 }
 
 
-def unknown(code: str = "None") -> Value:
+def unknown_value(code: str = "None") -> Value:
     """Return the value of something that a finding has been made about."""
     return Value(code, UNKNOWN)
 
@@ -106,15 +106,13 @@ class ExpressionLowering(OperatorLowering):
 
     def missing_name(self, text: str, node: syntax.Node) -> Value:
         """Report a name that stands for nothing."""
-        last = text.rsplit("::", 1)[-1]
         if text.startswith("DataType::"):
-            near = nearest(last, DATA_TYPES)
-            known = [f"DataType::{name}" for name in near]
+            known = {f"DataType::{name}" for name in nearest(text.removeprefix("DataType::"), DATA_TYPES, limit=1)}
         else:
-            names = {name for scope in self.scopes for name in scope} | self.program.known_names() | set(CONSTANTS)
-            known = nearest(text, names)
-        help_line = f"did you mean {known[0]!r}?" if known else "declare it, or include the header that does"
-        raise LowerError("SPEC020", f"nothing is named {text!r} here", node, help_line)
+            known = {name for scope in self.scopes for name in scope} | self.program.known_names() | set(CONSTANTS)
+        otherwise = "declare it, or include the header that does"
+        said = unknown("nothing is named", text, known, tail=" here", otherwise=otherwise)
+        raise LowerError("SPEC020", said.message, node, said.help)
 
     def init_list(self, node: syntax.InitList) -> Value:
         """Lower a braced list; what it becomes depends on where it stands."""
@@ -354,7 +352,7 @@ class ExpressionLowering(OperatorLowering):
         """Lower ``container[key]``."""
         kind = owner.type
         if owner.is_unknown or key.is_unknown:
-            return unknown()
+            return unknown_value()
         if kind.is_vector:
             index = convert(key, INT64, node).code
             obj = owner.at(ATOM)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opkit.errors import nearest
+from opkit.errors import unknown
 from opkit.spec.findings import Findings
 from opkit.spec.library.table import CONSTANTS, DATA_TYPE_OF, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
 from opkit.spec.library.types import (
@@ -175,10 +175,9 @@ class Names:
         kind = self.find_type(name.name, bindings)
         if kind is None:
             text = name.name.text
-            near = nearest(name.name.parts[-1].text, known_type_names() | set(self.aliases))
-            raise LowerError(
-                "SPEC020", f"no type is named {text!r}", name, f"did you mean {near[0]!r}?" if near else ""
-            )
+            last = name.name.parts[-1].text
+            help_line = unknown("no type is named", last, known_type_names() | set(self.aliases)).help
+            raise LowerError("SPEC020", f"no type is named {text!r}", name, help_line)
         if name.params is not None:
             kind = Type("function", (kind, *(self.parameter_type(param, bindings) for param in name.params)))
         count = name.stars if stars is None else stars

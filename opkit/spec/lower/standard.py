@@ -29,7 +29,7 @@ from opkit.spec.lower.conversions import (
     copied,
     number_literal,
 )
-from opkit.spec.lower.expressions import unknown
+from opkit.spec.lower.expressions import unknown_value
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
 from opkit.spec.parse import syntax
 
@@ -81,7 +81,7 @@ class StandardLowering(CallLowering):
             raise LowerError("SPEC022", f"std::swap takes 2 arguments, {len(node.args)} given", node)
         left, right = (self.lower_target(arg) for arg in node.args)
         if left.is_unknown or right.is_unknown:
-            return unknown()
+            return unknown_value()
         if left.type != right.type:
             raise LowerError("SPEC022", f"std::swap of a {spelled(left.type)} and a {spelled(right.type)}", node)
         if left.type.is_vector:
@@ -98,7 +98,7 @@ class StandardLowering(CallLowering):
 
     def inserter(self, node: syntax.Call, name: syntax.Name) -> Value:
         """Lower std::back_inserter."""
-        owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown()
+        owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown_value()
         if owner.is_unknown or not owner.type.is_vector:
             raise LowerError("SPEC022", "std::back_inserter takes a vector", node)
         return Value(owner.code, Type("inserter", owner.type.args))
@@ -115,7 +115,7 @@ class StandardLowering(CallLowering):
     def check_value(self, node: syntax.Call, text: str) -> Value:
         """Lower a CHECK macro that stands inside of an expression."""
         if text in ("CHECK_NOTNULL", "CHECK_NOTNULL_OR_RETURN"):
-            value = self.lower(node.args[0]) if node.args else unknown()
+            value = self.lower(node.args[0]) if node.args else unknown_value()
             if value.is_unknown:
                 return value
             if value.deref:
@@ -170,7 +170,7 @@ class StandardLowering(CallLowering):
         if len(args) < 2:
             raise LowerError("SPEC022", f"std::{word} takes two values", node)
         if any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         kind = given or args[0].type
         for arg, item in zip(args[1:], node.args[1:] or node.args, strict=False):
             if given is None and arg.type != kind:
@@ -207,7 +207,7 @@ class StandardLowering(CallLowering):
 
     def absolute(self, node: syntax.Call, name: syntax.Name) -> Value:
         """Lower std::abs."""
-        value = self.promoted(self.lower(node.args[0])) if len(node.args) == 1 else unknown()
+        value = self.promoted(self.lower(node.args[0])) if len(node.args) == 1 else unknown_value()
         if value.is_unknown:
             return value
         return Value(f"abs({value.code})", value.type)
@@ -251,7 +251,7 @@ class StandardLowering(CallLowering):
         word = name.parts[-1].text
         args = [self.lower(arg) for arg in node.args]
         if any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         codes = [arg.code for arg in args]
         result, least, most, code = _ALGORITHMS[word]
         if not least <= len(args) <= most:
@@ -295,7 +295,7 @@ class StandardLowering(CallLowering):
         """Lower the functions of <cmath>."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) < 1 or any(arg.is_unknown for arg in args):
-            return unknown()
+            return unknown_value()
         word = name.parts[-1].text
         is_float = all(arg.type == Type("float") for arg in args)
         codes = ", ".join(convert_number(arg, DOUBLE).code for arg in args)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opkit.errors import nearest
+from opkit.errors import unknown
 from opkit.spec.library.types import Type
 from opkit.spec.lower.conversions import convert, copied, default_code, zero_code
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
@@ -52,13 +52,8 @@ def field_value(owner: Value, name: str, kind: Type) -> Value:
 def missing_field(program: Program, name: str, struct: syntax.Struct, node: syntax.Node) -> LowerError:
     """Return the error for a member that a struct has not got."""
     known = [*field_types(program, struct), *(item.name.text for item in struct.functions)]
-    near = nearest(name, known)
-    return LowerError(
-        "SPEC021",
-        f"{struct.name} has no member {name!r}",
-        node,
-        f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}",
-    )
+    said = unknown(f"{struct.name} has no member", name, known, otherwise=f"it has {', '.join(known) or 'none'}")
+    return LowerError("SPEC021", said.message, node, said.help)
 
 
 def bind_fields(lowering: StatementLowering, struct: syntax.Struct, node: syntax.Node) -> None:

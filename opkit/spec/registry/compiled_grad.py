@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.diagnostics import Span
-from opkit.errors import InferError, nearest
+from opkit.errors import InferError, unknown
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.built_types import BuiltTypes, built_types_of
@@ -160,15 +160,12 @@ class CompiledGrad:
         if needs_grad is None:
             return frozenset(arg for arg in ctx.inputs if flags[arg]["requires_grad"])
         wanted = frozenset((name, index) for name, index in needs_grad)
-        unknown = sorted(wanted - set(ctx.inputs))
-        if unknown:
-            name, index = unknown[0]
-            near = nearest(name, [arg[0] for arg in ctx.inputs])
-            raise InferError(
-                f"op {self.op_type!r} has no input {name!r} with index {index}",
-                where=self.span.location,
-                help=f"did you mean {near[0]!r}?" if near else "",
-            )
+        strange = sorted(wanted - set(ctx.inputs))
+        if strange:
+            name, index = strange[0]
+            known = [arg[0] for arg in ctx.inputs]
+            said = unknown(f"op {self.op_type!r} has no input", name, known, tail=f" with index {index}")
+            raise said.error(InferError, self.span.location)
         return wanted
 
     def _forward(
@@ -217,12 +214,9 @@ class CompiledGrad:
         op = self.ops.get(builder.type)
         if op is None:
             if self.known_ops and builder.type not in self.known_ops:
-                near = nearest(builder.type, set(self.ops) | self.known_ops)
-                raise InferError(
-                    f"the gradient of {self.op_type!r} uses the op type {builder.type!r}, which nothing registers",
-                    where=self.span.location,
-                    help=f"did you mean {near[0]!r}?" if near else "",
-                )
+                what = f"the gradient of {self.op_type!r} uses the op type"
+                said = unknown(what, builder.type, set(self.ops) | self.known_ops, tail=", which nothing registers")
+                raise said.error(InferError, self.span.location)
             return
         for name, (kind, _) in builder.attrs.items():
             spec = op.attrs.get(name)

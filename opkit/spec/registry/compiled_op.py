@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.diagnostics import Span
-from opkit.errors import InferError, nearest
+from opkit.errors import InferError, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
@@ -84,12 +84,9 @@ class CompiledOp:
         for name, value in attrs.items():
             spec = self.attrs.get(name)
             if spec is None:
-                near = nearest(name, self.attrs)
-                raise InferError(
-                    f"op {self.name!r} has no attribute {name!r}",
-                    where=self.span.location,
-                    help=f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self.attrs) or 'none'}",
-                )
+                otherwise = f"it has {', '.join(self.attrs) or 'none'}"
+                said = unknown(f"op {self.name!r} has no attribute", name, self.attrs, otherwise=otherwise)
+                raise said.error(InferError, self.span.location)
             try:
                 plain[name] = attr_value(spec.type, value)
             except TypeError as error:
@@ -138,12 +135,9 @@ class CompiledOp:
         names = [spec.name for spec in declared]
         for name in given:
             if name not in names:
-                near = nearest(name, names)
-                raise InferError(
-                    f"op {self.name!r} has no {kind} {name!r}",
-                    where=self.span.location,
-                    help=f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'none'}",
-                )
+                otherwise = f"it has {', '.join(names) or 'none'}"
+                said = unknown(f"op {self.name!r} has no {kind}", name, names, otherwise=otherwise)
+                raise said.error(InferError, self.span.location)
 
     def _output_counts(self, outputs: Mapping[str, int] | None) -> dict[str, int]:
         counts = {spec.name: spec.count for spec in self.outputs if not spec.is_optional and not spec.is_variadic}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opkit.diagnostics import Note
-from opkit.errors import nearest
+from opkit.errors import nearest, unknown
 from opkit.spec.findings import Findings
 from opkit.spec.library.registration_names import (
     ARGUMENTS,
@@ -89,13 +89,8 @@ class _Reader:
             )
         elif macro not in QUIET_MACROS:
             known = set(OP_MACROS) | GRAD_MACROS | {name for name in self.program.functions if name.isupper()}
-            near = nearest(macro, known)
-            self.add(
-                "SPEC020",
-                f"no macro is named {macro!r}",
-                current.function,
-                help=f"did you mean {near[0]!r}?" if near else "define it, or include the header that does",
-            )
+            said = unknown("no macro is named", macro, known, otherwise="define it, or include the header that does")
+            self.add("SPEC020", said.message, current.function, help=said.help)
 
     def constant_name(self, call: syntax.Call, what: str) -> tuple[str, syntax.Node] | None:
         if len(call.args) != 1:
@@ -181,15 +176,8 @@ class _Reader:
                 entry.is_cpu_only = True
             entry.has_no_grad |= name == "NoGrad"
         else:
-            known = [*ARGUMENTS, "Attr", *SETTERS, *FLAGS]
-            near = nearest(name, known)
-            self.add(
-                "SPEC030",
-                f"a registration has no method {name!r}",
-                link.member.name,
-                help=f"did you mean {near[0]!r}?" if near else "",
-                subject=entry.name,
-            )
+            said = unknown("a registration has no method", name, [*ARGUMENTS, "Attr", *SETTERS, *FLAGS])
+            self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
 
     def is_misspelt(self, method: str, links: Sequence[_Link]) -> bool:
         """Whether one of the calls is no method, and this one is the nearest there is."""
@@ -369,14 +357,8 @@ class _Reader:
         has_setter = False
         for link in links:
             if link.name not in GRAD_SETTERS:
-                near = nearest(link.name, GRAD_SETTERS)
-                self.add(
-                    "SPEC030",
-                    f"a gradient registration has no method {link.name!r}",
-                    link.member.name,
-                    help=f"did you mean {near[0]!r}?" if near else "",
-                    subject=entry.name,
-                )
+                said = unknown("a gradient registration has no method", link.name, GRAD_SETTERS)
+                self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
                 continue
             has_setter = True
             kind, entry.is_new_style = GRAD_SETTERS[link.name]

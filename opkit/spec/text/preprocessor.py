@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opkit.diagnostics import Note, SourceText, Span
-from opkit.errors import nearest
+from opkit.errors import unknown
 from opkit.spec.findings import Findings
 from opkit.spec.text.conditions import evaluate_condition
 from opkit.spec.text.decoding import read_source
@@ -121,10 +121,9 @@ def _directive(state: State, line: Tokens, branches: list[_Branch], source: Sour
         text = source.text[rest[0].start : rest[-1].end] if rest else ""
         state.findings.add("SPEC005", f"#{name} {text}".rstrip(), word.span)
     elif name not in ("line", "ident"):
-        near = nearest(name, ("define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif", "pragma"))
-        state.findings.add(
-            "SPEC005", f"unknown directive '#{name}'", word.span, help=f"did you mean '#{near[0]}'?" if near else ""
-        )
+        known = ("#define", "#undef", "#include", "#if", "#ifdef", "#ifndef", "#elif", "#else", "#endif", "#pragma")
+        said = unknown("unknown directive", f"#{name}", known)
+        state.findings.add("SPEC005", said.message, word.span, help=said.help)
 
 
 def _close(state: State, word: Token, rest: Tokens, branches: list[_Branch]) -> None:

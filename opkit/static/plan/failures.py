@@ -65,10 +65,11 @@ def no_source(value: Value, feeds: Sequence[Value]) -> GraphError:
     name = value.variable.name
     if value.variable.is_data:
         fed = [item.variable.name for item in feeds]
-        near = nearest(name, fed)
+        # Here the program's name is the right one, and the nearest that was fed is the misspelt one.
+        near = nearest(name, fed, limit=1)
         return MissingFeedError(
             f"variable {name!r} is not fed, and the program needs it (fed: {', '.join(fed) or 'nothing'})",
-            help=f"did you mean {near[0]!r}? the key must be {name!r}" if near else f"add {name!r} to feed",
+            help=f"feed {near[0]!r} under the name {name!r}" if near else f"add {name!r} to feed",
         )
     return UninitializedError(
         f"variable {name!r} is read, but no op writes it and it is neither fed nor persistable",

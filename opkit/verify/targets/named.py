@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.checker import OpReport, Status
 from opkit.checker.model.report import CheckResult
-from opkit.errors import Location, OpkitError, nearest
+from opkit.errors import Location, OpkitError, unknown
 from opkit.project.module import load_module
 from opkit.shim import install_frameworks
 from opkit.verify.codes import LOAD
@@ -58,12 +58,11 @@ def _imported(path: str) -> ModuleType:
 
 def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
     layers = [name for name, value in vars(module).items() if is_layer(value)]
-    what = f"is no PyLayer but a {type(found).__name__}" if found is not None else "is not in the file"
-    near = nearest(target.name, layers)
-    text = f"{target.name!r} {what}; its PyLayers: {', '.join(layers) or 'none'}"
-    if near:
-        text += f"; did you mean {near[0]!r}?"
-    return CheckResult(LOAD.name, Status.ERROR, LOAD.code, text, where=Location(target.label.partition("::")[0], 1))
+    tail = f": it is a {type(found).__name__}" if found is not None else ""
+    said = unknown("the file has no PyLayer", target.name, layers, tail=tail, has="it has")
+    return CheckResult(
+        LOAD.name, Status.ERROR, LOAD.code, str(said), where=Location(target.label.partition("::")[0], 1)
+    )
 
 
 def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from opkit.errors import UsageError, nearest
-from opkit.project.directory import discover, op_directory_of
+from opkit.errors import UsageError, did_you_mean
+from opkit.project.directory import discover, near_files, op_directory_of
 from opkit.verify.isolation.blame import shown_path
 
 __all__ = ["Kind", "Target", "resolve"]
@@ -74,12 +74,7 @@ def _resolve(word: str) -> Iterator[Target]:
         for directory in discover([path]):
             yield Target(Kind.DIRECTORY, os.path.abspath(directory.path), name)
     elif not path.exists():
-        beside = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
-        near = nearest(path.name, beside)
-        raise UsageError(
-            f"no such file or folder: {head}",
-            help=f"did you mean {os.path.join(os.path.dirname(head), near[0])}?" if near else "",
-        )
+        raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
         yield Target(Kind.NAMED if name else Kind.SCRIPT, str(path), name)
     else:

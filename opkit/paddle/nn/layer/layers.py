@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor
-from opkit.errors import MissingNameError, UnsupportedError, UsageError, nearest
+from opkit.errors import MissingNameError, UnsupportedError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
@@ -172,12 +172,8 @@ class Layer:
             found = self.__dict__.get(table, {})
             if name in found:
                 return found[name]
-        known = [item for item in dir(self) if not item.startswith("_")]
-        near = [] if name.startswith("_") else nearest(name, known)
-        raise MissingNameError(
-            f"{type(self).__name__!r} object has no attribute {name!r}",
-            help=f"did you mean {near[0]!r}?" if near else "",
-        )
+        known = [] if name.startswith("_") else [item for item in dir(self) if not item.startswith("_")]
+        raise unknown(f"{type(self).__name__!r} object has no attribute", name, known).error(MissingNameError)
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
