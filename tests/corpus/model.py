@@ -105,7 +105,7 @@ class Op:
         lines.append(body + "      return Maybe<void>::Ok();\n    })")
         types = "".join(
             f'      *ctx->Dtype4ArgNameAndIndex("{name}", 0) = '
-            f"{dtypes.get(name, f'*ctx->Dtype4ArgNameAndIndex({chr(34)}{inputs[0]}{chr(34)}, 0)')};\n"
+            f'{dtypes.get(name, f"*ctx->Dtype4ArgNameAndIndex({chr(34)}{inputs[0]}{chr(34)}, 0)")};\n'
             for name in outputs
         )
         lines.append("    .SetDataTypeInferFn([](user_op::InferContext* ctx) -> Maybe<void> {")

@@ -127,7 +127,9 @@ def test_a_program_computes_the_same(name: str) -> None:
             out = ours(*feeds)
             grads = paddle.static.gradients([paddle.sum(out)], feeds)
         fetched = [grad for grad in grads if grad is not None]
-        run = paddle.static.Executor().run(main, {f"x{i}": array for i, array in enumerate(inputs)}, [out, *fetched])
+        run = paddle.static.Executor().run(
+            main, {f"x{i}": array for i, array in enumerate(inputs)}, [out, *fetched]
+        )
     finally:
         paddle.disable_static()
     np.testing.assert_array_equal(run[0], result.numpy())

@@ -23,20 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = [
-    "pylayer",
-    "tensor",
-    "operators",
-    "functions",
-    "optimizers",
-    "inplace",
-    "more",
-    "linear_algebra",
-    "images_and_margins",
-    "more_layers",
-    "reading",
-    "whole_numbers",
-]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {

@@ -120,9 +120,7 @@ def test_a_distribution_as_text(text: str, shown: list[str]) -> None:
     assert [str(part) for part in into.parts] == shown
 
 
-@pytest.mark.parametrize(
-    "text", ["sbp_parallel", "sbp_parallel {", "other { }", "sbp_parallel { x { } }", "sbp_parallel: 1", "%"]
-)
+@pytest.mark.parametrize("text", ["sbp_parallel", "sbp_parallel {", "other { }", "sbp_parallel { x { } }", "sbp_parallel: 1", "%"])
 def test_what_is_no_distribution_changes_nothing(text: str) -> None:
     """The function says no, as TxtString2PbMessage does."""
     into = Distribution()

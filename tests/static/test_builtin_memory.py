@@ -21,9 +21,7 @@ def test_results_share_no_memory_with_arguments(case: OpCase) -> None:
     static.disable_static()
     wrong: list[str] = []
 
-    def look(
-        op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], seconds: float
-    ) -> None:
+    def look(op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], results: Sequence[Any], seconds: float) -> None:
         arrays = [item for item in inputs if isinstance(item, np.ndarray) and not op.is_view]
         wrong.extend(op.name for result in results for item in arrays if np.may_share_memory(result, item))
 

@@ -50,9 +50,7 @@ def test_the_text_of_a_plan() -> None:
     y = py_tanh(x, "y")
     static.append_backward(paddle.mean(y))
     text = re.sub(r"  # \S+nets.py:\d+", "  # nets.py", text_of({"x": X}, ["x@GRAD"]))
-    assert (
-        text
-        == """\
+    assert text == """\
 # plan: 2 ops, 2 constants, 0 buffers in 0 bytes, fed x, for these sizes
 def run(s, h, b):
     v0 = s[n0]  # x
@@ -65,8 +63,7 @@ getrefcount(v1) != 2: v1 = settle_0(v1, (v0, ))
 getrefcount(v2) != 2: v2 = settle_1(v2, (like_float32_2x3, v1, c_y_GRAD, ))
     s[n2] = v2
 """.replace("getrefcount(v1) != 2", f"getrefcount(v1) != {_alone()}").replace(
-            "getrefcount(v2) != 2", f"getrefcount(v2) != {_alone()}"
-        )
+        "getrefcount(v2) != 2", f"getrefcount(v2) != {_alone()}"
     )
 
 
