@@ -1,7 +1,7 @@
 """Settings: what a user asked of the runtime for one run (``opkit run --show-plan ...``).
 
 Only plain values stand here; the row that acts on a setting reads it. (Profiles, NaN checks and recorders need no
-setting: they hook into ``opkit.ops.core.mode.observer``.)
+setting: they are observers, ``opkit.ops.core.observers``.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``--profile``: time and memory of each op of a run, through the runtime's observer hook."""
+"""``--profile``: time and memory of each op of a run, by an observer of the runtime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opkit.cli.console import console, warn
-from opkit.ops.core.mode import local
+from opkit.ops.core.observers import observe
 from opkit.ops.core.profile import Profile
 
 __all__ = ["profiled"]
@@ -22,12 +22,10 @@ def profiled(trace: str | None = None) -> Iterator[None]:
         trace: where to write a trace for Chrome or Perfetto, None for nowhere.
     """
     profile = Profile()
-    mode = local.mode
-    before, mode.observer = mode.observer, profile.observe
     try:
-        yield
+        with observe(profile.observe):
+            yield
     finally:
-        mode.observer = before
         _show(profile)
         if trace is not None and profile.events:
             try:
@@ -61,4 +59,7 @@ def _show(profile: Profile) -> None:
     if not profile.rows:
         table.add_row("no op ran", "", "", "", "", "", "", "")
     sys.stdout.flush()
-    console(sys.stderr).print(table)
+    out = console(sys.stderr)
+    # In a file or a pipe a row stays one line, however long a function's name is.
+    out.width = out.width if out.is_terminal else 200
+    out.print(table)

@@ -1,7 +1,6 @@
 """Dynamic mode: Tensors, the recorded graph and PyLayer. Importing it makes eager the default mode."""
 
 from opkit.eager.backward import grad, run_backward
-from opkit.eager.checks import NonFiniteError, checks
 from opkit.eager.grad_hooks import HookHandle, register_hook, retain_grads
 from opkit.eager.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from opkit.eager.inplace import become, check_inplace, set_value
@@ -12,6 +11,7 @@ from opkit.eager.pylayer import PyLayer
 from opkit.eager.pylayer_context import PyLayerContext
 from opkit.eager.saved_hooks import saved_tensors_hooks
 from opkit.eager.tensor import Tensor, wrap
+from opkit.ops.core.finite import NonFiniteError
 
 install_methods()
 install()
@@ -27,7 +27,6 @@ __all__ = [
     "apply",
     "become",
     "check_inplace",
-    "checks",
     "enable_grad",
     "grad",
     "install",

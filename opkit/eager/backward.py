@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from opkit.autograd import leading_to, reverse_walk
-from opkit.eager.checks import checks
 from opkit.eager.grad_hooks import HookedRule, run_hooks
+from opkit.eager.observed import observed_rule, observed_visit
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError, UsageError
 from opkit.ops.basis.arithmetic import add
@@ -44,7 +44,7 @@ def run_backward(
     """
     starts = _seed(roots, seeds)
     if starts:
-        visit = checks.checked_visit if checks.nan_inf else None
+        visit = observed_visit if local.mode.observers else None
         _walk(starts, visit, None, is_recorded=False, release=not retain_graph)
 
 
@@ -118,8 +118,8 @@ class _Capture:
         edges = step.walk_edges
         if all(dout is None for dout in douts) or not any(target in self.wanted for target in edges):
             return (None,) * len(edges)
-        if checks.nan_inf:
-            return checks.checked(step, douts, rule(step, douts, release))
+        if local.mode.observers:
+            return observed_rule(rule, step, douts, release)
         grads: Sequence[Any] = rule(step, douts, release)
         return grads
 
@@ -152,7 +152,7 @@ def _walk(
     was_enabled = mode.is_grad_enabled
     mode.is_grad_enabled = is_recorded
     try:
-        add_two = _add_recorded if is_recorded else _add
+        add_two = _add_op if is_recorded or mode.observers else _add
         reverse_walk(list(starts), starts, add_two, wanted, is_ordered=False, visit=visit, release=release)
     finally:
         mode.is_grad_enabled = was_enabled
@@ -162,7 +162,7 @@ def _add(first: Tensor, second: Tensor) -> Tensor:
     return wrap(first._data + second._data, first._sg)
 
 
-def _add_recorded(first: Tensor, second: Tensor) -> Tensor:
+def _add_op(first: Tensor, second: Tensor) -> Tensor:
     total: Tensor = add(first, second)
     return total
 

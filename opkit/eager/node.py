@@ -6,7 +6,6 @@ the Tensors that it produced, so that no reference cycle keeps a graph alive.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import AutogradError
 from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import install_default, local
+from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
 
 __all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
@@ -214,8 +214,8 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     else:
         arrays = [None if tensor is None else tensor._data for tensor in inputs]
     try:
-        if mode.observer is not None:
-            result = _observed(mode.observer, opdef, arrays, attrs)
+        if mode.observers:
+            result = run_kernel(opdef, arrays, attrs)
         elif attrs:
             result = opdef.kernel(*arrays, **attrs)
         else:
@@ -237,14 +237,6 @@ def apply(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if opdef.is_view:
         _share_version(inputs[0], output)
     return output
-
-
-def _observed(observer: Any, opdef: OpDef, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    start = time.perf_counter()
-    result = opdef.kernel(*arrays, **attrs)
-    seconds = time.perf_counter() - start
-    observer(opdef, arrays, attrs, result if type(result) is tuple else (result,), seconds)
-    return result
 
 
 def _record(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> Any:

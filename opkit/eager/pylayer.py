@@ -12,13 +12,12 @@ from typing import Any
 from weakref import ref
 
 from opkit.eager.pylayer_context import CLOSED, PyLayerContext
+from opkit.eager.pylayer_def import pylayer_def
 from opkit.eager.pylayer_faults import MissingBackwardError, MissingForwardError, note, refuse_static
 from opkit.eager.pylayer_record import record
 from opkit.eager.pylayer_rule import checked_grads, general_rule
 from opkit.eager.tensor import Tensor
-from opkit.errors import Location
 from opkit.ops.core.mode import ever, local
-from opkit.ops.core.opdef import ArgDef, OpDef
 
 __all__ = ["PyLayer"]
 
@@ -95,7 +94,7 @@ class PyLayer:
         ctx.walk_saved = ctx.walk_marks = None
         mode.is_grad_enabled = False
         try:
-            if kwargs or len(args) != 1 or mode.observer is not None:
+            if kwargs or len(args) != 1 or mode.observers:
                 mode.is_grad_enabled = was_enabled
                 return record(cls, ctx, args, kwargs)
             x = args[0]
@@ -146,15 +145,7 @@ class PyLayer:
 def _context_class(cls: type[PyLayer]) -> type[PyLayerContext]:
     """Return the class of a PyLayer's contexts, and give the PyLayer the rule of its simple applications."""
     kind: Any = type(f"{cls.__name__}_backward", (PyLayerContext,), {"__slots__": (), "__module__": cls.__module__})
-    kind.opdef = OpDef(
-        cls.__name__,
-        (ArgDef("args", is_variadic=True),),
-        (ArgDef("out", is_variadic=True),),
-        kernel=cls.apply,
-        grad=lambda ctx, douts: general_rule(ctx, douts, False),
-        is_user=True,
-        where=_where(cls),
-    )
+    kind.opdef = pylayer_def(cls, cls.apply, lambda ctx, douts: general_rule(ctx, douts, False))
     kind.walk_class = cls
     cls._single_rule = staticmethod(_make_single_rule(cls))
     return kind  # type: ignore[no-any-return]
@@ -189,12 +180,6 @@ def _make_single_rule(cls: type[PyLayer]) -> Callable[[Any, Any, bool], Any]:
         return checked_grads(ctx, result, release)
 
     return single_rule
-
-
-def _where(cls: type) -> Location | None:
-    forward = getattr(cls, "forward", None)
-    code = getattr(getattr(forward, "__func__", forward), "__code__", None)
-    return None if code is None else Location(code.co_filename, code.co_firstlineno, function=cls.__qualname__)
 
 
 PyLayer._context = _context_class(PyLayer)

@@ -16,6 +16,7 @@ from opkit.eager.pylayer_faults import note, refuse
 from opkit.eager.pylayer_rule import Slot, general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.ops.core.mode import local
+from opkit.ops.core.observers import notify
 
 __all__ = ["record"]
 
@@ -96,12 +97,12 @@ def _run_forward(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, A
         raise
     finally:
         mode.is_grad_enabled = was_enabled
-    if mode.observer is not None:
+    if mode.observers:
         seconds = time.perf_counter() - start
         items = result if isinstance(result, (list, tuple)) else [result]
-        attrs = {"pylayer": cls, "args": args, "kwargs": kwargs}
+        attrs = {"args": args, "kwargs": kwargs}
         arrays = [tensor._data for tensor in tensors]
-        mode.observer(ctx.opdef, arrays, attrs, [tensor._data for tensor in _tensors_in(items)], seconds)
+        notify(mode.observers, ctx.opdef, arrays, attrs, [tensor._data for tensor in _tensors_in(items)], seconds)
     return result
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import MissingNameError, UnsupportedError, unknown
-from opkit.ops import local
-from opkit.ops.core.finite import refuse_non_finite
+from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings
 
 __all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]
 
 _values: dict[str, Any] = {}
+_DEBUG_CHECK = FiniteCheck(blames_origin=True)
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
 _WITHOUT_EFFECT = (
@@ -74,7 +74,7 @@ def machine_num(val: int) -> None:
 
 def enable_debug_mode(val: bool = True) -> None:
     """Stop at the op that first makes NaN or infinity out of finite numbers (or, with False, no longer)."""
-    local.mode.observer = refuse_non_finite if val else None
+    _DEBUG_CHECK.switch(val)
 
 
 def load_library(path: str) -> None:

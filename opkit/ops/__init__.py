@@ -77,7 +77,8 @@ from opkit.ops.basis.random import (
     uniform,
 )
 from opkit.ops.core.inference import explain
-from opkit.ops.core.mode import Mode, Observer, apply, install_default, local
+from opkit.ops.core.mode import Mode, apply, install_default, local
+from opkit.ops.core.observers import Observer, observe
 from opkit.ops.core.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.core.registry import BUILTIN, Registry
 from opkit.ops.core.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
@@ -362,6 +363,7 @@ __all__ = [
     "norm",
     "normal",
     "not_equal",
+    "observe",
     "one_hot",
     "ones_like",
     "pad",

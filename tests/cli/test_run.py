@@ -194,6 +194,28 @@ def test_profile(tmp_path: Path) -> None:
     assert re.search(r"^tanh +4 ", ran.stderr, re.MULTILINE)
 
 
+def test_profile_of_a_script_in_debug_mode(tmp_path: Path) -> None:
+    """A script that switches debug mode on, and trains, is profiled: ops, PyLayers both ways, optimizers."""
+    (tmp_path / "job.py").write_text(
+        "import numpy as np\nimport oneflow\nimport paddle\n\noneflow.config.enable_debug_mode(True)\n"
+        "class Double(paddle.autograd.PyLayer):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return paddle.to_tensor(2 * x.numpy())\n"
+        "    @staticmethod\n    def backward(ctx, dy):\n        return paddle.to_tensor(2 * dy.numpy())\n"
+        "w = paddle.create_parameter([2], 'float32')\n"
+        "adam = paddle.optimizer.Adam(parameters=[w])\n"
+        "for _ in range(3):\n    paddle.tanh(Double.apply(w)).sum().backward()\n    adam.step()\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "opkit", "run", "--profile", "job.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in ("Double", "Double_backward", "tanh", r"\S*adam\S*"):
+        assert re.search(rf"^{name} +3 ", ran.stderr, re.MULTILINE), name
+
+
 def test_show_plan(tmp_path: Path) -> None:
     """--show-plan shows the Python of a compiled plan, on standard error alone."""
     (tmp_path / "job.py").write_text(

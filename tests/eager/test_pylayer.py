@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
+from opkit import ops
 from opkit.eager.pylayer_faults import MissingBackwardError, PyLayerError
 from opkit.errors import UsageError
-from opkit.ops.core.mode import local
 from opkit.paddle.autograd import PyLayer
 from opkit.paddle.autograd.py_layer import once_differentiable
 
@@ -443,16 +443,12 @@ def test_in_static_mode_the_way_is_py_func() -> None:
 def test_an_observer_sees_class_and_arguments() -> None:
     """A recorder learns of every application: the class, its arguments, arrays in and out."""
     seen: list[Any] = []
-    mode = local.mode
-    mode.observer = lambda opdef, inputs, attrs, outputs, seconds: seen.append((opdef, inputs, attrs, outputs))
-    try:
+    with ops.observe(lambda opdef, inputs, attrs, outputs, seconds: seen.append((opdef, inputs, attrs, outputs))):
         make(lambda ctx, x, factor=1: x * factor, lambda ctx, dy: dy).apply(leaf(), factor=3)
-    finally:
-        mode.observer = None
     opdef, inputs, attrs, outputs = seen[-1]
     assert opdef.name == "Made"
     assert opdef.is_user
-    assert attrs["pylayer"].__name__ == "Made"
+    assert opdef.layer.__name__ == "Made"
     assert attrs["kwargs"] == {"factor": 3}
     assert inputs[0].tolist() == [1.0, 2.0, 3.0]
     assert outputs[0].tolist() == [3.0, 6.0, 9.0]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from opkit import static
-from opkit.ops import OpDef
-from opkit.ops.core.mode import local
+from opkit.ops import OpDef, observe
 from tests.ops.cases import CASES, OpCase, arrays_of
 from tests.ops.runs import outputs, tensors
 
@@ -26,9 +25,6 @@ def test_results_share_no_memory_with_arguments(case: OpCase) -> None:
         wrong.extend(op.name for result in results for item in arrays if np.may_share_memory(result, item))
 
     values = tensors(arrays_of(case))
-    local.mode.observer = look
-    try:
+    with observe(look):
         outputs(case, values)
-    finally:
-        local.mode.observer = None
     assert wrong == []

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 import opkit.paddle as paddle
 from opkit import ops, static
 from opkit.ir import Program, Variable
-from opkit.ops.core.mode import local
+from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.registry import BUILTIN
 from opkit.settings import settings as opkit_settings
 from opkit.static.plan.blocks import flat
-from opkit.static.plan.finite import NonFiniteValueError, finite
 from tests.static.nets import X, chain, fed, made, py_tanh, run
 
 
@@ -36,11 +35,8 @@ def text_of(feed: Mapping[str, Any], fetch: Sequence[Any]) -> str:
 
 def interpreted(executor: static.Executor, feed: Mapping[str, Any], fetch: Sequence[Any]) -> list[Any]:
     """Run op by op, as under an observer."""
-    local.mode.observer = lambda *told: None
-    try:
+    with ops.observe(lambda *shown: None):
         return executor.run(feed=feed, fetch_list=fetch)
-    finally:
-        local.mode.observer = None
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -262,8 +258,7 @@ def test_the_first_op_that_is_not_finite() -> None:
     y = paddle.log(fed() * 2.0) + 1.0
     paddle.set_flags({"FLAGS_check_nan_inf": 1})
     try:
-        assert finite.is_on
-        with pytest.raises(NonFiniteValueError, match=r"'log' computed 6 NaN or infinite elements of 6") as caught:
+        with pytest.raises(NonFiniteError, match=r"'log' made 6 NaN or infinite values of 6") as caught:
             run({"x": -np.ones((2, 3), np.float32)}, [y])
         assert __file__ in str(caught.value)
         run({"x": np.ones((2, 3), np.float32)}, [y])
@@ -271,19 +266,16 @@ def test_the_first_op_that_is_not_finite() -> None:
         paddle.set_flags({"FLAGS_check_nan_inf": 0})
 
 
-def test_observers_are_told_of_every_op() -> None:
-    """An observer is told of each op that runs, with arrays, and user functions have their own names."""
+def test_observers_are_notified_of_every_op() -> None:
+    """An observer is notified of each op that runs, with arrays, and user functions have their own names."""
     from opkit.ops.core.profile import Profile
 
     x = fed()
     y = py_tanh(x * 2.0, "y")
     profile = Profile()
     executor = static.Executor()
-    local.mode.observer = profile.observe
-    try:
+    with ops.observe(profile.observe):
         (found,) = executor.run(feed={"x": X}, fetch_list=[y])
-    finally:
-        local.mode.observer = None
     np.testing.assert_allclose(found, np.tanh(X * 2), rtol=1e-6)
     assert {name: row.calls for name, row in profile.rows.items()} == {"scalar_mul": 1, "py_func[tanh]": 1}
     assert all(row.most_bytes == 24 for row in profile.rows.values())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from opkit.checker import Options
 from opkit.verify import Outcome, RunOptions, run_targets
 from tests.verify.opdirs import SQUARE, make_op
@@ -97,6 +99,20 @@ def test_layers_are_checked_on_what_the_run_saw(here: Path) -> None:
     assert status == {"job.py::Mul": "pass", "job.py::Positive": "pass", "job.py::Never": "skip"}
     assert (here / "ran").read_text() == "__main__ []\n"
     assert outcome.exit_status() == 0
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        "import oneflow\noneflow.config.enable_debug_mode(True)",
+        "import paddle\npaddle.set_flags({'FLAGS_check_nan_inf': 1})",
+    ],
+)
+def test_a_script_that_checks_for_nan_is_recorded_all_the_same(here: Path, switch: str) -> None:
+    """Debug mode and recording work together, and the check itself runs without the script's debug mode."""
+    outcome = run(here, LAYERS.replace("FACTOR", "1").replace("import sys", switch + "\nimport sys", 1))
+    status = {op.op: op.status.value for op in outcome.report.ops}
+    assert status == {"job.py::Mul": "pass", "job.py::Positive": "pass", "job.py::Never": "skip"}
 
 
 def test_a_wrong_layer_is_found_where_it_was_called(here: Path) -> None:

@@ -1,42 +1,80 @@
-"""An observer that finds the op which first makes NaN or infinity out of finite numbers.
-
-It is told of every op that runs (``opkit.ops.core.mode``); installing it is the caller's business.
-"""
+"""Finite: the one check for NaN and infinity; it is an observer, and switching it on is the caller's business."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import OpkitError
+from opkit.ops.core.mode import local
+from opkit.ops.core.observers import Observing, observe
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["NonFiniteResultError", "refuse_non_finite"]
+__all__ = ["FiniteCheck", "NonFiniteError"]
 
 
-class NonFiniteResultError(OpkitError, ArithmeticError):
-    """An op made NaN or infinity out of finite numbers, and the user asked to be told."""
+class NonFiniteError(OpkitError, ArithmeticError, ValueError, RuntimeError):
+    """An op or a gradient gave NaN or infinity, and the user asked to stop there."""
 
 
-def refuse_non_finite(
-    opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
-) -> None:
-    """Raise where an op's result is not finite though its inputs are.
+class FiniteCheck:
+    """A check of every op that runs, in all threads, that can be switched on and off.
 
-    Raises:
-        NonFiniteResultError: names the op, the output and how many of its values are not finite.
+    Args:
+        blames_origin: only an op that makes NaN or infinity out of finite inputs is at fault, in gradients too;
+            otherwise every op whose result is not finite is, and a gradient counts as one with the op that it is of.
+        help: the line below the message.
     """
-    for index, output in enumerate(outputs):
-        bad = _count(output)
-        if bad and not any(_count(item) for item in inputs):
-            shown = ", ".join(_range_of(item) for item in inputs if isinstance(item, np.ndarray))
-            raise NonFiniteResultError(
-                f"op {opdef.name!r} made {bad} NaN or infinite value{'s' if bad > 1 else ''} of {np.size(output)} in "
-                f"output {index} out of finite inputs ({shown})",
-                where=opdef.where,
-            )
+
+    def __init__(self, *, blames_origin: bool, help: str = "") -> None:
+        self._blames_origin = blames_origin
+        self._help = help
+        self._observing: Observing | None = None
+
+    def switch(self, is_on: bool) -> None:
+        """Switch the check on or off; other observers stay as they are."""
+        if self._observing is not None:
+            self._observing.remove()
+        self._observing = observe(self.check_op, self.check_gradient, everywhere=True) if is_on else None
+
+    def check_op(
+        self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
+    ) -> None:
+        """Refuse an op's results that are not finite.
+
+        Raises:
+            NonFiniteError: names the op, the output and how many of its values are not finite.
+        """
+        if not self._blames_origin and local.mode.differentiated is not None:
+            return  # a step of a gradient's formula may be infinite where the gradient is not
+        for index, output in enumerate(outputs):
+            bad = _count(output)
+            if bad and not (self._blames_origin and any(map(_count, inputs))):
+                given = ", ".join(_described(item) for item in inputs if isinstance(item, np.ndarray))
+                raise NonFiniteError(
+                    f"op {opdef.title!r} made {_values(bad)} of {np.size(output)} in output {index}, "
+                    f"{_origin(inputs, 'its inputs')}{f' ({given})' if given else ''}",
+                    where=opdef.where,
+                    help=self._help,
+                )
+
+    def check_gradient(self, opdef: OpDef, douts: Sequence[Any], grads: Sequence[Any]) -> None:
+        """Refuse cotangents of an op's inputs that are not finite.
+
+        Raises:
+            NonFiniteError: names the op, the input and how many values are not finite.
+        """
+        for index, grad in enumerate(grads):
+            bad = _count(grad)
+            if bad and not (self._blames_origin and any(map(_count, douts))):
+                raise NonFiniteError(
+                    f"the gradient of {opdef.title!r} for input {index} holds {_values(bad)} of {np.size(grad)}; "
+                    f"{_origin(douts, 'the incoming gradient')}",
+                    where=opdef.where,
+                    help=self._help,
+                )
 
 
 def _count(item: Any) -> int:
@@ -45,7 +83,16 @@ def _count(item: Any) -> int:
     return int(item.size - np.count_nonzero(np.isfinite(item)))
 
 
-def _range_of(array: np.ndarray) -> str:
+def _values(count: int) -> str:
+    return f"{count} NaN or infinite value{'s' if count > 1 else ''}"
+
+
+def _origin(items: Iterable[Any], what: str) -> str:
+    verb = "were" if what.endswith("s") else "was"
+    return f"{what} held some already" if any(map(_count, items)) else f"{what} {verb} finite"
+
+
+def _described(array: np.ndarray) -> str:
     if not array.size or array.dtype.kind not in "fiu":
         return f"{array.dtype}{list(array.shape)}"
     return f"{array.dtype}{list(array.shape)} from {array.min():.3g} to {array.max():.3g}"

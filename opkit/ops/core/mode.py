@@ -7,6 +7,7 @@ builds a graph. Nothing here knows which mode is current.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +15,14 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["ApplyFn", "Mode", "Observer", "apply", "ever", "install_default", "local"]
+__all__ = ["ApplyFn", "Mode", "apply", "ever", "install_default", "local", "lock"]
 
 ApplyFn = Callable[[OpDef, Sequence[Any], Mapping[str, Any]], Any]
-#: ``observer(opdef, inputs, attrs, outputs, seconds)`` is told of every op that ran: arrays in, arrays out.
-Observer = Callable[[OpDef, Sequence[Any], Mapping[str, Any], Sequence[Any], float], None]
 
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+
+#: Held while something is changed in the Modes of several threads.
+lock = threading.Lock()
 
 
 def _no_mode(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -34,19 +36,32 @@ class Mode:
         apply: the current mode's apply function.
         is_grad_enabled: whether eager mode records what it runs.
         is_static: whether ops are appended to a Program instead of being run.
-        observer: told of every op that runs (profile, recorder, NaN checks), or None.
+        observers: those that are notified of every op that runs (``opkit.ops.core.observers`` puts them here).
+        differentiated: while observers are on, the op whose gradient dynamic mode computes right now, else None.
     """
 
-    __slots__ = ("_is_static", "apply", "is_grad_enabled", "observer")
+    __slots__ = ("__weakref__", "_is_static", "apply", "differentiated", "is_grad_enabled", "observers")
 
     #: What a new thread starts with; eager installs itself here.
     default: ApplyFn = staticmethod(_no_mode)
+    #: Observers of all threads.
+    observers_everywhere: tuple[Any, ...] = ()
+    #: The Modes of all threads that live.
+    _all: weakref.WeakSet[Mode] = weakref.WeakSet()
 
     def __init__(self) -> None:
         self.apply: ApplyFn = Mode.default
         self.is_grad_enabled = True
         self._is_static = False
-        self.observer: Observer | None = None
+        self.differentiated: OpDef | None = None
+        with lock:
+            self.observers: tuple[Any, ...] = Mode.observers_everywhere
+            Mode._all.add(self)
+
+    @classmethod
+    def all(cls) -> list[Mode]:
+        """Return the Modes of all threads; hold ``lock`` while they are changed."""
+        return list(cls._all)
 
     @property
     def is_static(self) -> bool:

@@ -167,6 +167,11 @@ class OpDef:
             return ()
         return self.writes_inputs
 
+    @property
+    def title(self) -> str:
+        """What messages and profiles call it; user functions have their own names."""
+        return self.name
+
     def bind(
         self,
         inputs: Mapping[str, Sequence[Any]],

@@ -1,4 +1,4 @@
-"""Profile: time and memory per op of what ran, gathered through the observer hook, and a trace for Chrome or Perfetto.
+"""Profile: time and memory per op of what ran, gathered by an observer, and a trace for Chrome or Perfetto.
 
 Nothing is printed here.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["Profile", "ProfileRow", "title_of"]
+__all__ = ["Profile", "ProfileRow"]
 
 #: Events that are kept for the trace; later ones count in the table alone.
 _MOST_EVENTS = 500_000
@@ -44,13 +44,13 @@ class ProfileRow:
 
 @dataclass(slots=True)
 class Profile:
-    """Gathers what an observer is told; ``observe`` is the observer.
+    """Gathers what an observer is shown; ``observe`` is the observer.
 
     Example:
-        >>> from opkit.ops.core.mode import local
+        >>> from opkit.ops.core.observers import observe
         >>> profile = Profile()
-        >>> local.mode.observer = profile.observe
-        >>> local.mode.observer = None
+        >>> with observe(profile.observe):
+        ...     pass
         >>> profile.rows
         {}
     """
@@ -62,9 +62,9 @@ class Profile:
     def observe(
         self, op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
     ) -> None:
-        """Take note of one op that ran; see ``opkit.ops.core.mode.Observer``."""
+        """Take note of one op that ran; see ``opkit.ops.core.observers.Observer``."""
         now = time.perf_counter()
-        name = title_of(op)
+        name = op.title
         row = self.rows.get(name)
         if row is None:
             row = self.rows[name] = ProfileRow()
@@ -104,11 +104,6 @@ class Profile:
         """Write the trace to a file."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.trace(), file)
-
-
-def title_of(op: OpDef) -> str:
-    """Return what profiles call an op: a user's function by its name."""
-    return str(getattr(op, "title", None) or op.name)
 
 
 def _own_bytes(item: Any, inputs: Sequence[Any]) -> int:

@@ -1,13 +1,12 @@
-"""Flags: ``set_flags`` and ``get_flags``. FLAGS_check_nan_inf looks at gradients and, in graphs, at every op."""
+"""Flags: ``set_flags`` and ``get_flags``. FLAGS_check_nan_inf looks at every op and every gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from opkit.eager import checks
 from opkit.errors import UsageError, unknown
-from opkit.static.plan.finite import finite
+from opkit.ops.core.finite import FiniteCheck
 
 __all__ = ["get_flags", "set_flags"]
 
@@ -27,13 +26,15 @@ _KNOWN: dict[str, Any] = {
     "FLAGS_use_stride_kernel": True,
 }
 
+_NAN_CHECK = FiniteCheck(blames_origin=False, help="FLAGS_check_nan_inf is on; it stops at the first such result")
+
 
 def set_flags(flags: Mapping[str, Any]) -> None:
     """Set flags by name.
 
     Args:
-        flags: ``{"FLAGS_check_nan_inf": 1}`` makes a backward fail where a gradient holds NaN or infinity,
-            and the run of a graph at the first op whose result does.
+        flags: ``{"FLAGS_check_nan_inf": 1}`` stops at the first op whose result holds NaN or infinity, in dynamic mode
+            and in runs of graphs, and at the first such gradient of a backward.
 
     Raises:
         TypeError: it is no dict.
@@ -46,7 +47,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
             raise unknown("set_flags: opkit knows no flag", name, _KNOWN, limit=3).error(UsageError)
         _KNOWN[name] = value
         if name == "FLAGS_check_nan_inf":
-            checks.nan_inf = finite.is_on = bool(int(value))
+            _NAN_CHECK.switch(bool(int(value)))
 
 
 def get_flags(flags: Any) -> dict[str, Any]:

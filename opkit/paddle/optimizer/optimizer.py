@@ -11,6 +11,7 @@ import numpy as np
 from opkit.eager import Tensor, no_grad, wrap
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
@@ -152,9 +153,8 @@ class Optimizer:
         if not data.flags.writeable or not data.flags.c_contiguous:
             data = parameter._data = np.ascontiguousarray(data).copy()
         states = self._states_of(parameter).values()
-        self.update.kernel(
-            data, gradient._data, np.array([rate], data.dtype), *states, **self.options(parameter, group)
-        )
+        arrays = (data, gradient._data, np.array([rate], data.dtype), *states)
+        run_kernel(self.update, arrays, self.options(parameter, group))
         if parameter._version is not None:
             parameter._version[0] += 1
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opkit.ir import Operation
+from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.mode import local
+from opkit.ops.core.observers import notify
 from opkit.static.plan.emit import is_state
 from opkit.static.plan.failures import explain_failure
-from opkit.static.plan.finite import finite
 from opkit.static.plan.folding import Like
 from opkit.static.plan.user_calls import UserCall
 from opkit.static.scope import Holder
@@ -40,7 +41,7 @@ def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder
         for early in number:
             if early in layout.snapshots and is_state(early):
                 slots[number[early]] = _held(plan, early, holders).copy()
-    observer = local.mode.observer
+    mode = local.mode
     for position in range(start, len(plan.ops)):
         op = plan.ops[position]
         arrays: list[Any] = []
@@ -57,11 +58,11 @@ def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder
         try:
             results = _run(plan, op, position, arrays)
             seconds = time.perf_counter() - begin
-            if finite.is_on:
-                finite.check(op, results)
-            if observer is not None:
-                observer(op.opdef, arrays, op.attrs, results, seconds)  # type: ignore[arg-type]
+            if mode.observers:
+                notify(mode.observers, op.opdef, arrays, op.attrs, results, seconds)  # type: ignore[arg-type]
         except Exception as error:
+            if isinstance(error, NonFiniteError):
+                error.where = op.where or error.where
             explain_failure(error, op)
             raise
         for value, array in zip(op.results, results):

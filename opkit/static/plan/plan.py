@@ -21,7 +21,6 @@ from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Chunk, Emitter, is_state
 from opkit.static.plan.failures import ForbiddenCallError, explain_failure, no_source
-from opkit.static.plan.finite import finite
 from opkit.static.plan.folding import fold
 from opkit.static.plan.interpret import interpret
 from opkit.static.plan.layout import lay_out
@@ -212,7 +211,7 @@ class Plan:
         mode.apply = forbidden
         arena = None
         try:
-            if mode.observer is not None or finite.is_on:
+            if mode.observers:
                 self._interpret(0, slots, holders)
             else:
                 arena = self._arenas.pop() if self._arenas else self._new_arena()

@@ -1,6 +1,6 @@
 """Recorder: the inputs on which a run called its custom ops, a few per op and signature.
 
-It listens at the one observer hook and copies; making checkables of what it heard is done elsewhere.
+It is an observer and copies; making checkables of what it heard is done elsewhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor
+from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.pylayer import parameters_of
@@ -50,7 +51,7 @@ class Heard:
 
 
 class Recorder:
-    """An observer (``opkit.ops.core.mode.Observer``) that keeps inputs of user ops."""
+    """An observer (``opkit.ops.core.observers.Observer``) that keeps inputs of user ops."""
 
     def __init__(self) -> None:
         self.heard: dict[Any, Heard] = {}
@@ -60,10 +61,10 @@ class Recorder:
         self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
     ) -> None:
         """Take note of an op that ran."""
-        if not opdef.is_user:
+        if not opdef.is_user or isinstance(opdef, PyLayerGradDef):
             return
-        if "pylayer" in attrs:
-            layer = attrs["pylayer"]
+        if isinstance(opdef, PyLayerDef):
+            layer = opdef.layer
             values = parameters_of(layer).bind(attrs["args"], attrs["kwargs"])
             self._keep(layer, layer, Sort.LAYER, values, _constants(values))
         elif isinstance(opdef, PyFuncGradDef):

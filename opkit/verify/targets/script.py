@@ -13,7 +13,8 @@ from typing import Any
 
 from opkit.checker import Case, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
-from opkit.ops import OpDef, local
+from opkit.ops import OpDef, observe
+from opkit.ops.core.observers import observing
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
@@ -42,18 +43,17 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """
     recorder = Recorder()
     install_frameworks()
-    local.mode.observer = recorder
     names: Mapping[str, Any] = {}
     reports: list[OpReport] = []
     try:
-        names = exec_script(shown_path(target.path))
+        with observing(), observe(recorder):
+            names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):
             reports.append(_stopped(target, error))
     except Exception as error:
         reports.append(_stopped(target, error))
     finally:
-        local.mode.observer = None
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
     found = _Found(target, names, options, recorder)
