@@ -314,3 +314,22 @@ def test_debug_mode_does_not_blame_an_op_for_its_inputs() -> None:
     nan_flag()
     with pytest.raises(NonFiniteError, match="its inputs held some already"):
         paddle.tanh(leaf(float("nan")))
+
+
+@pytest.mark.parametrize("switch", [debug_mode, nan_flag])
+def test_an_optimizer_that_overflows_is_named(switch: Callable[[], Any]) -> None:
+    """An update op answers for the parameter that it writes."""
+    weight = paddle.create_parameter([2], "float32")
+    optimizer = paddle.optimizer.SGD(1e38, parameters=[weight])
+    (weight * 1e30).sum().backward()
+    switch()
+    with pytest.raises(NonFiniteError, match=r"made 2 NaN or infinite values of 2 in input '\w+', which it writes"):
+        optimizer.step()
+
+
+def test_an_op_that_is_asked_for_infinity_is_silent() -> None:
+    """Filling with infinity on purpose is not refused; computing with it is."""
+    nan_flag()
+    x = paddle.full([2], float("inf"))
+    with pytest.raises(NonFiniteError, match="held some already"):
+        paddle.abs(x)

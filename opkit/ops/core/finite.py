@@ -42,19 +42,25 @@ class FiniteCheck:
     def check_op(
         self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
     ) -> None:
-        """Refuse an op's results that are not finite.
+        """Refuse an op's results, and what it writes, where they are not finite.
 
         Raises:
-            NonFiniteError: names the op, the output and how many of its values are not finite.
+            NonFiniteError: names the op, the output or input, and how many of its values are not finite.
         """
-        if not self._blames_origin and local.mode.differentiated is not None:
+        if opdef.is_silent or (not self._blames_origin and local.mode.differentiated is not None):
             return  # a step of a gradient's formula may be infinite where the gradient is not
-        for index, output in enumerate(outputs):
-            bad = _count(output)
+        results = {f"output {index}": output for index, output in enumerate(outputs)}
+        written = opdef.written(attrs)
+        if written:
+            # What they held before is gone: an op that writes answers for them.
+            results |= {f"input {opdef.inputs[index].name!r}, which it writes": inputs[index] for index in written}
+            inputs = [item for index, item in enumerate(inputs) if index not in written]
+        for name, array in results.items():
+            bad = _count(array)
             if bad and not (self._blames_origin and any(map(_count, inputs))):
                 given = ", ".join(_described(item) for item in inputs if isinstance(item, np.ndarray))
                 raise NonFiniteError(
-                    f"op {opdef.title!r} made {_values(bad)} of {np.size(output)} in output {index}, "
+                    f"op {opdef.title!r} made {_values(bad)} of {np.size(array)} in {name}; "
                     f"{_origin(inputs, 'its inputs')}{f' ({given})' if given else ''}",
                     where=opdef.where,
                     help=self._help,
