@@ -1,8 +1,8 @@
 """Jobs: ``@flow.global_function`` (v0.4).
 
 A job is traced once into a graph and run by the static executor, or, under ``flow.enable_eager_execution()``, run op
-by op. Here a job's blobs, variables, losses and watchers are collected; graphs, plans and training are
-``opkit.static``'s.
+by op. Here a job's blobs, variables, losses and watchers are collected; graphs and plans are
+``opkit.static``'s, training is ``semantics.training``'s.
 """
 
 from __future__ import annotations

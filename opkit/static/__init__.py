@@ -23,7 +23,7 @@ from opkit.static.methods import install_methods
 from opkit.static.names import guard_names, register_prefixes, switch_names, unique_name
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, py_func
-from opkit.static.scope import Scope, ScopeTensor, global_scope, scope_guard
+from opkit.static.scope import Scope, global_scope, scope_guard
 
 install_methods()
 
@@ -37,7 +37,6 @@ __all__ = [
     "PyFuncDef",
     "PyFuncGradDef",
     "Scope",
-    "ScopeTensor",
     "append",
     "append_backward",
     "apply",

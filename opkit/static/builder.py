@@ -14,7 +14,7 @@ from opkit.errors import GraphError, OpkitError, UnsupportedError, UsageError
 from opkit.ir import Block, Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.mode import Mode, install_default, local
 from opkit.ops.core.opdef import OpDef
-from opkit.static.names import name_prefixes, unique_name
+from opkit.static.names import output_name, unique_name
 from opkit.static.site import Site, user_site
 
 __all__ = [
@@ -70,7 +70,7 @@ def enable_static() -> None:
 
 
 def disable_static(place: Any = None) -> None:
-    """Run ops at once again; ``place`` is kept for Paddle's sake."""
+    """Run ops at once again; ``place`` is accepted, without effect."""
     if _eager_default:
         install_default(_eager_default.pop())
     elif local.mode.apply is apply:
@@ -239,8 +239,7 @@ def _output_name(op_name: str) -> str:
     prefix = building.prefix
     if prefix:
         return unique_name(prefix + ".tmp")
-    prefix = name_prefixes.get(op_name, op_name)
-    return unique_name("tmp") if prefix == "tmp" else unique_name(prefix) + ".tmp_0"
+    return output_name(op_name)
 
 
 def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None) -> tuple[Value | None, ...]:

@@ -31,7 +31,7 @@ _MOST_EXACT = 8
 
 
 class FetchError(GraphError, ValueError):
-    """A name that is fetched is not in the program (RuntimeError in Paddle)."""
+    """A name that is fetched is not in the program."""
 
 
 class FetchTypeError(UsageError, TypeError):
@@ -43,7 +43,7 @@ class FeedShapeError(ShapeError):
 
 
 class ModeError(UsageError, AssertionError):
-    """A program was run in dynamic mode (AssertionError in Paddle)."""
+    """A program was run in dynamic mode."""
 
 
 class PlanCache:
@@ -148,8 +148,11 @@ class Executor:
     """Runs programs.
 
     Args:
-        place: kept for Paddle's sake; everything runs on the CPU.
+        place: accepted, without effect: everything runs on the CPU.
     """
+
+    #: What to do where dynamic mode is on; a facade names its own function.
+    mode_help = "call enable_static() before building and running programs"
 
     def __init__(self, place: Any = None) -> None:
         self.place = place
@@ -261,7 +264,7 @@ class Executor:
         if local.mode.apply not in (apply, forbidden):
             raise ModeError(
                 "a program was run in dynamic mode",
-                help="call paddle.enable_static() before building and running programs",
+                help=self.mode_help,
             )
 
 

@@ -29,6 +29,7 @@ from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.backward import gradients
 from opkit.static.builder import build_in
 from opkit.static.executor import PlanCache
+from opkit.static.names import Names, own_names
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
 from opkit.static.scope import Holder, Scope
@@ -49,7 +50,8 @@ class JobTracer:
         self.scope = scope
         self.program = Program()
         self.inputs: list[Variable] = []
-        self._names = itertools.count()
+        self._numbers = itertools.count()
+        self._names = Names(prefixes={})
 
     @contextmanager
     def tracing(self) -> Iterator[None]:
@@ -57,7 +59,7 @@ class JobTracer:
         mode = local.mode
         was_enabled, mode.is_grad_enabled = mode.is_grad_enabled, True
         try:
-            with build_in(self.program):
+            with build_in(self.program), own_names(self._names):
                 yield
         finally:
             mode.is_grad_enabled = was_enabled
@@ -71,7 +73,7 @@ class JobTracer:
             is_dynamic: the first size may be anything up to the declared one.
         """
         block = self.program.blocks[0]
-        free = name if name not in block.vars else f"{name}_{next(self._names)}"
+        free = name if name not in block.vars else f"{name}_{next(self._numbers)}"
         variable = Variable(block, free, _open(desc) if is_dynamic else desc, stop_gradient=True, is_data=True)
         block.add_variable(variable)
         self.inputs.append(variable)

@@ -57,7 +57,10 @@ def _in_its_program(build: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install_methods() -> None:
-    """Give Variables their operators; ``bool`` of one is True, as in Paddle 2.6."""
+    """Give Variables their operators; ``bool`` of one is True.
+
+    Source: Paddle 2.6, paddle.static.Variable.
+    """
     install_operators(Variable)
     for name in OPERATORS:
         setattr(Variable, name, _in_its_program(getattr(Variable, name)))

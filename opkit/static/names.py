@@ -1,14 +1,18 @@
-"""Names of Variables: unique in the process, counted per key, as Paddle 2.6 makes them.
+"""Names of Variables: unique in the process, counted per key; a job counts its own.
 
-Only strings here.
+Only strings here. What a framework calls its ops is its facade's, which registers it.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-__all__ = ["Names", "guard_names", "name_prefixes", "register_prefixes", "switch_names", "unique_name"]
+__all__ = ["Names", "guard_names", "output_name", "own_names", "register_prefixes", "switch_names", "unique_name"]
+
+#: Op type name -> what the names of its outputs begin with, where that is not the op type name itself.
+_prefixes: dict[str, str] = {}
 
 
 class Names:
@@ -16,10 +20,12 @@ class Names:
 
     Args:
         prefix: stands in front of every name.
+        prefixes: what names of outputs begin with, by op type name; left out: what was registered.
     """
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", prefixes: Mapping[str, str] | None = None) -> None:
         self.prefix = prefix
+        self.prefixes = _prefixes if prefixes is None else prefixes
         self.counts: dict[str, int] = {}
 
     def make(self, key: str) -> str:
@@ -29,9 +35,14 @@ class Names:
         return f"{self.prefix}{key}_{count}"
 
 
+class _Own(threading.local):
+    """The counter that a thread uses instead of the process's, or None."""
+
+    names: Names | None = None
+
+
 _current = Names()
-#: Op type name -> what the names of its outputs begin with; a facade fills it with its framework's names.
-name_prefixes: dict[str, str] = {}
+_own = _Own()
 
 
 def unique_name(key: str) -> str:
@@ -42,7 +53,20 @@ def unique_name(key: str) -> str:
         ...     unique_name("fc"), unique_name("fc")
         ('fc_0', 'fc_1')
     """
-    return _current.make(key)
+    return (_own.names or _current).make(key)
+
+
+def output_name(op_name: str) -> str:
+    """Return the name of an op's next output: ``PREFIX_N.tmp_0``, and ``tmp_N`` where the registered prefix is "tmp".
+
+    Example:
+        >>> with own_names(Names(prefixes={"broadcast_add": "tmp"})):
+        ...     output_name("conv"), output_name("broadcast_add")
+        ('conv_0.tmp_0', 'tmp_0')
+    """
+    names = _own.names or _current
+    prefix = names.prefixes.get(op_name, op_name)
+    return names.make("tmp") if prefix == "tmp" else names.make(prefix) + ".tmp_0"
 
 
 def switch_names(new: Names | None = None) -> Names:
@@ -62,6 +86,16 @@ def guard_names(prefix: str | Names | None = None) -> Iterator[None]:
         switch_names(held)
 
 
+@contextmanager
+def own_names(names: Names) -> Iterator[None]:
+    """Take names from a counter of one's own within a ``with`` block, in this thread; the process's stays as it is."""
+    held, _own.names = _own.names, names
+    try:
+        yield
+    finally:
+        _own.names = held
+
+
 def register_prefixes(prefixes: Mapping[str, str]) -> None:
     """Let outputs of op types be named after a framework's own names for the ops."""
-    name_prefixes.update(prefixes)
+    _prefixes.update(prefixes)

@@ -111,14 +111,13 @@ def _seed_of(startup: Program, position: int) -> int:
     return seed + position if seed else 0
 
 
-def data(name: str, shape: Sequence[int | None], dtype: Any = "float32", *, lod_level: int = 0) -> Variable:
+def data(name: str, shape: Sequence[int | None], dtype: Any = "float32") -> Variable:
     """Return a Variable that is fed; the same one for the same name.
 
     Args:
         name: the key in ``feed``.
         shape: sizes; None and -1 may be any.
         dtype: dtype of what is fed.
-        lod_level: kept for Paddle's sake.
 
     Raises:
         UsageError: the name is taken with another shape or dtype.
@@ -134,7 +133,6 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = "float32", *, lod_
     if held is not None:
         return block.declare(name, desc)
     variable = Variable(block, name, desc, stop_gradient=True, is_data=True)
-    variable.lod_level = lod_level
     return block.add_variable(variable)
 
 

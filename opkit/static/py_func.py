@@ -37,7 +37,7 @@ class VariableTypeError(UsageError, TypeError):
 
 
 class StaticModeError(UsageError, AssertionError):
-    """A function of static mode was called in dynamic mode (AssertionError in Paddle)."""
+    """A function of static mode was called in dynamic mode."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -89,6 +89,9 @@ def py_func(
     out: Any,
     backward_func: Callable[..., Any] | None = None,
     skip_vars_in_backward_input: Any = None,
+    *,
+    mode_help: str = "call enable_static()",
+    tensor_help: str = "",
 ) -> Any:
     """Add a Python function to the current program.
 
@@ -99,6 +102,8 @@ def py_func(
         backward_func: takes inputs, outputs and the outputs' gradients, without the skipped ones; returns one array
             per input, None where an input needs no gradient. An output without a gradient gives None.
         skip_vars_in_backward_input: inputs or outputs that ``backward_func`` does not take.
+        mode_help: what to do where dynamic mode is on.
+        tensor_help: what to use for a tensor of dynamic mode.
 
     Returns:
         ``out``, with Variables in place of arrays.
@@ -111,9 +116,9 @@ def py_func(
     Source: Paddle 2.6, paddle.static.py_func.
     """
     if not local.mode.is_static:
-        raise StaticModeError("py_func builds graphs, and no graph is being built", help="call paddle.enable_static()")
+        raise StaticModeError("py_func builds graphs, and no graph is being built", help=mode_help)
     _check_callables(func, backward_func)
-    inputs = _variables(x, "x")
+    inputs = _variables(x, "x", tensor_help)
     block = building.main.blocks[0]
     outputs = [_output(item) for item in _listed(out)]
     if not inputs and not outputs:
@@ -225,13 +230,13 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def _variables(given: Any, what: str) -> list[Variable]:
+def _variables(given: Any, what: str, tensor_help: str = "") -> list[Variable]:
     items = _listed(given)
     for item in items:
         if not isinstance(item, Variable):
             raise VariableTypeError(
                 f"py_func: {what} takes a Variable, or a list or tuple of Variables, got {type(item).__name__}",
-                help="in dynamic mode use paddle.autograd.PyLayer" if hasattr(item, "_data") else "",
+                help=tensor_help if hasattr(item, "_data") else "",
             )
     return items
 

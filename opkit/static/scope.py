@@ -9,13 +9,12 @@ import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 _serials = itertools.count()
 
-__all__ = ["Holder", "Scope", "ScopeTensor", "global_scope", "scope_guard"]
+__all__ = ["Holder", "Scope", "global_scope", "scope_guard"]
 
 
 class Holder:
@@ -27,10 +26,6 @@ class Holder:
         self.scope = scope
         self.name = name
         self.array: np.ndarray | None = None
-
-    def get_tensor(self) -> ScopeTensor:
-        """Return the Variable's data as an object that numpy reads and that can be set."""
-        return ScopeTensor(self)
 
     def put(self, array: np.ndarray) -> None:
         """Hold this very array from now on; plans that assumed another shape or dtype are made anew."""
@@ -87,54 +82,6 @@ class Scope:
     def local_var_names(self) -> list[str]:
         """Return the names held here."""
         return list(self._holders)
-
-
-class ScopeTensor:
-    """A Variable's data in a Scope, as Paddle's ``find_var(name).get_tensor()`` hands it out."""
-
-    __slots__ = ("_holder",)
-
-    def __init__(self, holder: Holder) -> None:
-        self._holder = holder
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self._array()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array if copy is False else array.copy()
-
-    def numpy(self) -> np.ndarray:
-        """Return a copy of the data."""
-        copied: np.ndarray = self._array().copy()
-        return copied
-
-    def set(self, array: Any, place: Any = None) -> None:
-        """Replace the data by a copy of an array."""
-        self._holder.put(np.array(array))
-
-    def shape(self) -> list[int]:
-        """Return the sizes (a method, as in Paddle)."""
-        return list(self._array().shape)
-
-    def _dtype(self) -> np.dtype:
-        return self._array().dtype
-
-    def _is_initialized(self) -> bool:
-        return self._holder.array is not None
-
-    def __len__(self) -> int:
-        return len(self._array())
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._array()[index]
-
-    def _array(self) -> np.ndarray:
-        if self._holder.array is None:
-            return np.empty((0,), np.float32)
-        return self._holder.array
-
-    def __repr__(self) -> str:
-        return f"ScopeTensor({self._holder.name}: {self._holder.array!r})"
 
 
 class _Current(threading.local):

@@ -1,6 +1,6 @@
 """Serialise: a program as JSON and arrays, and back. Ops go by name, functions by import path; no code is stored.
 
-Which files these become is ``opkit.paddle.semantics.saving``'s.
+Which file these become is ``opkit.static.program_file``'s.
 """
 
 from __future__ import annotations

@@ -152,3 +152,15 @@ def test_a_second_call_costs_little() -> None:
         return min(times)
 
     assert fastest(lambda: job([array])) - fastest(lambda: opdef.kernel(array)) < 20e-6
+
+
+def test_a_job_names_its_own_values() -> None:
+    """Names in a job come from its op types and count from 0; the process's count goes on as if nothing had been."""
+    static.register_prefixes({"broadcast_add": "tmp"})
+    with static.guard_names():
+        first = static.unique_name("broadcast_add")
+        tracer = static.JobTracer("j", static.Scope())
+        with tracer.tracing():
+            x = tracer.placeholder("x", TensorDesc((2,), "float32"))
+            assert [(x + x).name, (x + x).name] == ["broadcast_add_0.tmp_0", "broadcast_add_1.tmp_0"]
+        assert [first, static.unique_name("broadcast_add")] == ["broadcast_add_0", "broadcast_add_1"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda
 from opkit.paddle.missing import guard
+from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
 from opkit.static import Scope
-from opkit.static import ScopeTensor as LoDTensor
 
 __all__ = [
     "CPUPlace",

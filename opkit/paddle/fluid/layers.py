@@ -64,7 +64,7 @@ def data(
     sizes = list(shape)
     if append_batch_size and not any(size is None or size < 0 for size in sizes):
         sizes = [-1, *sizes]
-    variable = add_data(name, sizes, dtype, lod_level)
+    variable = add_data(name, sizes, dtype, lod_level=lod_level)
     variable.stop_gradient = stop_gradient
     return variable
 

@@ -6,17 +6,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ir import Operation, Program, Value, Variable
+from opkit.ir import Program, Variable
+from opkit.static.program_file import ops_between, read_program, write_program
 from opkit.static.scope import Scope
-from opkit.static.serialise import SerialiseError, program_from_data, program_to_data
+from opkit.static.serialise import SerialiseError
 from opkit.static.storage import (
     StorageError,
     program_state,
@@ -34,8 +33,6 @@ __all__ = [
     "save_program",
 ]
 
-_PROGRAM = "program.json"
-
 
 def save_program(program: Program, path: str | os.PathLike[str], scope: Scope) -> None:
     """Write ``PATH.pdparams``, ``PATH.pdopt`` and ``PATH.pdmodel``.
@@ -47,7 +44,7 @@ def save_program(program: Program, path: str | os.PathLike[str], scope: Scope) -
     write_archive(stem + ".pdparams", program_state(program, scope, (True,)))
     write_archive(stem + ".pdopt", program_state(program, scope, (False,)))
     try:
-        _write_program(stem + ".pdmodel", program, None, {})
+        write_program(stem + ".pdmodel", program)
     except SerialiseError as error:  # the arrays are what is loaded; the program is for reading then
         write_file(stem + ".pdmodel", f"{program}\n\n// not saved for loading: {error}\n".encode())
 
@@ -88,10 +85,10 @@ def save_inference_program(
     block = program.blocks[0]
     fed = {block.var(item.name).value for item in feeds}
     wanted = [block.var(item.name).value for item in fetches]
-    ops, states = _between(block.ops, fed, wanted)
+    ops, states = ops_between(block.ops, fed, wanted)
     stem = _stem(path)
     names = {"feeds": [item.name for item in feeds], "fetches": [item.name for item in fetches]}
-    _write_program(stem + ".pdmodel", program, ops, names)
+    write_program(stem + ".pdmodel", program, ops, names)
     arrays = {}
     for name in states:
         holder = scope.find_var(name)
@@ -109,45 +106,10 @@ def load_inference_program(path: str | os.PathLike[str], scope: Scope) -> tuple[
         SerialiseError: an op or a Python function does not exist here.
     """
     stem = _stem(path)
-    entries = read_archive(stem + ".pdmodel")
-    try:
-        data = json.loads(bytes(entries.pop(_PROGRAM)).decode())
-        feeds, fetches = list(data["feeds"]), list(data["fetches"])
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"{stem + '.pdmodel'!r} holds no inference program: {error!r}") from error
-    program = program_from_data(data, [entries[str(number)] for number in range(len(entries))])
+    program, facts = read_program(stem + ".pdmodel", ("feeds", "fetches"))
     for name, array in read_archive(stem + ".pdiparams").items():
         scope.var(name).put(array)
-    return program, feeds, [program.blocks[0].var(name) for name in fetches]
-
-
-def _between(ops: Sequence[Operation], fed: set[Value], wanted: Sequence[Value]) -> tuple[list[Operation], list[str]]:
-    """Return the Operations that compute some Values from others, and the names of the variables that they read."""
-    needed = {value for value in wanted if value not in fed}
-    kept = []
-    for op in reversed(ops):
-        if any(value in needed for value in op.outputs):
-            kept.append(op)
-            needed.update(value for value in op.inputs if value is not None and value not in fed)
-    kept.reverse()
-    made = {value for op in kept for value in op.outputs}
-    states = []
-    for value in needed - made:
-        if value.variable.persistable:
-            states.append(value.variable.name)
-        else:
-            raise UsageError(
-                f"save_inference_model: the fetches need variable {value.variable.name!r}, which is not fed",
-                help="add it to feed_vars",
-            )
-    return kept, sorted(set(states))
-
-
-def _write_program(path: str, program: Program, ops: Sequence[Operation] | None, extra: Mapping[str, Any]) -> None:
-    data, arrays = program_to_data(program, ops)
-    text = json.dumps({**data, **extra}, indent=1)
-    entries = {_PROGRAM: np.frombuffer(text.encode(), np.uint8)}
-    write_archive(path, {**entries, **{str(number): array for number, array in enumerate(arrays)}})
+    return program, list(facts["feeds"]), [program.blocks[0].var(name) for name in facts["fetches"]]
 
 
 def _stem(path: str | os.PathLike[str]) -> str:

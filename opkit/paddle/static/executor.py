@@ -10,7 +10,8 @@ import numpy as np
 from opkit import static
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Program, Variable, to_numpy
-from opkit.static.scope import Holder, Scope, ScopeTensor
+from opkit.paddle.semantics.scope_tensor import ScopeTensor
+from opkit.static.scope import Holder, Scope
 
 __all__ = ["BuildStrategy", "CompiledProgram", "DataFeeder", "ExecutionStrategy", "Executor"]
 
@@ -46,6 +47,8 @@ class Executor(static.Executor):
     Args:
         place: ``CPUPlace()``, or nothing.
     """
+
+    mode_help = "call paddle.enable_static() before building and running programs"
 
     def run(  # type: ignore[override]
         self,

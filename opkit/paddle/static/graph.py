@@ -13,6 +13,7 @@ from opkit.ir import Block, Program, TensorDesc, Variable, canonical_dtype
 from opkit.paddle.framework.parameter import ParamAttr, make_parameter
 from opkit.paddle.framework.place import CPUPlace
 from opkit.paddle.nn.initializer import default_for
+from opkit.paddle.semantics.scope_tensor import install_get_tensor
 from opkit.paddle.tensor.methods import install
 from opkit.paddle.tensor.unsupported import install_unsupported
 from opkit.static.storage import program_state, set_program_state
@@ -118,4 +119,6 @@ def install_graph() -> None:
     variable.grad_name = property(lambda self: self.name + "@GRAD")
     variable.place = property(_place)
     variable.type = "LOD_TENSOR"
+    variable.lod_level = 0
     install_unsupported(Variable)
+    install_get_tensor()

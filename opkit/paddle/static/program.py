@@ -31,7 +31,10 @@ __all__ = [
 
 def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0) -> Variable:
     """Return a Variable that is fed; sizes of None or -1 may be any."""
-    return add_data(name, shape, default_dtype() if dtype is None else dtype, lod_level=lod_level)
+    variable = add_data(name, shape, default_dtype() if dtype is None else dtype)
+    if lod_level:
+        variable.lod_level = lod_level
+    return variable
 
 
 def create_global_var(
@@ -49,7 +52,15 @@ def create_global_var(
 
 def py_func(func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in_backward_input: Any = None) -> Any:
     """Add a Python function to the program; see ``opkit.static.py_func``."""
-    return static.py_func(func, x, out, backward_func, skip_vars_in_backward_input)
+    return static.py_func(
+        func,
+        x,
+        out,
+        backward_func,
+        skip_vars_in_backward_input,
+        mode_help="call paddle.enable_static()",
+        tensor_help="in dynamic mode use paddle.autograd.PyLayer",
+    )
 
 
 def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Any]:
@@ -82,7 +93,7 @@ def Print(
         values = array.reshape(-1)[: summarize if summarize >= 0 else None]
         print(f"{head}\n  - shape: {list(array.shape)}\n  - dtype: {array.dtype}\n  - data: {values}")  # noqa: T201
 
-    static.py_func(show, input, None)
+    py_func(show, input, None)
     return input
 
 

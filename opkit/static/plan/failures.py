@@ -27,11 +27,11 @@ __all__ = [
 
 
 class MissingFeedError(GraphError, ValueError):
-    """A program needs a feed that was not given (ValueError in Paddle)."""
+    """A program needs a feed that was not given."""
 
 
 class UninitializedError(GraphError, ValueError):
-    """A program reads a variable that nothing has initialised (ValueError or RuntimeError in Paddle)."""
+    """A program reads a variable that nothing has initialised."""
 
 
 class ForbiddenCallError(GraphError, ValueError):

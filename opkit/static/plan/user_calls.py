@@ -20,7 +20,7 @@ __all__ = ["ALONE", "MismatchError", "ResultError", "UserCall", "is_own"]
 
 
 class ResultError(KernelError, ValueError):
-    """A user's function returned a wrong number of values, or something that is no array (ValueError in Paddle)."""
+    """A user's function returned a wrong number of values, or something that is no array."""
 
 
 class MismatchError(Exception):

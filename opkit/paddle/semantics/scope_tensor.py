@@ -1,0 +1,76 @@
+"""ScopeTensor: a Variable's data in a Scope, as ``find_var(name).get_tensor()`` hands it out.
+
+Where the data lives is ``opkit.static.scope``'s.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.static.scope import Holder
+
+__all__ = ["ScopeTensor", "install_get_tensor"]
+
+
+class ScopeTensor:
+    """What numpy reads and what can be set.
+
+    Source: Paddle 2.6, paddle.static.global_scope.
+    """
+
+    __slots__ = ("_holder",)
+
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self._array()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array if copy is False else array.copy()
+
+    def numpy(self) -> np.ndarray:
+        """Return a copy of the data."""
+        copied: np.ndarray = self._array().copy()
+        return copied
+
+    def set(self, array: Any, place: Any = None) -> None:
+        """Replace the data by a copy of an array."""
+        self._holder.put(np.array(array))
+
+    def shape(self) -> list[int]:
+        """Return the sizes (a method)."""
+        return list(self._array().shape)
+
+    def _dtype(self) -> np.dtype:
+        return self._array().dtype
+
+    def _is_initialized(self) -> bool:
+        return self._holder.array is not None
+
+    def __len__(self) -> int:
+        return len(self._array())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array()[index]
+
+    def _array(self) -> np.ndarray:
+        if self._holder.array is None:
+            return np.empty((0,), np.float32)
+        return self._holder.array
+
+    def __repr__(self) -> str:
+        return f"ScopeTensor({self._holder.name}: {self._holder.array!r})"
+
+
+def _get_tensor(self: Holder) -> ScopeTensor:
+    """Return the Variable's data as an object that numpy reads and that can be set."""
+    return ScopeTensor(self)
+
+
+def install_get_tensor() -> None:
+    """Give the places in a Scope Paddle's method."""
+    kind: Any = Holder
+    kind.get_tensor = _get_tensor
