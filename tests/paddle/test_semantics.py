@@ -23,7 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers"]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -111,6 +111,7 @@ DIFFERENCES = {
         "eigvalsh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",
         "eigh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",
     },
+    "signatures": {},
 }
 
 _NUMBER = re.compile(r"(?<![\w'])-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf|nan)(?![\w])")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["INPLACE", "fill_", "zero_"]
 def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     name = f"{function.__name__}_"
 
+    @wraps(function)
     def change(x: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, Tensor):
             return function(x, *args, **kwargs)
@@ -34,6 +36,7 @@ def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
 def _reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
     name = f"{function.__name__}_"
 
+    @wraps(function)
     def change(x: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, Tensor):
             return function(x, *args, **kwargs)

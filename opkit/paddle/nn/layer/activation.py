@@ -2,78 +2,290 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from opkit.errors import ShapeError
 from opkit.paddle.nn import functional
+from opkit.paddle.nn.initializer import Constant
+from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 
-__all__: list[str] = ["PReLU", "RReLU", "Softmax2D"]
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Maxout",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "Sigmoid",
+    "Silu",
+    "Softmax",
+    "Softmax2D",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Swish",
+    "Tanh",
+    "Tanhshrink",
+    "ThresholdedReLU",
+]
 
 
-def _activation(name: str, function: str, **defaults: Any) -> type[Layer]:
-    """Return the layer class of an activation; its arguments are the function's, with their defaults."""
-    order = tuple(defaults)
-    call = getattr(functional, function)
+class _Activation(DeclaredLayer):
+    """An activation whose fields are its function's arguments."""
 
-    def __init__(self: Any, *args: Any, name: str | None = None, **kwargs: Any) -> None:
-        Layer.__init__(self)
-        if len(args) > len(order):
-            raise TypeError(f"{type(self).__name__} takes at most {len(order)} arguments, got {len(args)}")
-        given = {**defaults, **dict(zip(order, args))}
-        for key, value in kwargs.items():
-            if key not in defaults:
-                raise TypeError(f"{type(self).__name__} has no argument {key!r} (it has {', '.join(order) or 'none'})")
-            given[key] = value
-        object.__setattr__(self, "_arguments", given)
+    _function: ClassVar[Callable[..., Any]]
 
-    def forward(self: Any, x: Any) -> Any:
-        return call(x, **self._arguments)
-
-    def extra_repr(self: Any) -> str:
-        return ", ".join(f"{key}={value}" for key, value in self._arguments.items())
-
-    forward.__doc__ = call.__doc__
-    members = {
-        "__init__": __init__,
-        "forward": forward,
-        "extra_repr": extra_repr,
-        "__doc__": f"``nn.functional.{function}`` as a layer.",
-        "__module__": __name__,
-        "__qualname__": name,
-    }
-    __all__.append(name)
-    return type(name, (Layer,), members)
+    def forward(self, x: Any) -> Any:
+        """Apply the function."""
+        return self._function(x, **self._arguments())
 
 
-CELU = _activation("CELU", "celu", alpha=1.0)
-ELU = _activation("ELU", "elu", alpha=1.0)
-GLU = _activation("GLU", "glu", axis=-1)
-GELU = _activation("GELU", "gelu", approximate=False)
-Hardshrink = _activation("Hardshrink", "hardshrink", threshold=0.5)
-Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
-Hardswish = _activation("Hardswish", "hardswish")
-Hardtanh = _activation("Hardtanh", "hardtanh", min=-1.0, max=1.0)
-LeakyReLU = _activation("LeakyReLU", "leaky_relu", negative_slope=0.01)
-LogSigmoid = _activation("LogSigmoid", "log_sigmoid")
-LogSoftmax = _activation("LogSoftmax", "log_softmax", axis=-1)
-Maxout = _activation("Maxout", "maxout", groups=None, axis=1)
-Mish = _activation("Mish", "mish")
-ReLU = _activation("ReLU", "relu")
-ReLU6 = _activation("ReLU6", "relu6")
-SELU = _activation("SELU", "selu", scale=1.0507009873554804934193349852946, alpha=1.6732632423543772848170429916717)
-Sigmoid = _activation("Sigmoid", "sigmoid")
-Silu = _activation("Silu", "silu")
-Softmax = _activation("Softmax", "softmax", axis=-1)
-Softplus = _activation("Softplus", "softplus", beta=1, threshold=20)
-Softshrink = _activation("Softshrink", "softshrink", threshold=0.5)
-Softsign = _activation("Softsign", "softsign")
-Swish = _activation("Swish", "swish")
-Tanh = _activation("Tanh", "tanh")
-Tanhshrink = _activation("Tanhshrink", "tanhshrink")
-ThresholdedReLU = _activation("ThresholdedReLU", "thresholded_relu", threshold=1.0)
+@declared
+class _PlainActivation(DeclaredLayer):
+    """An activation without arguments."""
+
+    _function: ClassVar[Callable[..., Any]]
+
+    name: str | None = None
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function."""
+        return self._function(x)
 
 
+# ---- without arguments -----------------------------------------------------------------------------------------------
+class Hardsigmoid(_PlainActivation):
+    """``nn.functional.hardsigmoid`` as a layer."""
+
+    _function = staticmethod(functional.hardsigmoid)
+
+
+class Hardswish(_PlainActivation):
+    """``nn.functional.hardswish`` as a layer."""
+
+    _function = staticmethod(functional.hardswish)
+
+
+class LogSigmoid(_PlainActivation):
+    """``nn.functional.log_sigmoid`` as a layer."""
+
+    _function = staticmethod(functional.log_sigmoid)
+
+
+class Mish(_PlainActivation):
+    """``nn.functional.mish`` as a layer."""
+
+    _function = staticmethod(functional.mish)
+
+
+class ReLU(_PlainActivation):
+    """``nn.functional.relu`` as a layer."""
+
+    _function = staticmethod(functional.relu)
+
+
+class ReLU6(_PlainActivation):
+    """``nn.functional.relu6`` as a layer."""
+
+    _function = staticmethod(functional.relu6)
+
+
+class Sigmoid(_PlainActivation):
+    """``nn.functional.sigmoid`` as a layer."""
+
+    _function = staticmethod(functional.sigmoid)
+
+
+class Silu(_PlainActivation):
+    """``nn.functional.silu`` as a layer."""
+
+    _function = staticmethod(functional.silu)
+
+
+class Softsign(_PlainActivation):
+    """``nn.functional.softsign`` as a layer."""
+
+    _function = staticmethod(functional.softsign)
+
+
+class Swish(_PlainActivation):
+    """``nn.functional.swish`` as a layer."""
+
+    _function = staticmethod(functional.swish)
+
+
+class Tanh(_PlainActivation):
+    """``nn.functional.tanh`` as a layer."""
+
+    _function = staticmethod(functional.tanh)
+
+
+class Tanhshrink(_PlainActivation):
+    """``nn.functional.tanhshrink`` as a layer."""
+
+    _function = staticmethod(functional.tanhshrink)
+
+
+# ---- with arguments --------------------------------------------------------------------------------------------------
+@declared
+class CELU(_Activation):
+    """``nn.functional.celu`` as a layer."""
+
+    _function = staticmethod(functional.celu)
+
+    alpha: float = 1.0
+    name: str | None = None
+
+
+@declared
+class ELU(_Activation):
+    """``nn.functional.elu`` as a layer."""
+
+    _function = staticmethod(functional.elu)
+
+    alpha: float = 1.0
+    name: str | None = None
+
+
+@declared
+class GLU(_Activation):
+    """``nn.functional.glu`` as a layer."""
+
+    _function = staticmethod(functional.glu)
+
+    axis: int = -1
+    name: str | None = None
+
+
+@declared
+class GELU(_Activation):
+    """``nn.functional.gelu`` as a layer."""
+
+    _function = staticmethod(functional.gelu)
+
+    approximate: bool = False
+    name: str | None = None
+
+
+@declared
+class Hardshrink(_Activation):
+    """``nn.functional.hardshrink`` as a layer."""
+
+    _function = staticmethod(functional.hardshrink)
+
+    threshold: float = 0.5
+    name: str | None = None
+
+
+@declared
+class Hardtanh(_Activation):
+    """``nn.functional.hardtanh`` as a layer."""
+
+    _function = staticmethod(functional.hardtanh)
+
+    min: float = -1.0
+    max: float = 1.0
+    name: str | None = None
+
+
+@declared
+class LeakyReLU(_Activation):
+    """``nn.functional.leaky_relu`` as a layer."""
+
+    _function = staticmethod(functional.leaky_relu)
+
+    negative_slope: float = 0.01
+    name: str | None = None
+
+
+@declared
+class LogSoftmax(_Activation):
+    """``nn.functional.log_softmax`` as a layer."""
+
+    _function = staticmethod(functional.log_softmax)
+
+    axis: int = -1
+    name: str | None = None
+
+
+@declared
+class Maxout(_Activation):
+    """``nn.functional.maxout`` as a layer."""
+
+    _function = staticmethod(functional.maxout)
+
+    groups: int
+    axis: int = 1
+    name: str | None = None
+
+
+@declared
+class SELU(_Activation):
+    """``nn.functional.selu`` as a layer."""
+
+    _function = staticmethod(functional.selu)
+
+    scale: float = 1.0507009873554804934193349852946
+    alpha: float = 1.6732632423543772848170429916717
+    name: str | None = None
+
+
+@declared
+class Softmax(_Activation):
+    """``nn.functional.softmax`` as a layer."""
+
+    _function = staticmethod(functional.softmax)
+
+    axis: int = -1
+    name: str | None = None
+
+
+@declared
+class Softplus(_Activation):
+    """``nn.functional.softplus`` as a layer."""
+
+    _function = staticmethod(functional.softplus)
+
+    beta: float = 1
+    threshold: float = 20
+    name: str | None = None
+
+
+@declared
+class Softshrink(_Activation):
+    """``nn.functional.softshrink`` as a layer."""
+
+    _function = staticmethod(functional.softshrink)
+
+    threshold: float = 0.5
+    name: str | None = None
+
+
+@declared
+class ThresholdedReLU(_Activation):
+    """``nn.functional.thresholded_relu`` as a layer."""
+
+    _function = staticmethod(functional.thresholded_relu)
+
+    threshold: float = 1.0
+    name: str | None = None
+
+
+# ---- with a weight, a random slope, or over channels -----------------------------------------------------------------
 class PReLU(Layer):
     """``max(0, x) + weight * min(0, x)`` with a learned weight.
 
@@ -94,8 +306,6 @@ class PReLU(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        from opkit.paddle.nn.initializer import Constant
-
         self._count, self._init, self._format = num_parameters, init, data_format
         self.weight = self.create_parameter([num_parameters], weight_attr, default_initializer=Constant(init))
 
@@ -124,8 +334,11 @@ class RReLU(Layer):
         return f"lower={self._lower}, upper={self._upper}, training={self.training}, dtype={self._dtype}"
 
 
-class Softmax2D(Layer):
+@declared
+class Softmax2D(DeclaredLayer):
     """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    name: str | None = None
 
     def forward(self, x: Any) -> Any:
         """Apply the function."""

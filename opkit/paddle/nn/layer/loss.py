@@ -2,89 +2,288 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.layers import Layer
+from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 
-__all__: list[str] = []
-
-
-def _loss(name: str, function: str, **defaults: Any) -> type[Layer]:
-    """Return the layer class of a loss; its arguments are the function's, with their defaults."""
-    order = tuple(defaults)
-    call = getattr(functional, function)
-
-    def __init__(self: Any, *args: Any, name: str | None = None, **kwargs: Any) -> None:
-        Layer.__init__(self)
-        if len(args) > len(order):
-            raise TypeError(f"{type(self).__name__} takes at most {len(order)} arguments, got {len(args)}")
-        given = {**defaults, **dict(zip(order, args))}
-        for key, value in kwargs.items():
-            if key not in defaults:
-                raise TypeError(f"{type(self).__name__} has no argument {key!r} (it has {', '.join(order)})")
-            given[key] = value
-        reduction = given["reduction"]
-        known = ("mean", "sum", "none", "batchmean") if function == "kl_div" else ("mean", "sum", "none")
-        if reduction not in known:
-            raise ValueError(f"{type(self).__name__}: reduction is one of {', '.join(known)}, got {reduction!r}")
-        object.__setattr__(self, "_arguments", given)
-
-    def forward(self: Any, *values: Any) -> Any:
-        return call(*values, **self._arguments)
-
-    forward.__doc__ = call.__doc__
-    members = {
-        "__init__": __init__,
-        "forward": forward,
-        "__doc__": f"``nn.functional.{function}`` as a layer.",
-        "__module__": __name__,
-        "__qualname__": name,
-    }
-    __all__.append(name)
-    return type(name, (Layer,), members)
-
-
-CrossEntropyLoss = _loss(
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
-    "cross_entropy",
-    weight=None,
-    ignore_index=-100,
-    reduction="mean",
-    soft_label=False,
-    axis=-1,
-    use_softmax=True,
-    label_smoothing=0.0,
-)
-MSELoss = _loss("MSELoss", "mse_loss", reduction="mean")
-L1Loss = _loss("L1Loss", "l1_loss", reduction="mean")
-SmoothL1Loss = _loss("SmoothL1Loss", "smooth_l1_loss", reduction="mean", delta=1.0)
-BCELoss = _loss("BCELoss", "binary_cross_entropy", weight=None, reduction="mean")
-BCEWithLogitsLoss = _loss(
-    "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", weight=None, reduction="mean", pos_weight=None
-)
-NLLLoss = _loss("NLLLoss", "nll_loss", weight=None, ignore_index=-100, reduction="mean")
-KLDivLoss = _loss("KLDivLoss", "kl_div", reduction="mean")
-MarginRankingLoss = _loss("MarginRankingLoss", "margin_ranking_loss", margin=0.0, reduction="mean")
-CosineEmbeddingLoss = _loss("CosineEmbeddingLoss", "cosine_embedding_loss", margin=0, reduction="mean")
-GaussianNLLLoss = _loss("GaussianNLLLoss", "gaussian_nll_loss", full=False, epsilon=1e-06, reduction="mean")
-HingeEmbeddingLoss = _loss("HingeEmbeddingLoss", "hinge_embedding_loss", margin=1.0, reduction="mean")
-MultiLabelSoftMarginLoss = _loss(
-    "MultiLabelSoftMarginLoss", "multi_label_soft_margin_loss", weight=None, reduction="mean"
-)
-MultiMarginLoss = _loss("MultiMarginLoss", "multi_margin_loss", p=1, margin=1.0, weight=None, reduction="mean")
-PoissonNLLLoss = _loss(
-    "PoissonNLLLoss", "poisson_nll_loss", log_input=True, full=False, epsilon=1e-08, reduction="mean"
-)
-SoftMarginLoss = _loss("SoftMarginLoss", "soft_margin_loss", reduction="mean")
-TripletMarginLoss = _loss(
-    "TripletMarginLoss", "triplet_margin_loss", margin=1.0, p=2.0, epsilon=1e-06, swap=False, reduction="mean"
-)
-TripletMarginWithDistanceLoss = _loss(
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "NLLLoss",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
-    "triplet_margin_with_distance_loss",
-    distance_function=None,
-    margin=1.0,
-    swap=False,
-    reduction="mean",
-)
+]
+
+
+class _Loss(DeclaredLayer):
+    """A loss whose fields are its function's arguments."""
+
+    _shown = ()
+    _function: ClassVar[Callable[..., Any]]
+    _reductions: ClassVar[tuple[str, ...]] = ("mean", "sum", "none")
+
+    def __post_init__(self) -> None:
+        reduction = vars(self)["reduction"]
+        if reduction not in self._reductions:
+            known = ", ".join(self._reductions)
+            raise ValueError(f"{type(self).__name__}: reduction is one of {known}, got {reduction!r}")
+
+    def _loss(self, *values: Any) -> Any:
+        return self._function(*values, **self._arguments())
+
+
+class _PairLoss(_Loss):
+    """A loss of an input and a label."""
+
+    def forward(self, input: Any, label: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input, label)
+
+
+@declared
+class CrossEntropyLoss(_PairLoss):
+    """``nn.functional.cross_entropy`` as a layer."""
+
+    _function = staticmethod(functional.cross_entropy)
+
+    weight: Any = None
+    ignore_index: int = -100
+    reduction: str = "mean"
+    soft_label: bool = False
+    axis: int = -1
+    use_softmax: bool = True
+    label_smoothing: float = 0.0
+    name: str | None = None
+
+
+@declared
+class MSELoss(_PairLoss):
+    """``nn.functional.mse_loss`` as a layer."""
+
+    _function = staticmethod(functional.mse_loss)
+
+    reduction: str = "mean"
+
+
+@declared
+class L1Loss(_PairLoss):
+    """``nn.functional.l1_loss`` as a layer."""
+
+    _function = staticmethod(functional.l1_loss)
+
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class SmoothL1Loss(_PairLoss):
+    """``nn.functional.smooth_l1_loss`` as a layer."""
+
+    _function = staticmethod(functional.smooth_l1_loss)
+
+    reduction: str = "mean"
+    delta: float = 1.0
+    name: str | None = None
+
+
+@declared
+class BCELoss(_PairLoss):
+    """``nn.functional.binary_cross_entropy`` as a layer."""
+
+    _function = staticmethod(functional.binary_cross_entropy)
+
+    weight: Any = None
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class BCEWithLogitsLoss(_Loss):
+    """``nn.functional.binary_cross_entropy_with_logits`` as a layer."""
+
+    _function = staticmethod(functional.binary_cross_entropy_with_logits)
+
+    weight: Any = None
+    reduction: str = "mean"
+    pos_weight: Any = None
+    name: str | None = None
+
+    def forward(self, logit: Any, label: Any) -> Any:
+        """Return the loss."""
+        return self._loss(logit, label)
+
+
+@declared
+class NLLLoss(_PairLoss):
+    """``nn.functional.nll_loss`` as a layer."""
+
+    _function = staticmethod(functional.nll_loss)
+
+    weight: Any = None
+    ignore_index: int = -100
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class KLDivLoss(_PairLoss):
+    """``nn.functional.kl_div`` as a layer."""
+
+    _function = staticmethod(functional.kl_div)
+    _reductions = (*_Loss._reductions, "batchmean")
+
+    reduction: str = "mean"
+
+
+@declared
+class MarginRankingLoss(_Loss):
+    """``nn.functional.margin_ranking_loss`` as a layer."""
+
+    _function = staticmethod(functional.margin_ranking_loss)
+
+    margin: float = 0.0
+    reduction: str = "mean"
+    name: str | None = None
+
+    def forward(self, input: Any, other: Any, label: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input, other, label)
+
+
+@declared
+class CosineEmbeddingLoss(_Loss):
+    """``nn.functional.cosine_embedding_loss`` as a layer."""
+
+    _function = staticmethod(functional.cosine_embedding_loss)
+
+    margin: float = 0
+    reduction: str = "mean"
+    name: str | None = None
+
+    def forward(self, input1: Any, input2: Any, label: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input1, input2, label)
+
+
+@declared
+class GaussianNLLLoss(_Loss):
+    """``nn.functional.gaussian_nll_loss`` as a layer."""
+
+    _function = staticmethod(functional.gaussian_nll_loss)
+
+    full: bool = False
+    epsilon: float = 1e-06
+    reduction: str = "mean"
+    name: str | None = None
+
+    def forward(self, input: Any, label: Any, variance: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input, label, variance)
+
+
+@declared
+class HingeEmbeddingLoss(_PairLoss):
+    """``nn.functional.hinge_embedding_loss`` as a layer."""
+
+    _function = staticmethod(functional.hinge_embedding_loss)
+
+    margin: float = 1.0
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class MultiLabelSoftMarginLoss(_PairLoss):
+    """``nn.functional.multi_label_soft_margin_loss`` as a layer."""
+
+    _function = staticmethod(functional.multi_label_soft_margin_loss)
+
+    weight: Any = None
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class MultiMarginLoss(_PairLoss):
+    """``nn.functional.multi_margin_loss`` as a layer."""
+
+    _function = staticmethod(functional.multi_margin_loss)
+
+    p: int = 1
+    margin: float = 1.0
+    weight: Any = None
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class PoissonNLLLoss(_PairLoss):
+    """``nn.functional.poisson_nll_loss`` as a layer."""
+
+    _function = staticmethod(functional.poisson_nll_loss)
+
+    log_input: bool = True
+    full: bool = False
+    epsilon: float = 1e-08
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class SoftMarginLoss(_PairLoss):
+    """``nn.functional.soft_margin_loss`` as a layer."""
+
+    _function = staticmethod(functional.soft_margin_loss)
+
+    reduction: str = "mean"
+    name: str | None = None
+
+
+@declared
+class TripletMarginLoss(_Loss):
+    """``nn.functional.triplet_margin_loss`` as a layer."""
+
+    _function = staticmethod(functional.triplet_margin_loss)
+
+    margin: float = 1.0
+    p: float = 2.0
+    epsilon: float = 1e-06
+    swap: bool = False
+    reduction: str = "mean"
+    name: str | None = None
+
+    def forward(self, input: Any, positive: Any, negative: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input, positive, negative)
+
+
+@declared
+class TripletMarginWithDistanceLoss(_Loss):
+    """``nn.functional.triplet_margin_with_distance_loss`` as a layer."""
+
+    _function = staticmethod(functional.triplet_margin_with_distance_loss)
+
+    distance_function: Any = None
+    margin: float = 1.0
+    swap: bool = False
+    reduction: str = "mean"
+    name: str | None = None
+
+    def forward(self, input: Any, positive: Any, negative: Any) -> Any:
+        """Return the loss."""
+        return self._loss(input, positive, negative)

@@ -1,24 +1,20 @@
-"""Normalisation layers."""
+"""Normalisation layers without running statistics: per sample, per group, of a weight."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.framework.defaults import default_dtype
-from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Normal
+from opkit.paddle.nn.layer.declared import ParameterLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 
 __all__ = [
-    "BatchNorm",
-    "BatchNorm1D",
-    "BatchNorm2D",
-    "BatchNorm3D",
     "GroupNorm",
     "InstanceNorm1D",
     "InstanceNorm2D",
@@ -26,7 +22,6 @@ __all__ = [
     "LayerNorm",
     "LocalResponseNorm",
     "SpectralNorm",
-    "SyncBatchNorm",
 ]
 
 
@@ -57,186 +52,6 @@ class LayerNorm(Layer):
         return f"normalized_shape={self._shape}, epsilon={self._epsilon}"
 
 
-class _BatchNorm(Layer):
-    _ranks: tuple[int, ...] = ()
-
-    def __init__(
-        self,
-        num_features: int,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-        data_format: str = "NCHW",
-        use_global_stats: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(dtype=default_dtype())
-        self._count, self._momentum, self._epsilon = num_features, momentum, epsilon
-        self._format, self._global = data_format, use_global_stats
-        self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
-        self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self._mean = self._statistic(0.0)
-        self._variance = self._statistic(1.0)
-
-    def _statistic(self, value: float) -> Any:
-        attr = ParamAttr(initializer=Constant(value), trainable=False)
-        return self.create_parameter([self._count], attr)
-
-    def forward(self, input: Any) -> Any:
-        """Normalise; while training, update the running statistics."""
-        if self._ranks and len(input.shape) not in self._ranks:
-            raise ShapeError(
-                f"{type(self).__name__} takes tensors of {' or '.join(map(str, self._ranks))} axes, "
-                f"got {list(input.shape)}"
-            )
-        return functional.batch_norm(
-            input,
-            self._mean,
-            self._variance,
-            self.weight,
-            self.bias,
-            self.training,
-            self._momentum,
-            self._epsilon,
-            self._layout(),
-            self._global,
-        )
-
-    def _layout(self) -> str:
-        return self._format
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        text = f"num_features={self._count}, momentum={self._momentum}, epsilon={self._epsilon}"
-        return text if self._format == "NCHW" else f"{text}, data_format={self._format}"
-
-
-class BatchNorm1D(_BatchNorm):
-    """Normalises (N, C) or (N, C, L) per channel."""
-
-    _ranks = (2, 3)
-
-    def __init__(
-        self,
-        num_features: int,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-        data_format: str = "NCL",
-        use_global_stats: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats)
-
-
-class BatchNorm2D(_BatchNorm):
-    """Normalises (N, C, H, W) per channel."""
-
-    _ranks = (4,)
-
-
-class BatchNorm3D(_BatchNorm):
-    """Normalises (N, C, D, H, W) per channel."""
-
-    _ranks = (5,)
-
-    def __init__(
-        self,
-        num_features: int,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-        data_format: str = "NCDHW",
-        use_global_stats: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats)
-
-    def _layout(self) -> str:
-        return "NCHW" if self._format.startswith("NC") else "NHWC"
-
-
-class BatchNorm(_BatchNorm):
-    """Normalises per channel, with the arguments that Paddle 1 had.
-
-    Args:
-        num_channels: number of channels.
-        act: an activation's name to apply afterwards, or None.
-        is_test: never use the batch's statistics.
-        momentum: of the running statistics.
-        epsilon: added to the variance.
-        param_attr: how the scale is made.
-        bias_attr: how the shift is made.
-        dtype: of the parameters.
-        data_layout: where the channels stand.
-        in_place: accepted, without effect.
-        moving_mean_name: accepted, without effect.
-        moving_variance_name: accepted, without effect.
-        do_model_average_for_mean_and_var: accepted, without effect.
-        use_global_stats: normalise by the running statistics in training too.
-        trainable_statistics: use the batch's statistics in evaluation too.
-    """
-
-    def __init__(
-        self,
-        num_channels: int,
-        act: str | None = None,
-        is_test: bool = False,
-        momentum: float = 0.9,
-        epsilon: float = 1e-05,
-        param_attr: Any = None,
-        bias_attr: Any = None,
-        dtype: str = "float32",
-        data_layout: str = "NCHW",
-        in_place: bool = False,
-        moving_mean_name: str | None = None,
-        moving_variance_name: str | None = None,
-        do_model_average_for_mean_and_var: bool = True,
-        use_global_stats: bool = False,
-        trainable_statistics: bool = False,
-    ) -> None:
-        super().__init__(num_channels, momentum, epsilon, param_attr, bias_attr, data_layout)
-        self._act = act
-        self._fixed = is_test or use_global_stats
-        self._batch_always = trainable_statistics
-
-    def forward(self, input: Any) -> Any:
-        """Normalise, and apply the activation."""
-        uses_batch = (self.training or self._batch_always) and not self._fixed
-        result = functional.batch_norm(
-            input,
-            self._mean,
-            self._variance,
-            self.weight,
-            self.bias,
-            uses_batch,
-            self._momentum,
-            self._epsilon,
-            self._format,
-        )
-        return result if self._act is None else getattr(functional, self._act)(result)
-
-
-class SyncBatchNorm(_BatchNorm):
-    """Normalises per channel; on one machine, what BatchNorm does."""
-
-    @classmethod
-    def convert_sync_batchnorm(cls, layer: Any) -> Any:
-        """Return a layer in which every batch norm became one of this kind, with its parameters."""
-        if isinstance(layer, _BatchNorm) and not isinstance(layer, SyncBatchNorm):
-            made = cls(layer._count, layer._momentum, layer._epsilon, data_format=layer._format)
-            made.weight, made.bias = layer.weight, layer.bias
-            made._mean, made._variance = layer._mean, layer._variance
-            return made
-        for name, part in list(layer._sub_layers.items()):
-            layer._sub_layers[name] = cls.convert_sync_batchnorm(part)
-        return layer
-
-
-# ---- without running statistics --------------------------------------------------------------------------------------
 class GroupNorm(Layer):
     """Normalises per sample over groups of channels (Wu and He 2018)."""
 
@@ -274,44 +89,41 @@ class GroupNorm(Layer):
         return f"num_groups={self._groups}, num_channels={self._channels}, epsilon={self._epsilon}"
 
 
-class _InstanceNorm(Layer):
-    _ranks: tuple[int, ...] = ()
+@declared
+class _InstanceNorm(ParameterLayer):
+    _shown = ("num_features", "epsilon")
+    _ranks: ClassVar[tuple[int, ...]] = ()
 
-    def __init__(
-        self,
-        num_features: int,
-        epsilon: float = 1e-05,
-        momentum: float = 0.9,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-        data_format: str = "NCHW",
-        name: str | None = None,
-    ) -> None:
-        super().__init__(dtype=default_dtype())
-        self._count, self._epsilon = num_features, epsilon
-        if (weight_attr is False) != (bias_attr is False):
+    num_features: int
+    epsilon: float = 1e-05
+    momentum: float = 0.9
+    weight_attr: Any = None
+    bias_attr: Any = None
+    data_format: str = "NCHW"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.weight_attr is False) != (self.bias_attr is False):
             raise UsageError(f"{type(self).__name__}: weight_attr and bias_attr are False together or not at all")
-        self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
-        self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
+        count = self.num_features
+        self.scale = self.create_parameter([count], self.weight_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter([count], self.bias_attr, is_bias=True)
 
     def forward(self, input: Any) -> Any:
         """Normalise."""
         if len(input.shape) not in self._ranks:
-            raise ShapeError(
-                f"{type(self).__name__} takes tensors of {' or '.join(map(str, self._ranks))} axes, "
-                f"got {list(input.shape)}"
-            )
-        return functional.instance_norm(input, weight=self.scale, bias=self.bias, eps=self._epsilon)
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        return f"num_features={self._count}, epsilon={self._epsilon}"
+            known = " or ".join(map(str, self._ranks))
+            raise ShapeError(f"{type(self).__name__} takes tensors of {known} axes, got {list(input.shape)}")
+        return functional.instance_norm(input, weight=self.scale, bias=self.bias, eps=self.epsilon)
 
 
+@declared
 class InstanceNorm1D(_InstanceNorm):
     """Normalises (N, C, L) per sample and channel."""
 
     _ranks = (2, 3)
+
+    data_format: str = "NCL"
 
 
 class InstanceNorm2D(_InstanceNorm):
@@ -320,10 +132,13 @@ class InstanceNorm2D(_InstanceNorm):
     _ranks = (4,)
 
 
+@declared
 class InstanceNorm3D(_InstanceNorm):
     """Normalises (N, C, D, H, W) per sample and channel."""
 
     _ranks = (5,)
+
+    data_format: str = "NCDHW"
 
 
 class LocalResponseNorm(Layer):

@@ -1,156 +1,20 @@
-"""Recurrent cells and networks: simple, LSTM, GRU; one step of a cell is a handful of ops."""
+"""Cells along time, and networks of them: simple, LSTM, GRU. The cells are in ``cells``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from dataclasses import fields
+from typing import Any, ClassVar
 
 from opkit import ops
 from opkit.errors import UsageError
-from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.initializer import Constant, Uniform
+from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell, SimpleRNNCell
 from opkit.paddle.nn.layer.container import LayerList
+from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 
-__all__ = ["GRU", "LSTM", "RNN", "BiRNN", "GRUCell", "LSTMCell", "RNNCellBase", "SimpleRNN", "SimpleRNNCell"]
-
-
-# ---- cells -----------------------------------------------------------------------------------------------------------
-class RNNCellBase(Layer):
-    """Base of cells: ``forward(inputs, states)`` returns the output and the new states."""
-
-    @property
-    def state_shape(self) -> Any:
-        """The shape of a sample's state, or a tuple of shapes."""
-        raise NotImplementedError(f"{type(self).__name__} defines no state_shape")
-
-    def get_initial_states(
-        self, batch_ref: Any, shape: Any = None, dtype: Any = None, init_value: float = 0.0, batch_dim_idx: int = 0
-    ) -> Any:
-        """Return states filled with one number, as many as the batch of a tensor has samples."""
-        shapes = self.state_shape if shape is None else shape
-        kind = default_dtype() if dtype is None else dtype
-        first = batch_ref[0] if isinstance(batch_ref, (list, tuple)) else batch_ref
-        count = first.shape[batch_dim_idx]
-
-        def filled(sizes: Any) -> Any:
-            if isinstance(sizes[0], (list, tuple)):
-                return tuple(filled(item) for item in sizes)
-            return ops.constant(init_value, (count, *[size for size in sizes if size != -1]), kind)
-
-        return filled(shapes)
-
-
-class _Cell(RNNCellBase):
-    _gates = 1
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        weight_ih_attr: Any = None,
-        weight_hh_attr: Any = None,
-        bias_ih_attr: Any = None,
-        bias_hh_attr: Any = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(dtype=default_dtype())
-        if hidden_size <= 0:
-            raise UsageError(f"{type(self).__name__}: hidden_size must be positive, got {hidden_size}")
-        bound = 1.0 / float(np.sqrt(hidden_size))
-        rows, start = self._gates * hidden_size, Uniform(-bound, bound)
-        weight_attrs, bias_attrs = (weight_ih_attr, weight_hh_attr), (bias_ih_attr, bias_hh_attr)
-        firsts = [start if attr is not False else Constant(1.0) for attr in weight_attrs]
-        self.weight_ih = self._fixed_or_trained([rows, input_size], weight_ih_attr, firsts[0])
-        self.weight_hh = self._fixed_or_trained([rows, hidden_size], weight_hh_attr, firsts[1])
-        firsts = [start if attr is not False else Constant(0.0) for attr in bias_attrs]
-        self.bias_ih = self._fixed_or_trained([rows], bias_ih_attr, firsts[0], is_bias=True)
-        self.bias_hh = self._fixed_or_trained([rows], bias_hh_attr, firsts[1], is_bias=True)
-        self.input_size, self.hidden_size = input_size, hidden_size
-
-    @property
-    def state_shape(self) -> Any:
-        """The shape of a sample's state."""
-        return (self.hidden_size,)
-
-    def _from_input(self, inputs: Any) -> Any:
-        return ops.add(ops.matmul(inputs, self.weight_ih, False, True), self.bias_ih)
-
-    def _from_state(self, state: Any) -> Any:
-        return ops.add(ops.matmul(state, self.weight_hh, False, True), self.bias_hh)
-
-    def extra_repr(self) -> str:
-        """Return the sizes."""
-        return f"{self.input_size}, {self.hidden_size}"
-
-
-class SimpleRNNCell(_Cell):
-    """``h = act(W_ih x + b_ih + W_hh h + b_hh)``."""
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        activation: str = "tanh",
-        weight_ih_attr: Any = None,
-        weight_hh_attr: Any = None,
-        bias_ih_attr: Any = None,
-        bias_hh_attr: Any = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
-        if activation not in ("tanh", "relu"):
-            raise UsageError(f"SimpleRNNCell: activation is 'tanh' or 'relu', got {activation!r}")
-        self.activation = activation
-
-    def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
-        """Return the new state, twice."""
-        state = self.get_initial_states(inputs) if states is None else states
-        new = getattr(functional, self.activation)(ops.add(self._from_input(inputs), self._from_state(state)))
-        return new, new
-
-    def extra_repr(self) -> str:
-        """Return the settings."""
-        text = super().extra_repr()
-        return text if self.activation == "tanh" else f"{text}, activation={self.activation}"
-
-
-class LSTMCell(_Cell):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997): gates i, f, g, o in the rows of the weights."""
-
-    _gates = 4
-
-    @property
-    def state_shape(self) -> Any:
-        """The shapes of a sample's states h and c."""
-        return (self.hidden_size,), (self.hidden_size,)
-
-    def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
-        """Return h, and the pair of h and c."""
-        hidden, cell = self.get_initial_states(inputs) if states is None else states
-        i, f, g, o = ops.split(ops.add(self._from_input(inputs), self._from_state(hidden)), 4, -1)
-        new_cell = ops.add(ops.mul(ops.sigmoid(f), cell), ops.mul(ops.sigmoid(i), ops.tanh(g)))
-        new = ops.mul(ops.sigmoid(o), ops.tanh(new_cell))
-        return new, (new, new_cell)
-
-
-class GRUCell(_Cell):
-    """Gated recurrent unit (Cho et al. 2014): gates r, z, c in the rows of the weights."""
-
-    _gates = 3
-
-    def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
-        """Return the new state, twice."""
-        state = self.get_initial_states(inputs) if states is None else states
-        x_r, x_z, x_c = ops.split(self._from_input(inputs), 3, -1)
-        h_r, h_z, h_c = ops.split(self._from_state(state), 3, -1)
-        reset, update = ops.sigmoid(ops.add(x_r, h_r)), ops.sigmoid(ops.add(x_z, h_z))
-        fresh = ops.tanh(ops.add(x_c, ops.mul(reset, h_c)))
-        new = ops.add(ops.mul(ops.sub(state, fresh), update), fresh)
-        return new, new
+__all__ = ["GRU", "LSTM", "RNN", "BiRNN", "SimpleRNN"]
 
 
 # ---- along time ------------------------------------------------------------------------------------------------------
@@ -228,31 +92,33 @@ class BiRNN(Layer):
 
 
 # ---- networks --------------------------------------------------------------------------------------------------------
-class _Network(LayerList):
-    _cell: Any = None
-    _has_cell_state = False
+@declared
+class _Network(DeclaredLayer, LayerList):
+    """Layers of cells; each network declares what its cells take besides."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        direction: str = "forward",
-        time_major: bool = False,
-        dropout: float = 0.0,
-        **cell_settings: Any,
-    ) -> None:
-        super().__init__()
-        if direction not in ("forward", "bidirect", "bidirectional"):
-            raise UsageError(f"direction is 'forward', 'bidirect' or 'bidirectional', got {direction!r}")
-        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
-        self.num_directions = 1 if direction == "forward" else 2
-        self.time_major, self.dropout = time_major, dropout
-        for k in range(num_layers):
-            size = input_size if k == 0 else hidden_size * self.num_directions
-            cells = [self._cell(size, hidden_size, **cell_settings) for _ in range(self.num_directions)]
+    _cell: ClassVar[Any] = None
+    _has_cell_state: ClassVar[bool] = False
+
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    direction: str = "forward"
+    time_major: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.direction not in ("forward", "bidirect", "bidirectional"):
+            raise UsageError(f"direction is 'forward', 'bidirect' or 'bidirectional', got {self.direction!r}")
+        self.num_directions = 1 if self.direction == "forward" else 2
+        own = {item.name for item in fields(_Network)}
+        of_cells = {name: value for name, value in self._arguments().items() if name not in own}
+        for k in range(self.num_layers):
+            size = self.input_size if k == 0 else self.hidden_size * self.num_directions
+            cells = [self._cell(size, self.hidden_size, **of_cells) for _ in range(self.num_directions)]
             is_single = len(cells) == 1
-            self.append(RNN(cells[0], False, time_major) if is_single else BiRNN(cells[0], cells[1], time_major))
+            self.append(
+                RNN(cells[0], False, self.time_major) if is_single else BiRNN(cells[0], cells[1], self.time_major)
+            )
             for cell, suffix in zip(cells, ("", "_reverse")):
                 for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
                     setattr(self, f"{part}_l{k}{suffix}", getattr(cell, part))
@@ -297,78 +163,37 @@ class _Network(LayerList):
         return text.replace("(\n  ", "(", 1)
 
 
+@declared
 class SimpleRNN(_Network):
     """Layers of simple cells."""
 
-    _cell: Any = SimpleRNNCell
+    _cell = SimpleRNNCell
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        direction: str = "forward",
-        time_major: bool = False,
-        dropout: float = 0.0,
-        activation: str = "tanh",
-        weight_ih_attr: Any = None,
-        weight_hh_attr: Any = None,
-        bias_ih_attr: Any = None,
-        bias_hh_attr: Any = None,
-        name: str | None = None,
-    ) -> None:
-        self.__dict__["activation"] = activation
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            direction,
-            time_major,
-            dropout,
-            activation=activation,
-            weight_ih_attr=weight_ih_attr,
-            weight_hh_attr=weight_hh_attr,
-            bias_ih_attr=bias_ih_attr,
-            bias_hh_attr=bias_hh_attr,
-        )
+    activation: str = "tanh"
+    weight_ih_attr: Any = None
+    weight_hh_attr: Any = None
+    bias_ih_attr: Any = None
+    bias_hh_attr: Any = None
+    name: str | None = None
 
 
-class LSTM(_Network):
+@declared
+class _GatedNetwork(_Network):
+    weight_ih_attr: Any = None
+    weight_hh_attr: Any = None
+    bias_ih_attr: Any = None
+    bias_hh_attr: Any = None
+    name: str | None = None
+
+
+class LSTM(_GatedNetwork):
     """Layers of LSTM cells."""
 
-    _cell: Any = LSTMCell
+    _cell = LSTMCell
     _has_cell_state = True
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        direction: str = "forward",
-        time_major: bool = False,
-        dropout: float = 0.0,
-        weight_ih_attr: Any = None,
-        weight_hh_attr: Any = None,
-        bias_ih_attr: Any = None,
-        bias_hh_attr: Any = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            direction,
-            time_major,
-            dropout,
-            weight_ih_attr=weight_ih_attr,
-            weight_hh_attr=weight_hh_attr,
-            bias_ih_attr=bias_ih_attr,
-            bias_hh_attr=bias_hh_attr,
-        )
 
-
-class GRU(LSTM):
+class GRU(_GatedNetwork):
     """Layers of GRU cells."""
 
-    _cell: Any = GRUCell
-    _has_cell_state = False
+    _cell = GRUCell

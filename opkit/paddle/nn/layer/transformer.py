@@ -1,27 +1,27 @@
-"""Multi-head attention and the layers of transformers (Vaswani et al. 2017), with Paddle's names and caches."""
+"""The layers of transformers (Vaswani et al. 2017), with Paddle's names and caches; attention is in ``attention``."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
 from opkit import ops
 from opkit.errors import UsageError
-from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.common import Dropout, Linear
+from opkit.paddle.nn.layer.attention import MultiHeadAttention, attention_mask
+from opkit.paddle.nn.layer.common import Linear
 from opkit.paddle.nn.layer.container import LayerList
+from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.paddle.nn.layer.dropout import Dropout
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.nn.layer.norm import LayerNorm
 
 __all__ = [
-    "MultiHeadAttention",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",
@@ -48,138 +48,52 @@ def _attrs(attr: Any, count: int) -> list[Any]:
     return [attr] * count
 
 
-def _mask(mask: Any, dtype: Any) -> Any:
-    """Return what is added to the products: 0 where to attend; booleans and integers say where."""
-    if mask is None or mask._data.dtype.kind == "f":
-        return mask
-    if mask._data.dtype.kind == "b":
-        return ops.mul(ops.sub(ops.cast(mask, dtype), 1.0), 1e9)
-    return ops.cast(mask, dtype)
-
-
-class MultiHeadAttention(Layer):
-    """Attention with several heads.
-
-    Args:
-        embed_dim: size of query and output.
-        num_heads: how many heads share it.
-        dropout: share of the weights that are set to 0 while training.
-        kdim: size of the key, embed_dim where left out.
-        vdim: size of the value, embed_dim where left out.
-        need_weights: forward returns the weights too.
-        weight_attr: how the weights are made.
-        bias_attr: how the biases are made.
-    """
-
-    Cache = namedtuple("Cache", ["k", "v"])
-    StaticCache = namedtuple("StaticCache", ["k", "v"])
-
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        need_weights: bool = False,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-    ) -> None:
-        super().__init__()
-        if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
-            raise UsageError(f"MultiHeadAttention: embed_dim {embed_dim} is not divisible by num_heads {num_heads}")
-        self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
-        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
-        self.dropout, self.need_weights = dropout, need_weights
-        self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
-        self.k_proj = Linear(self.kdim, embed_dim, weight_attr, bias_attr)
-        self.v_proj = Linear(self.vdim, embed_dim, weight_attr, bias_attr)
-        self.out_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
-
-    def _heads(self, x: Any) -> Any:
-        parts = ops.reshape(x, [0, 0, self.num_heads, self.head_dim])
-        return ops.transpose(parts, [0, 2, 1, 3])
-
-    def compute_kv(self, key: Any, value: Any) -> tuple[Any, Any]:
-        """Return key and value per head."""
-        return self._heads(self.k_proj(key)), self._heads(self.v_proj(value))
-
-    def gen_cache(self, key: Any, value: Any = None, type: Any = Cache) -> Any:
-        """Return a cache: of a memory that stays (``StaticCache``), or of the steps so far (``Cache``)."""
-        if type is MultiHeadAttention.StaticCache:
-            return self.StaticCache(*self.compute_kv(key, key if value is None else value))
-        if value is None:
-            blank = np.zeros((key.shape[0], self.num_heads, 0, self.head_dim), canonical_dtype(self._dtype))
-            return self.Cache(ops.literal(blank), ops.literal(blank))
-        return self.Cache(key, value)
-
-    def forward(self, query: Any, key: Any = None, value: Any = None, attn_mask: Any = None, cache: Any = None) -> Any:
-        """Attend.
-
-        Args:
-            query: ``(N, length, embed_dim)``.
-            key: ``(N, other length, kdim)``; the query where left out.
-            value: likewise; the key where left out.
-            attn_mask: added to the products (0 or -inf); of booleans, True where to attend.
-            cache: what ``gen_cache`` returned.
-
-        Returns:
-            the output; with ``need_weights`` and with a ``Cache`` a tuple with the weights and the new cache.
-        """
-        key = query if key is None else key
-        value = query if value is None else value
-        q = self._heads(self.q_proj(query))
-        if isinstance(cache, self.StaticCache):
-            k, v = cache.k, cache.v
-        else:
-            k, v = self.compute_kv(key, value)
-        if isinstance(cache, self.Cache):
-            k, v = ops.concat([cache.k, k], 2), ops.concat([cache.v, v], 2)
-            cache = self.Cache(k, v)
-        scores = ops.matmul(ops.mul(q, self.head_dim**-0.5), k, False, True)
-        mask = _mask(attn_mask, q._data.dtype)
-        weights = functional.softmax(scores if mask is None else ops.add(scores, mask))
-        if self.dropout:
-            weights = functional.dropout(weights, self.dropout, training=self.training)
-        joined = ops.transpose(ops.matmul(weights, v), [0, 2, 1, 3])
-        out = self.out_proj(ops.reshape(joined, [0, 0, self.embed_dim]))
-        found = [out, *([weights] if self.need_weights else []), *([cache] if cache is not None else [])]
-        return out if len(found) == 1 else tuple(found)
-
-
-class _Block(Layer):
+@declared
+class _Block(DeclaredLayer):
     """What encoder and decoder layers share: the feed-forward part, and norms before or behind."""
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int, **settings: Any) -> None:
-        super().__init__()
-        for label, size in (("d_model", d_model), ("nhead", nhead), ("dim_feedforward", dim_feedforward)):
-            if size <= 0:
-                raise UsageError(f"{type(self).__name__}: {label} must be positive, got {size}")
-        self._config = {"d_model": d_model, "nhead": nhead, "dim_feedforward": dim_feedforward, **settings}
-        rate = settings["dropout"]
-        self.normalize_before = settings["normalize_before"]
-        self._attention_rate = rate if settings["attn_dropout"] is None else settings["attn_dropout"]
-        self._act_rate = rate if settings["act_dropout"] is None else settings["act_dropout"]
-        self.activation = getattr(functional, settings["activation"])
+    _shown = ()
+    _parts = 2
+
+    d_model: int
+    nhead: int
+    dim_feedforward: int
+    dropout: float = 0.1
+    activation: str = "relu"
+    attn_dropout: float | None = None
+    act_dropout: float | None = None
+    normalize_before: bool = False
+    weight_attr: Any = None
+    bias_attr: Any = None
+
+    def __post_init__(self) -> None:
+        # Paddle's names: "dropout" and "activation" become the layer and the function of that name.
+        self._config = self._arguments()
+        for label in ("d_model", "nhead", "dim_feedforward"):
+            if self._config[label] <= 0:
+                raise UsageError(f"{type(self).__name__}: {label} must be positive, got {self._config[label]}")
+        function: Any = getattr(functional, self.activation)
+        self.activation = function
+        self._build(_attrs(self.weight_attr, self._parts), _attrs(self.bias_attr, self._parts))
+
+    def _build(self, weights: list[Any], biases: list[Any]) -> None:
+        """Make the sublayers, with one weight and one bias attribute for each part."""
+        raise NotImplementedError(f"{type(self).__name__} defines no parts")
 
     def _attention(self, weight_attr: Any, bias_attr: Any) -> MultiHeadAttention:
-        return MultiHeadAttention(
-            self._config["d_model"],
-            self._config["nhead"],
-            self._attention_rate,
-            weight_attr=weight_attr,
-            bias_attr=bias_attr,
-        )
+        rate = self._config["dropout"] if self.attn_dropout is None else self.attn_dropout
+        return MultiHeadAttention(self.d_model, self.nhead, rate, weight_attr=weight_attr, bias_attr=bias_attr)
 
-    def _feed_forward(self, weight_attr: Any, bias_attr: Any, count: int) -> None:
-        size, inner = self._config["d_model"], self._config["dim_feedforward"]
-        self.linear1 = Linear(size, inner, weight_attr, bias_attr)
-        self.dropout = Dropout(self._act_rate)
-        self.linear2 = Linear(inner, size, weight_attr, bias_attr)
-        for k in range(1, count + 1):
-            setattr(self, f"norm{k}", LayerNorm(size))
-        for k in range(1, count + 1):
-            setattr(self, f"dropout{k}", Dropout(self._config["dropout"]))
+    def _feed_forward(self, weight_attr: Any, bias_attr: Any) -> None:
+        rate = self._config["dropout"]
+        self.linear1 = Linear(self.d_model, self.dim_feedforward, weight_attr, bias_attr)
+        drop: Any = Dropout(rate if self.act_dropout is None else self.act_dropout)
+        self.dropout = drop
+        self.linear2 = Linear(self.dim_feedforward, self.d_model, weight_attr, bias_attr)
+        for k in range(1, self._parts + 1):
+            setattr(self, f"norm{k}", LayerNorm(self.d_model))
+        for k in range(1, self._parts + 1):
+            setattr(self, f"dropout{k}", Dropout(rate))
 
     def _part(self, k: int, x: Any, function: Any) -> tuple[Any, Any]:
         """Return x with a part's output added, normalised before or behind, and what else the part returned."""
@@ -190,7 +104,9 @@ class _Block(Layer):
         return joined if self.normalize_before else norm(joined), rest
 
     def _mlp(self, x: Any) -> Any:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+        drop: Any = self.dropout
+        activate: Any = self.activation
+        return self.linear2(drop(activate(self.linear1(x))))
 
     def again(self) -> Any:
         """Return a new layer with the same settings."""
@@ -200,34 +116,9 @@ class _Block(Layer):
 class TransformerEncoderLayer(_Block):
     """Self-attention and a feed-forward part."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        attn_dropout: float | None = None,
-        act_dropout: float | None = None,
-        normalize_before: bool = False,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-    ) -> None:
-        super().__init__(
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout=dropout,
-            activation=activation,
-            attn_dropout=attn_dropout,
-            act_dropout=act_dropout,
-            normalize_before=normalize_before,
-            weight_attr=weight_attr,
-            bias_attr=bias_attr,
-        )
-        weights, biases = _attrs(weight_attr, 2), _attrs(bias_attr, 2)
+    def _build(self, weights: list[Any], biases: list[Any]) -> None:
         self.self_attn = self._attention(weights[0], biases[0])
-        self._feed_forward(weights[1], biases[1], 2)
+        self._feed_forward(weights[1], biases[1])
 
     def forward(self, src: Any, src_mask: Any = None, cache: Any = None) -> Any:
         """Return the output, with a cache a tuple of it and the new cache."""
@@ -243,35 +134,12 @@ class TransformerEncoderLayer(_Block):
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention to a memory, and a feed-forward part."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        attn_dropout: float | None = None,
-        act_dropout: float | None = None,
-        normalize_before: bool = False,
-        weight_attr: Any = None,
-        bias_attr: Any = None,
-    ) -> None:
-        super().__init__(
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout=dropout,
-            activation=activation,
-            attn_dropout=attn_dropout,
-            act_dropout=act_dropout,
-            normalize_before=normalize_before,
-            weight_attr=weight_attr,
-            bias_attr=bias_attr,
-        )
-        weights, biases = _attrs(weight_attr, 3), _attrs(bias_attr, 3)
+    _parts = 3
+
+    def _build(self, weights: list[Any], biases: list[Any]) -> None:
         self.self_attn = self._attention(weights[0], biases[0])
         self.cross_attn = self._attention(weights[1], biases[1])
-        self._feed_forward(weights[2], biases[2], 3)
+        self._feed_forward(weights[2], biases[2])
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, cache: Any = None) -> Any:
         """Return the output, with a cache a tuple of it and the new caches."""
@@ -301,7 +169,7 @@ class TransformerEncoder(Layer):
 
     def forward(self, src: Any, src_mask: Any = None, cache: Any = None) -> Any:
         """Return the output, with caches a tuple of it and the new caches."""
-        mask = _mask(src_mask, src._data.dtype)
+        mask = attention_mask(src_mask, src._data.dtype)
         caches = []
         for k, layer in enumerate(self.layers):
             if cache is None:
@@ -328,7 +196,7 @@ class TransformerDecoder(Layer):
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, cache: Any = None) -> Any:
         """Return the output, with caches a tuple of it and the new caches."""
-        masks = _mask(tgt_mask, tgt._data.dtype), _mask(memory_mask, memory._data.dtype)
+        masks = attention_mask(tgt_mask, tgt._data.dtype), attention_mask(memory_mask, memory._data.dtype)
         caches = []
         for k, layer in enumerate(self.layers):
             if cache is None:

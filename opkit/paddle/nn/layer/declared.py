@@ -1,0 +1,79 @@
+"""Layers whose arguments are declared as fields, so that families share them: ``declared`` and ``DeclaredLayer``.
+
+No layer of ``paddle.nn`` is defined here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.nn.layer.layers import Layer
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**settings: Any) -> Callable[[Any], Any]:
+        """Stand in for the marker that type checkers and editors read; it does nothing when code runs."""
+        return lambda function: function
+
+
+__all__ = ["DeclaredLayer", "ParameterLayer", "declared"]
+
+_LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
+
+
+class DeclaredLayer(Layer):
+    """Base of the layers that ``declared`` decorates; ``__post_init__`` may follow when the fields are set."""
+
+    #: The settings that ``repr`` shows; None: all.
+    _shown: ClassVar[tuple[str, ...] | None] = None
+    _settings: ClassVar[tuple[str, ...]] = ()
+
+    def _begin(self) -> None:
+        """Make the layer ready for attributes, before the fields are set."""
+        super().__init__()
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the fields by name, all but the layer's name."""
+        return {name: getattr(self, name) for name in self._settings}
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        shown = self._settings if self._shown is None else self._shown
+        return ", ".join(f"{name}={getattr(self, name)}" for name in shown)
+
+
+class ParameterLayer(DeclaredLayer):
+    """Base of the declared layers with parameters: these have the default dtype."""
+
+    def _begin(self) -> None:
+        Layer.__init__(self, dtype=default_dtype())
+
+
+@dataclass_transform(eq_default=False)
+def declared(kind: type[_LayerType]) -> type[_LayerType]:
+    """Give a layer class an ``__init__`` whose parameters are its fields, those of its bases first.
+
+    Fields are annotated names, as in a dataclass; each becomes an attribute. A field that a base has keeps its place
+    and takes the new default. Their values are set when the layer can hold parameters and layers, and the defaults
+    do not stay on the class, where they would hide a sublayer or buffer of the same name.
+    """
+    made = dataclass(eq=False, repr=False)(kind)
+    fill = made.__init__
+
+    @wraps(fill)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        self._begin()
+        fill(self, *args, **kwargs)
+
+    made.__init__ = __init__  # type: ignore[method-assign]  # the same parameters, behind _begin
+    for field in fields(made):  # type: ignore[arg-type]  # a dataclass since the first line
+        if field.name in vars(made):
+            delattr(made, field.name)
+    made._settings = tuple(field.name for field in fields(made) if field.name != "name")  # type: ignore[arg-type]
+    return made
