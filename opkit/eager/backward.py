@@ -18,6 +18,7 @@ from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError, UsageError
 from opkit.ops.basis.arithmetic import add
 from opkit.ops.core.mode import local
+from opkit.ops.core.references import OF_ATTRIBUTE, OF_ITEM
 
 __all__ = ["accumulate", "grad", "run_backward"]
 
@@ -178,7 +179,8 @@ def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
     held = leaf._grad
     data = cotangent._data
     if held is None:
-        leaf._grad = wrap(data.copy() if shared or data.base is not None else data, cotangent._sg)
+        is_own = not shared and data.base is None and data.flags.c_contiguous
+        leaf._grad = wrap(data if is_own else data.copy(), cotangent._sg)
     elif held._data.flags.writeable:
         np.add(held._data, data, out=held._data, casting="same_kind")
         if held._version is not None:
@@ -195,8 +197,10 @@ def _leaf_rule(leaf: Tensor, douts: Sequence[Any], release: bool) -> tuple[()]:
     cotangent = douts[0]
     if leaf._hooks:
         cotangent = run_hooks(leaf._hooks, cotangent)
-    # Two references to the Tensor (the walk's and this one) and one to its array: nobody else can see it.
-    accumulate(leaf, cotangent, getrefcount(cotangent) > 3 or getrefcount(cotangent._data) > 2)
+    # Where only the walk and this function hold the Tensor, and only the Tensor its array, nobody else can see it.
+    # (Asked before the call: an argument that waits for it counts too.)
+    is_shared = getrefcount(cotangent) > OF_ITEM or getrefcount(cotangent._data) > OF_ATTRIBUTE
+    accumulate(leaf, cotangent, is_shared)
     return ()
 
 

@@ -18,6 +18,7 @@ from opkit.eager.pylayer_record import record
 from opkit.eager.pylayer_rule import checked_grads, general_rule
 from opkit.eager.tensor import Tensor
 from opkit.ops.core.mode import ever, local
+from opkit.ops.core.references import OF_ITEM
 
 __all__ = ["PyLayer"]
 
@@ -156,7 +157,7 @@ def _make_single_rule(cls: type[PyLayer]) -> Callable[[Any, Any, bool], Any]:
         dy = douts[0]
         if dy._sg:
             # Backward sees a gradient whose stop_gradient is False. Where only the walk holds it, it becomes so.
-            if getrefcount(dy) > 3:
+            if getrefcount(dy) > OF_ITEM:
                 data = dy._data
                 dy = _new(Tensor)
                 dy._data = data

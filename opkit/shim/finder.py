@@ -5,7 +5,6 @@ It maps names to names: no framework is imported here until a script asks for it
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.util
 import pkgutil
@@ -17,6 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 
 from opkit.errors import unknown
+from opkit.shim.freezing import Freezing
 
 __all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
 
@@ -27,8 +27,9 @@ FRAMEWORKS = {"oneflow": "opkit.oneflow", "paddle": "opkit.paddle"}
 class _AliasLoader(Loader):
     """Hand out opkit's own module under a framework's name."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, freezing: Freezing) -> None:
         self._target = target
+        self._freezing = freezing
         self._own_spec: ModuleSpec | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -40,11 +41,14 @@ class _AliasLoader(Loader):
         # The import machinery has just put the alias's spec on opkit's module; give it its own back.
         module.__spec__ = self._own_spec
         # What is imported stays: the garbage collector need not visit it again and again while the script runs.
-        gc.freeze()
+        self._freezing.freeze()
 
 
 class _AliasFinder(MetaPathFinder):
     """First on ``sys.meta_path``: serves a framework's names, exactly those and their submodules."""
+
+    def __init__(self, freezing: Freezing) -> None:
+        self._freezing = freezing
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -56,7 +60,7 @@ class _AliasFinder(MetaPathFinder):
         real = package + dot + rest
         if importlib.util.find_spec(real) is None:
             return None
-        return ModuleSpec(fullname, _AliasLoader(real), is_package=True)
+        return ModuleSpec(fullname, _AliasLoader(real, self._freezing), is_package=True)
 
 
 class _MissingNameFinder(MetaPathFinder):
@@ -114,12 +118,14 @@ def install_frameworks() -> Callable[[], None]:
     Modules of those names that were imported before are put aside.
 
     Returns:
-        a function that undoes it all: the finders go, and the modules that were put aside come back.
+        a function that undoes it all: the finders go, the modules that were put aside come back, and the garbage
+        collector sees again what was imported.
     """
     aside = {name: module for name, module in sys.modules.items() if _is_framework(name)}
     for name in aside:
         del sys.modules[name]
-    first, last = _AliasFinder(), _MissingNameFinder()
+    freezing = Freezing()
+    first, last = _AliasFinder(freezing), _MissingNameFinder()
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
 
@@ -128,6 +134,7 @@ def install_frameworks() -> Callable[[], None]:
         for name in [name for name in sys.modules if _is_framework(name)]:
             del sys.modules[name]
         sys.modules.update(aside)
+        freezing.end()
 
     return undo
 

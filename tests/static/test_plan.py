@@ -64,9 +64,9 @@ getrefcount(v2) != 2: v2 = settle_1(v2, (like_float32_2x3, v1, c_y_GRAD, ))
 
 
 def _alone() -> int:
-    from opkit.static.plan.user_calls import ALONE
+    from opkit.ops.core.references import OF_LOCAL
 
-    return ALONE
+    return OF_LOCAL
 
 
 def test_the_text_is_deterministic() -> None:

@@ -12,6 +12,7 @@ from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import ever, local
+from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.tensor.checks import need_value, plain_shape
 
@@ -42,20 +43,6 @@ _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 
 
-def _references(item: Any) -> int:
-    return getrefcount(item)
-
-
-def _temporary_count() -> int:
-    """Return the reference count that a function sees of an argument nobody else holds; 0 where that says nothing."""
-    held = np.empty(1)
-    temporary = _references(np.empty(1))
-    return temporary if temporary < _references(held) else 0
-
-
-_TEMPORARY = _temporary_count()
-
-
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
     """Return a Tensor with a copy of the data.
 
@@ -75,7 +62,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         kind = data.dtype
         if kind is _FLOAT32 or kind is _FLOAT64:
             tensor = _new(Tensor)
-            tensor._data = data if getrefcount(data) == _TEMPORARY and data.base is None else data.copy()
+            tensor._data = data if getrefcount(data) == OF_TEMPORARY and data.base is None else data.copy()
             tensor._sg = stop_gradient
             tensor._node = None
             tensor._index = 0

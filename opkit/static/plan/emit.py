@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
+from opkit.ops.core.references import OF_LOCAL
 from opkit.static.plan.blocks import Run, emit_run, flat, spread
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout
@@ -25,7 +26,7 @@ from opkit.static.plan.prune import shape_only
 from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.sizes import Known
 from opkit.static.plan.specialise import specialised
-from opkit.static.plan.user_calls import ALONE, UserCall
+from opkit.static.plan.user_calls import UserCall
 from opkit.static.py_func import PyFuncGradDef, label_of
 
 __all__ = ["Chunk", "Emitter", "is_state"]
@@ -373,7 +374,7 @@ class Emitter:
             if -1 not in value.shape:
                 parts.append(f"{name}.shape != {self.shape_name(value.shape)}")
         parts.append(f"{name}.base is not None")
-        parts.append(f"getrefcount({name}) != {ALONE}")
+        parts.append(f"getrefcount({name}) != {OF_LOCAL}")
         return " or ".join(parts)
 
     def _put(self, op: Operation, value: Value) -> None:

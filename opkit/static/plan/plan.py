@@ -17,6 +17,7 @@ import numpy as np
 from opkit.ir import Program, TensorDesc, Value, to_numpy
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.references import OF_LOCAL
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Chunk, Emitter, is_state
@@ -242,7 +243,7 @@ class Plan:
                 slots[item] = None
                 if array is None:  # fetched twice, or fed
                     array = self._again(item, found, arrays)
-                if getrefcount(array) == _ALONE_FETCHED and is_own(array):
+                if getrefcount(array) == OF_LOCAL and is_own(array):
                     if not array.flags.writeable:
                         array.setflags(True)
                 else:
@@ -313,13 +314,3 @@ def compile_plan(
 ) -> Plan:
     """Return a plan; see ``Plan``."""
     return Plan(program, feeds, fetches, sizes, is_exact=is_exact)
-
-
-def _count_fetched() -> int:
-    found: list[Any] = [np.empty(0)]
-    array = found[0]
-    found[0] = None
-    return getrefcount(array)
-
-
-_ALONE_FETCHED = _count_fetched()

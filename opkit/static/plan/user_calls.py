@@ -14,9 +14,10 @@ import numpy as np
 
 from opkit.errors import KernelError, ShapeError
 from opkit.ir import Operation, TensorDesc
+from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
-__all__ = ["ALONE", "MismatchError", "ResultError", "UserCall", "is_own"]
+__all__ = ["MismatchError", "ResultError", "UserCall", "is_own"]
 
 
 class ResultError(KernelError, ValueError):
@@ -35,34 +36,6 @@ class MismatchError(Exception):
         super().__init__(position)
         self.position = position
         self.results = results
-
-
-def _count_alone() -> tuple[int, int, int]:
-    """Return the reference counts of an array that nobody else holds, as the three checks below see it."""
-
-    def produce() -> np.ndarray:
-        return np.empty(0)
-
-    def inner(result: Any, args: tuple[Any, ...]) -> int:
-        return getrefcount(result)
-
-    def outer() -> int:
-        v = produce()
-        return inner(v, ())
-
-    def direct() -> int:
-        v = produce()
-        return getrefcount(v)
-
-    def of_pair(pair: tuple[Any, ...]) -> int:
-        item = pair[0]
-        return getrefcount(item)
-
-    return direct(), outer(), of_pair((produce(), 0))
-
-
-#: In the plan's text; in ``UserCall.settle``; of a tuple's item.
-ALONE, _ALONE_SETTLING, _ALONE_IN_TUPLE = _count_alone()
 
 
 class UserCall:
@@ -95,7 +68,7 @@ class UserCall:
     def settle(self, result: Any, args: tuple[Any, ...]) -> Any:
         """Return the one output of an op whose result is not simply a fresh array of the expected kind."""
         if type(result) is np.ndarray and not self.is_gradient:
-            is_alone = getrefcount(result) <= _ALONE_SETTLING and _is_base_alone(result)
+            is_alone = getrefcount(result) <= OF_ARGUMENT and _is_base_alone(result)
             return self._compared([result if is_alone else _share_or_copy(result, args)])[0]
         return self.unpack(result, args)[0]
 
@@ -110,7 +83,7 @@ class UserCall:
         items: Sequence[Any] = (result,)
         if isinstance(result, (tuple, list)):
             # A tuple that the function keeps still leads to its arrays.
-            items = result if getrefcount(result) <= _ALONE_SETTLING else tuple(map(_copied, result))
+            items = result if getrefcount(result) <= OF_ARGUMENT else tuple(map(_copied, result))
         if self.is_gradient:
             return self._gradients(items, args)
         wanted = len(self.op.results)
@@ -162,7 +135,7 @@ class UserCall:
     def _array(self, items: Sequence[Any], index: int, args: tuple[Any, ...], what: str) -> np.ndarray:
         item = items[index]
         if type(item) is np.ndarray and item.dtype.kind in "biufc":
-            is_alone = getrefcount(item) <= _ALONE_IN_TUPLE and _is_base_alone(item)
+            is_alone = getrefcount(item) <= OF_ITEM and _is_base_alone(item)
             return item if is_alone else _share_or_copy(item, args)
         if item is None:
             raise ResultError(
@@ -215,7 +188,7 @@ def _is_base_alone(array: np.ndarray) -> bool:
         type(array.base) is np.ndarray
         and array.base.base is None
         and array.base.flags.owndata
-        and getrefcount(array.base) <= 2
+        and getrefcount(array.base) <= OF_ATTRIBUTE
     )
 
 

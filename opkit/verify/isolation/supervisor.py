@@ -6,7 +6,6 @@ It knows time, memory and death, not ops: what a child sends is handed on unread
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import os
 import selectors
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import IO, Any
 
+from opkit.shim.freezing import Freezing
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.flight import Flight, Phase, Reading
 from opkit.verify.isolation.limits import limit_memory, trace_deaths
@@ -135,13 +135,14 @@ class Supervisor:
         the children.
         """
         waiting = deque(jobs)
+        freezing = Freezing()
         with selectors.DefaultSelector() as selector:
             if self._lifeline is not None:
                 selector.register(self._lifeline, selectors.EVENT_READ, None)
             try:
                 while waiting or self._children:
                     while waiting and len(self._children) < self._width:
-                        child = self._start(waiting.popleft())
+                        child = self._start(waiting.popleft(), freezing)
                         selector.register(child.pipe, selectors.EVENT_READ, child)
                     for key, _ in selector.select(self._patience()):
                         if key.data is None:
@@ -152,14 +153,15 @@ class Supervisor:
                 for child in list(self._children.values()):
                     self._kill(child)
                     self._bury(child)
+                freezing.end()
 
-    def _start(self, job: Job) -> _Child:
+    def _start(self, job: Job, freezing: Freezing) -> _Child:
         read, write = os.pipe()
         trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         flight = Flight(job.stop_at)
         sys.stdout.flush()
         sys.stderr.flush()
-        gc.freeze()
+        freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
         pid = os.fork()
         if pid == 0:
             os.close(read)
