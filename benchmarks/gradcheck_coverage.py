@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import Kind
+from opkit.checker.derivative.ladder import Behaviour
 from opkit.checker.derivative.lines import derivative
 
 F = Callable[[np.ndarray], np.ndarray]
@@ -167,7 +167,7 @@ def measure(row: Row, count: int = 200, seed: int = 0) -> tuple[np.ndarray, np.n
         found = derivative(function, points, eps)
         value, bound, kind = found.value[:, 0], found.bound[:, 0], found.kind[:, 0]
         distance = np.maximum(np.maximum(found.low[:, 0] - truth, truth - found.high[:, 0]), 0)
-        distance = np.where(kind >= Kind.KINK, distance, np.abs(value - truth))
+        distance = np.where(kind >= Behaviour.KINK, distance, np.abs(value - truth))
         missed = ~(distance <= bound + 8 * E * np.abs(truth))
     size = np.maximum(np.abs(truth), np.median(np.abs(truth)))
     return missed, bound / np.where(size > 0, size, 1.0), kind
@@ -179,7 +179,7 @@ def main() -> int:
     print(f"{'function':24} {'missed':>8} {'median bound':>13} {'undecided 1e-7':>15}  kinds")
     for row in ZOO:
         missed, bound, kind = measure(row)
-        kinds = {Kind(k).name.lower(): int((kind == k).sum()) for k in np.unique(kind)}
+        kinds = {Behaviour(k).name.lower(): int((kind == k).sum()) for k in np.unique(kind)}
         share = 100 * missed.mean()
         print(f"{row[0]:24} {share:7.1f}% {np.median(bound):13.1e} {100 * (bound > 1e-7).mean():14.1f}%  {kinds}")
         missed_all, total = missed_all + int(missed.sum()), total + len(missed)
@@ -188,7 +188,7 @@ def main() -> int:
         slack = found.bound[0, 0] + 1e-12
         good = found.low[0, 0] - slack <= low and found.high[0, 0] + slack >= high
         print(
-            f"{name:24} {'' if good else 'MISSED':>8} [{found.low[0, 0]:.6g}, {found.high[0, 0]:.6g}] {Kind(found.kind[0, 0]).name}"
+            f"{name:24} {'' if good else 'MISSED':>8} [{found.low[0, 0]:.6g}, {found.high[0, 0]:.6g}] {Behaviour(found.kind[0, 0]).name}"
         )
         missed_all, total = missed_all + (not good), total + 1
     coverage = 100 * (1 - missed_all / total)

@@ -21,7 +21,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Trial, Verdict
-from opkit.checker.search.search import search
+from opkit.checker.search.pipeline import search
 from opkit.errors import KernelError, unknown
 
 __all__ = ["FORMER", "Collected", "collect"]

@@ -29,7 +29,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 from opkit.checker.model.trial import Trial, Verdict
 from opkit.checker.power import power
 
@@ -38,7 +38,7 @@ __all__ = ["check"]
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
-_Check = Callable[[Session], Iterable[CheckResult]]
+_Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
 _LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity)
@@ -62,7 +62,15 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
         warnings.simplefilter("ignore")
         trial = Trial(checkable)
         collected = collect(checkable, options, trial)
-        session = Session(checkable, options, trial, collected.cases, list(collected.notes))
+        session = CheckSession(
+            checkable,
+            options,
+            trial,
+            collected.cases,
+            list(collected.notes),
+            dtype=collected.dtype,
+            claims_float64=collected.claims_float64,
+        )
         results = list(collected.findings)
         if collected.cases:
             results.extend(_run(session, collected))
@@ -83,11 +91,9 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
     )
 
 
-def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
-    session.memo["dtype"] = collected.dtype
-    session.memo["claims_float64"] = collected.claims_float64
+def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     session.prepare(collected.large)
-    session.memo["float32"] = single_cases(session)
+    session.single = single_cases(session)
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
     failed: set[str] = set()
@@ -110,7 +116,7 @@ def _run(session: Session, collected: Collected) -> Iterator[CheckResult]:
         yield from second_order(session, check)
 
 
-def _raises(session: Session) -> Iterator[CheckResult]:
+def _raises(session: CheckSession) -> Iterator[CheckResult]:
     """GC180: forward runs on what infer takes; where it raises on empty arrays, or mostly, a reader is told."""
     yield session.passed("GC180", len(session.cases))
     ranks = {tuple(array.ndim for _, array in leaves_of(case.inputs)) for case in session.cases}
@@ -139,7 +145,7 @@ def _has_an_answer(case: Case, error: Exception) -> bool:
     return len(shapes) == 1 and 0 in next(iter(shapes)) and "no identity" not in str(error)
 
 
-def _guarded(session: Session, stage: _Check) -> Iterator[CheckResult]:
+def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
     """Run a check after others failed already: what raises then has been reported."""
     try:
         yield from stage(session)
@@ -180,7 +186,7 @@ def _allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
     return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")
 
 
-def _tried(session: Session) -> Iterator[str]:
+def _tried(session: CheckSession) -> Iterator[str]:
     shapes = {tuple(array.shape for _, array in leaves_of(case.inputs)) for case in session.cases}
     regimes = sorted({case.regime for case in session.cases})
     settings = {tuple(sorted((name, str(value)) for name, value in case.attrs.items())) for case in session.cases}
@@ -191,7 +197,7 @@ def _tried(session: Session) -> Iterator[str]:
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def _notes(checkable: Checkable, session: Session) -> Iterator[str]:
+def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     yield from session.notes
     if checkable.has_gradient and session.cases:
         bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from opkit.reporters.json_form import json_report
     from opkit.reporters.junit import junit_report
     from opkit.reporters.progress import ProgressBar
-    from opkit.reporters.run import Run
+    from opkit.reporters.run import RunView
     from opkit.reporters.sarif import sarif_diagnostics, sarif_report
     from opkit.reporters.text import text_report
 
 __all__ = [
     "FORMS",
     "ProgressBar",
-    "Run",
+    "RunView",
     "github_diagnostics",
     "github_report",
     "html_report",
@@ -39,7 +39,7 @@ __all__ = [
 _HOMES = {
     "FORMS": "forms",
     "ProgressBar": "progress",
-    "Run": "run",
+    "RunView": "run",
     "github_diagnostics": "github",
     "github_report": "github",
     "html_report": "html",

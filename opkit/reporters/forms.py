@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from opkit.errors import UsageError, unknown
-from opkit.reporters.run import Run
+from opkit.reporters.run import RunView
 
 __all__ = ["FORMS", "render"]
 
@@ -26,7 +26,7 @@ _HOMES = {
 FORMS: tuple[str, ...] = tuple(_HOMES)
 
 
-def render(run: Run, form: str) -> str:
+def render(run: RunView, form: str) -> str:
     """Return a run in a form, with that form's default settings.
 
     Raises:
@@ -35,5 +35,5 @@ def render(run: Run, form: str) -> str:
     if form not in _HOMES:
         raise unknown("there is no report form", form, FORMS, has="there are").error(UsageError)
     module, name = _HOMES[form]
-    reporter: Callable[[Run], str] = getattr(import_module(module), name)
+    reporter: Callable[[RunView], str] = getattr(import_module(module), name)
     return reporter(run)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from opkit.checker import Status
 from opkit.diagnostics import Diagnostic, Severity
-from opkit.reporters.run import Run, findings, subject
+from opkit.reporters.run import RunView, findings, subject
 from opkit.reporters.values import case_text, value_text
 
 __all__ = ["github_diagnostics", "github_report"]
@@ -17,7 +17,7 @@ __all__ = ["github_diagnostics", "github_report"]
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def github_report(run: Run) -> str:
+def github_report(run: RunView) -> str:
     """Return one ``::error`` or ``::warning`` line per finding; "" where there is none."""
     lines = [_diagnostic(item) for item in run.diagnostics]
     for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):

@@ -16,7 +16,7 @@ from opkit.checker import CheckResult, Status
 from opkit.diagnostics import render_text
 from opkit.reporters.heatmap import HeatMap, heat_map
 from opkit.reporters.plot import slope_plot
-from opkit.reporters.run import Finding, Run, counts, subject
+from opkit.reporters.run import Finding, RunView, counts, subject
 from opkit.reporters.values import case_text, index_text, source_line, value_text
 
 __all__ = ["html_report"]
@@ -25,7 +25,7 @@ __all__ = ["html_report"]
 _PICTURE = 320
 
 
-def html_report(run: Run) -> str:
+def html_report(run: RunView) -> str:
     """Return the page."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("opkit.reporters").joinpath("page.html").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def html_report(run: Run) -> str:
     )
 
 
-def _op(run: Run, place: int) -> dict[str, Any]:
+def _op(run: RunView, place: int) -> dict[str, Any]:
     op = run.report.ops[place]
     seen = [Finding(op, result, run.saved.get((place, index), "")) for index, result in enumerate(op.checks)]
     shown = (Status.FAIL, Status.ERROR, Status.UNDECIDED)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
-from opkit.reporters.run import Run
+from opkit.reporters.run import RunView
 
 __all__ = ["json_report"]
 
 
-def json_report(run: Run) -> str:
+def json_report(run: RunView) -> str:
     """Return the run as one JSON object, with a line end; NaN and infinity are strings."""
     return json.dumps(run.report.to_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"

@@ -9,7 +9,7 @@ import re
 from xml.etree import ElementTree
 
 from opkit.checker import CheckResult, OpReport, Status
-from opkit.reporters.run import Run, subject
+from opkit.reporters.run import RunView, subject
 from opkit.reporters.values import case_text, value_text
 
 __all__ = ["junit_report"]
@@ -18,7 +18,7 @@ __all__ = ["junit_report"]
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def junit_report(run: Run) -> str:
+def junit_report(run: RunView) -> str:
     """Return the run as JUnit XML, with a line end.
 
     A failed check is a ``failure``, one that raised an ``error``, an undecided or skipped one ``skipped``.

@@ -13,10 +13,10 @@ from typing import Protocol
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Finding", "Run", "counts", "findings", "subject"]
+__all__ = ["Finding", "RunView", "counts", "findings", "subject"]
 
 
-class Run(Protocol):
+class RunView(Protocol):
     """One run of gradcheck.
 
     ``saved`` maps (index of the op, index of the check) to the id that ``opkit gradcheck --repro`` takes.
@@ -58,7 +58,7 @@ class Finding:
     repro: str = ""
 
 
-def findings(run: Run, *statuses: Status) -> Iterator[Finding]:
+def findings(run: RunView, *statuses: Status) -> Iterator[Finding]:
     """Yield the outcomes with one of these statuses, in the order of ops and checks."""
     for place, op in enumerate(run.report.ops):
         for index, result in enumerate(op.checks):

@@ -19,7 +19,7 @@ from opkit.checker import Status
 from opkit.checker.model.case import plain
 from opkit.diagnostics import Diagnostic, Severity, Span, explain
 from opkit.errors import Location, UsageError
-from opkit.reporters.run import Finding, Run, findings, subject
+from opkit.reporters.run import Finding, RunView, findings, subject
 from opkit.reporters.values import case_text, value_text
 
 __all__ = ["sarif_diagnostics", "sarif_report"]
@@ -27,7 +27,7 @@ __all__ = ["sarif_diagnostics", "sarif_report"]
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def sarif_report(run: Run) -> str:
+def sarif_report(run: RunView) -> str:
     """Return the findings of a run as a SARIF 2.1.0 log, with a line end."""
     results = [_of_diagnostic(item) for item in run.diagnostics]
     titles = {}

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
-from opkit.reporters.run import Finding, Run, counts, findings, subject
+from opkit.reporters.run import Finding, RunView, counts, findings, subject
 from opkit.reporters.values import case_text, index_text, printable, source_line, value_text
 
 __all__ = ["text_report"]
@@ -29,7 +29,7 @@ _STYLE = {
 }
 
 
-def text_report(run: Run, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
+def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_verbose: bool = False) -> str:
     """Render a run as text.
 
     Args:
@@ -59,7 +59,7 @@ def text_report(run: Run, *, width: int = 80, is_colored: bool = False, is_verbo
     return "".join(f"{line.rstrip()}\n" for line in sink.getvalue().split("\n")[:-1])
 
 
-def _op(console: Console, run: Run, place: int, op: OpReport, is_verbose: bool) -> None:
+def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bool) -> None:
     console.print(_heading(op))
     broken = sum(result.check == "build" for result in op.checks)
     if broken:
@@ -201,7 +201,7 @@ def _line(console: Console, result: CheckResult) -> None:
     console.print(Padding(text, (0, 0, 0, 2)))
 
 
-def _summary(console: Console, run: Run) -> None:
+def _summary(console: Console, run: RunView) -> None:
     parts = [counts(run.report)]
     failed = sum(1 for _ in findings(run, Status.FAIL, Status.ERROR))
     if failed:

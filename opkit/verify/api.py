@@ -18,7 +18,7 @@ from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.isolation.blame import blame_death, report_of
-from opkit.verify.isolation.supervisor import Ended, Job, Supervisor, can_fork
+from opkit.verify.isolation.supervisor import Ended, Supervisor, Task, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
@@ -116,7 +116,7 @@ def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
 
 
 def _isolated(checkable: Checkable, options: RunOptions) -> OpReport:
-    job = Job(0, partial(check_in_child, checkable, options), options.timeout or math.inf, options.memory)
+    job = Task(0, partial(check_in_child, checkable, options), options.timeout or math.inf, options.memory)
     found: OpReport | None = None
     for _, message in Supervisor(1).run([job]):
         if isinstance(message, OpReport):

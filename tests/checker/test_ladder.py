@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.gradcheck_coverage import CORNERS, ZOO, measure
-from opkit.checker.derivative.ladder import Kind, settle, steps_for
+from opkit.checker.derivative.ladder import Behaviour, settle, steps_for
 from opkit.checker.derivative.lines import derivative, walk
 
 F = Callable[[np.ndarray], np.ndarray]
@@ -28,7 +28,7 @@ def test_smooth_functions_are_known_to_a_relative_1e_9(row: tuple[str, F, F, tup
     """Smooth, steep and oscillating functions get bounds far below the promised 1e-7."""
     _, bound, kind = measure(row)
     assert np.median(bound) < 1e-9
-    assert (kind == Kind.REGULAR).all()
+    assert (kind == Behaviour.REGULAR).all()
 
 
 @pytest.mark.parametrize(("name", "function", "point", "interval"), CORNERS)
@@ -37,7 +37,7 @@ def test_a_kink_is_called_one_and_holds_its_slopes(
 ) -> None:
     """At a kink the interval runs from one slope to the other."""
     found = derivative(function, np.full(2, point))
-    assert Kind(found.kind[0, 0]) is Kind.KINK, name
+    assert Behaviour(found.kind[0, 0]) is Behaviour.KINK, name
     assert found.low[0, 0] == pytest.approx(interval[0], abs=1e-6)
     assert found.high[0, 0] == pytest.approx(interval[1], abs=1e-6)
 
@@ -45,7 +45,7 @@ def test_a_kink_is_called_one_and_holds_its_slopes(
 def test_a_jump_is_called_one() -> None:
     """At a jump the derivative does not exist, and the slopes beside it are held for valid."""
     found = derivative(lambda x: x - np.floor(x), np.array([2.0]))
-    assert Kind(found.kind[0, 0]) is Kind.JUMP
+    assert Behaviour(found.kind[0, 0]) is Behaviour.JUMP
     assert found.low[0, 0] <= 0 <= found.high[0, 0]
     assert found.high[0, 0] == pytest.approx(1)
 
@@ -60,7 +60,7 @@ def test_one_sided_at_the_edge_of_the_domain() -> None:
     """Where values exist on one side only, the slope of that side is the derivative."""
     found = derivative(lambda x: np.where(x >= 1, x * x, np.nan), np.array([1.0]))
     assert found.value[0, 0] == pytest.approx(2, rel=1e-7)
-    assert Kind(found.kind[0, 0]) is Kind.ONE_SIDED
+    assert Behaviour(found.kind[0, 0]) is Behaviour.ONE_SIDED
 
 
 def test_noise_widens_the_bound() -> None:

@@ -11,7 +11,7 @@ from opkit.checker import Arg, Attr, Checkable, Options, check
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.search.attributes import alternatives, is_mark, pairwise
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.shapes import Assignment
@@ -152,7 +152,7 @@ def test_elements_of_a_row_move_unevenly_when_rows_are_told_apart() -> None:
         return [np.cumsum(arrays["x"], axis=1)]  # type: ignore[index]
 
     op = Checkable("rows", (Arg("x"),), (Arg("y"),), forward, gradients=frozenset({"x"}))
-    columns = Columns(Evaluator(op, Case({"x": x})).prepare(), Leaf("x"))
+    columns = Columns(Evaluator(op, Case({"x": x})).prepare(), InputLeaf("x"))
     columns.find_rows(0.3)
     moved = [row for move in np.stack(seen) - x for row in move if (row != 0).all()]
     assert moved
@@ -181,7 +181,7 @@ def test_a_mark_is_told_by_its_name(name: str, value: int, expected: bool) -> No
 
 def _cases_of(op: Checkable) -> list[Case]:
     from opkit.checker.model.trial import Trial
-    from opkit.checker.search.search import search
+    from opkit.checker.search.pipeline import search
 
     return search(op, Options(), Trial(op)).cases
 
@@ -272,7 +272,7 @@ def test_terms_that_cancel_are_as_large_as_products_of_the_other_inputs() -> Non
     arrays = {"q": np.full(3, 5.0), "k": np.full(2, 100.0), "v": np.full(4, -30.0), "small": np.full(1, 1e-3)}
     op = Checkable("terms", tuple(map(Arg, arrays)), (Arg("y"),), lambda given, attrs: [given["q"]])
     ev = Evaluator(op, Case(arrays)).prepare()
-    assert ev.others(Leaf("q")) == 3000
-    assert ev.others(Leaf("k")) == 150
+    assert ev.others(InputLeaf("q")) == 3000
+    assert ev.others(InputLeaf("k")) == 150
     alone = Checkable("alone", (Arg("x"),), (Arg("y"),), lambda given, attrs: [given["x"]])
-    assert Evaluator(alone, Case({"x": np.ones(2)})).prepare().others(Leaf("x")) == 0
+    assert Evaluator(alone, Case({"x": np.ones(2)})).prepare().others(InputLeaf("x")) == 0

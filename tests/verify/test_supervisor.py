@@ -14,14 +14,14 @@ from collections.abc import Callable
 import pytest
 
 from opkit.verify.isolation.flight import Flight, Phase, Stop
-from opkit.verify.isolation.supervisor import Death, Ended, Job, Outbox, Supervisor, can_fork
+from opkit.verify.isolation.supervisor import Death, Ended, Outbox, Supervisor, Task, can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
 
 
 def outcome(run: Callable[[Outbox], None], seconds: float = math.inf, memory: int = 0) -> tuple[list[object], Ended]:
     """Run one job; return its messages and its end."""
-    messages = [message for _, message in Supervisor(1).run([Job("k", run, seconds, memory)])]
+    messages = [message for _, message in Supervisor(1).run([Task("k", run, seconds, memory)])]
     assert isinstance(messages[-1], Ended)
     return messages[:-1], messages[-1]
 
@@ -143,13 +143,13 @@ def _is_running(pid: int) -> bool:
 def test_other_jobs_go_on() -> None:
     """A crash takes nothing else with it, and at most ``width`` jobs run at once."""
 
-    def job(number: int) -> Job:
+    def job(number: int) -> Task:
         def run(outbox: Outbox) -> None:
             outbox.send(number)
             if number % 2:
                 os.abort()
 
-        return Job(number, run)
+        return Task(number, run)
 
     seen = list(Supervisor(3).run(job(number) for number in range(6)))
     assert sorted(key for key, message in seen if message == key) == list(range(6))
@@ -164,7 +164,7 @@ def test_leaving_early_ends_the_children() -> None:
         outbox.send(os.getpid())
         time.sleep(60)
 
-    running = Supervisor(1).run([Job(0, run)])
+    running = Supervisor(1).run([Task(0, run)])
     _, pid = next(running)
     running.close()
     assert not _is_running(pid)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opkit.errors import UsageError
-from opkit.verify.targets.target import Kind, resolve
+from opkit.verify.targets.target import TargetKind, resolve
 from tests.verify.opdirs import make_op
 
 
@@ -22,14 +22,14 @@ def test_a_file_of_an_op_directory_means_the_directory(here: Path) -> None:
     """The kernel file of an op directory is no script."""
     make_op(here, "one")
     (target,) = resolve(["one/one_py_kernel.py"])
-    assert (target.kind, target.label) == (Kind.DIRECTORY, "one")
+    assert (target.kind, target.label) == (TargetKind.DIRECTORY, "one")
 
 
 def test_files_are_scripts_or_hold_named_layers(here: Path) -> None:
     """FILE.py is a script, FILE.py::Name a PyLayer in it."""
     (here / "job.py").write_text("")
     script, named = resolve(["job.py", "job.py::Layer"])
-    assert (script.kind, named.kind, named.name) == (Kind.SCRIPT, Kind.NAMED, "Layer")
+    assert (script.kind, named.kind, named.name) == (TargetKind.SCRIPT, TargetKind.NAMED, "Layer")
     assert named.label == "job.py::Layer"
 
 

@@ -15,7 +15,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import Session, cast_case, is_empty, is_scalar
+from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
 from opkit.errors import InferError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 
@@ -26,10 +26,10 @@ _GRADIENT = ("GC142", "GC143", "GC145", "GC148", "GC181")
 
 
 @dataclass(slots=True)
-class _Found:
+class _FirstFailures:
     """The first failure per code."""
 
-    session: Session
+    session: CheckSession
     results: dict[str, CheckResult]
 
     def add(self, code: str, message: str, ev: Evaluator, **fields: Any) -> None:
@@ -47,10 +47,10 @@ def edge_code(code: str, case: Case) -> str:
     return code
 
 
-def forward_contract(session: Session) -> Iterator[CheckResult]:
+def forward_contract(session: CheckSession) -> Iterator[CheckResult]:
     """GC140, GC141, GC144: what forward returns against what infer promises, in float64 and in float32."""
-    found = _Found(session, {})
-    evaluators = session.evaluators + session.large + session.memo["float32"]
+    found = _FirstFailures(session, {})
+    evaluators = session.evaluators + session.large + session.single
     for ev in evaluators:
         _check_outputs(ev, found)
     yield from found.results.values()
@@ -59,7 +59,7 @@ def forward_contract(session: Session) -> Iterator[CheckResult]:
             yield session.passed(code, len(evaluators))
 
 
-def _check_outputs(ev: Evaluator, found: _Found) -> None:
+def _check_outputs(ev: Evaluator, found: _FirstFailures) -> None:
     session = found.session
     raw = ev.forward(ev.inputs)
     for item in raw:
@@ -93,7 +93,7 @@ def _is_declared_narrow(ev: Evaluator, desc: TensorDesc, item: Any) -> bool:
     return desc.dtype in ("invalid", "tensor_buffer", "of_record", "char")
 
 
-def _check_kept_dtype(ev: Evaluator, found: _Found) -> None:
+def _check_kept_dtype(ev: Evaluator, found: _FirstFailures) -> None:
     """Without an infer function a float result has the float inputs' common dtype."""
     dtypes = {array.dtype.name for _, array in leaves_of(ev.inputs) if is_float(array)}
     if len(dtypes) != 1:
@@ -106,10 +106,10 @@ def _check_kept_dtype(ev: Evaluator, found: _Found) -> None:
             found.add("GC141", message, ev, output=name, expected=expected, actual=item.dtype.name)
 
 
-def gradient_contract(session: Session) -> Iterator[CheckResult]:
+def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
     """GC142, GC143, GC145, GC148, GC181: that every gradient is there, with its input's shape and dtype."""
-    found = _Found(session, {})
-    pool = session.evaluators + session.large + session.memo["float32"]
+    found = _FirstFailures(session, {})
+    pool = session.evaluators + session.large + session.single
     evaluators = [ev for ev in pool if ev.leaves and ev.slots]
     for number, ev in enumerate(evaluators):
         _check_gradients(ev, found, session.rng(number))
@@ -126,7 +126,7 @@ def gradient_contract(session: Session) -> Iterator[CheckResult]:
             yield session.passed(code, count) if count else session.skipped(code, "the op takes none")
 
 
-def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> None:
+def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator) -> None:
     session = found.session
     douts = ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes)))
     try:
@@ -160,7 +160,7 @@ def _check_gradients(ev: Evaluator, found: _Found, rng: np.random.Generator) -> 
                 found.add("GC160", message, ev, input=str(leaf), expected=0.0)
 
 
-def _check_alone(ev: Evaluator, found: _Found, rng: np.random.Generator) -> None:
+def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator) -> None:
     """Each gradient asked for alone, as where all other inputs are constants, against all of them together."""
     names = sorted({leaf.name for leaf in ev.leaves})
     if len(names) < 2:
@@ -191,7 +191,7 @@ def _agree(one: np.ndarray, other: np.ndarray) -> bool:
     return one.shape == other.shape and np.allclose(one, other, 1e-9, 0.0, equal_nan=True)
 
 
-def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _Found) -> dict[Any, Any]:
+def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _FirstFailures) -> dict[Any, Any]:
     trace = ev.checkable.trace
     if trace is None:
         return ev.gradients(douts)
@@ -204,7 +204,7 @@ def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _Found) -> dict
     return ev.by_leaf(gradients)
 
 
-def _check_call(call: Any, ev: Evaluator, found: _Found) -> None:
+def _check_call(call: Any, ev: Evaluator, found: _FirstFailures) -> None:
     """GC148: one backward kernel against its own infer function."""
     if call.promised is None:
         return
@@ -236,7 +236,7 @@ def is_write(error: BaseException | None) -> bool:
     return False
 
 
-def registration(session: Session) -> Iterator[CheckResult]:
+def registration(session: CheckSession) -> Iterator[CheckResult]:
     """GC146, GC147: what the gradient computes is bound, and it reads the gradient of every float output."""
     ask = session.checkable.registration
     if ask is None:
@@ -263,7 +263,7 @@ def registration(session: Session) -> Iterator[CheckResult]:
     yield from unread.values() or [session.passed("GC147", len(evaluators))]
 
 
-def single_cases(session: Session) -> list[Evaluator]:
+def single_cases(session: CheckSession) -> list[Evaluator]:
     """Return evaluators of ordinary float64 cases cast to float32, where infer and forward take them."""
     found = []
     for ev in session.diverse(14, 0, session.evaluators):
@@ -272,7 +272,7 @@ def single_cases(session: Session) -> list[Evaluator]:
         if session.checkable.infer is None and session.checkable.recorded:
             continue  # nothing promises that other dtypes than the recorded ones are taken
         case = replace(cast_case(ev.case, "float32"), label=ev.case.label)
-        outcome = session.trial._attempt(case)
+        outcome = session.trial.probe(case)
         if outcome.is_accepted:
             found.append(Evaluator(session.checkable, case).prepare())
     return found

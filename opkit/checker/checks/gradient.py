@@ -17,11 +17,11 @@ from opkit.checker.derivative.columns import Columns, Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
-from opkit.checker.derivative.ladder import STEPS, Kind, steps_for
-from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.derivative.ladder import STEPS, Behaviour, steps_for
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["gradients"]
 
@@ -57,7 +57,7 @@ class _Pair:
 class _Ledger:
     """Everything that the comparisons brought up."""
 
-    session: Session
+    session: CheckSession
     failures: dict[tuple[str, str, str], CheckResult] = field(default_factory=dict)
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     pairs: dict[tuple[str, str], _Pair] = field(default_factory=dict)
@@ -70,13 +70,13 @@ class _Ledger:
     steps: dict[str, Steps] = field(default_factory=dict)
     is_extra: bool = False
 
-    def fail(self, code: str, leaf: Leaf, output: str, result: CheckResult) -> None:
+    def fail(self, code: str, leaf: InputLeaf, output: str, result: CheckResult) -> None:
         key = (code, leaf.name, output)
         self.counts[key] = self.counts.get(key, 0) + 1
         self.failures.setdefault(key, result)
 
 
-def gradients(session: Session) -> Iterator[CheckResult]:
+def gradients(session: CheckSession) -> Iterator[CheckResult]:
     """GC101-GC106 and GC152 on every case: the whole Jacobian, or random directions where it is large."""
     ledger = _Ledger(session)
     evaluators = [ev for ev in session.evaluators if ev.leaves and sum(ev.sizes)]
@@ -164,7 +164,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
 
 
 def _describe(
-    session: Session,
+    session: CheckSession,
     ev: Evaluator,
     failure: EntryFailure,
     outcome: Comparison,
@@ -178,7 +178,7 @@ def _describe(
     pattern = guess_pattern(claimed, numeric, array.shape)
     what = f"d {output}{_index(element)} / d {failure.leaf}{_index(place)}"
     expected: Any = failure.expected
-    if failure.kind >= Kind.KINK and failure.low < failure.high:
+    if failure.kind >= Behaviour.KINK and failure.low < failure.high:
         expected = [failure.low, failure.high]
         text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] would do"
     elif failure.code == "GC106":
@@ -244,7 +244,7 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
                 break
 
 
-def _describe_probe(session: Session, ev: Evaluator, leaf: Leaf, probe: Any, declared: float) -> CheckResult:
+def _describe_probe(session: CheckSession, ev: Evaluator, leaf: InputLeaf, probe: Any, declared: float) -> CheckResult:
     text = f"along a random direction of {leaf} the derivative is {probe.expected:.12g}"
     text += f"; backward gives {probe.actual:.12g}"
     found = bisect(ev, leaf, session.options.seed) if not declared else None
@@ -288,12 +288,12 @@ def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
             yield session.passed(code, cases)
 
 
-def _pair_result(session: Session, name: str, output: str, pair: _Pair) -> CheckResult:
+def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> CheckResult:
     detectable = float(np.median(pair.detectable)) if pair.detectable else None
     best = min(pair.detectable) if pair.detectable else None
     promise = max(session.options.promise, 4.0 * float(session.checkable.tolerance.get(name, 0.0)))
     is_single = any(ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots)
-    if session.memo.get("dtype") != "float64" or is_single:
+    if session.dtype != "float64" or is_single:
         promise = max(promise, 1e-2)
     fields: dict[str, Any] = {
         "input": name,
@@ -314,12 +314,12 @@ def _pair_result(session: Session, name: str, output: str, pair: _Pair) -> Check
     return session.result("GC101", Status.PASS, text, **fields)
 
 
-def _probe_result(session: Session, ledger: _Ledger) -> CheckResult:
+def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
     detectable = float(np.median(ledger.probes)) if ledger.probes else None
     text = f"{len(ledger.probes)} random directions in {ledger.large} large cases agree"
     if detectable is not None:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"
-    limit = 1e-2 if session.memo.get("dtype") == "float64" else 0.5
+    limit = 1e-2 if session.dtype == "float64" else 0.5
     is_flat = not ledger.probes and not ledger.left_out  # nothing but zeros, which agree
     is_sharp = detectable is not None and detectable < limit
     if ledger.is_extra and not is_sharp and not is_flat:

@@ -14,14 +14,14 @@ from opkit.checker.checks.purity import same
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, snapshot
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["history"]
 
 _CASES = 10
 
 
-def history(session: Session) -> Iterator[CheckResult]:
+def history(session: CheckSession) -> Iterator[CheckResult]:
     """GC125: forward and backward as first calls after loading, against the calls that came after many others."""
     afresh = session.checkable.afresh
     if afresh is None or session.is_impure:

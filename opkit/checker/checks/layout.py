@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker.checks.purity import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["LAYOUTS", "layouts"]
 
@@ -77,7 +77,7 @@ def _broadcast(array: np.ndarray, axis: int) -> np.ndarray:
     return np.broadcast_to(array.take([0], axis=axis), array.shape)
 
 
-def layouts(session: Session) -> Iterator[CheckResult]:
+def layouts(session: CheckSession) -> Iterator[CheckResult]:
     """GC130 and GC131: forward and backward on rearranged arguments."""
     evaluators = session.diverse(7, 2)
     found: dict[str, CheckResult] = {}

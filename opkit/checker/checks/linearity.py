@@ -9,17 +9,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opkit.checker.model.evaluate import Evaluator, Leaf
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import EXTREME, Session
+from opkit.checker.model.session import EXTREME, CheckSession
 
 __all__ = ["linearity"]
 
 _FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
-_Found = dict[Leaf, np.ndarray]
+_Found = dict[InputLeaf, np.ndarray]
 
 
-def linearity(session: Session) -> Iterator[CheckResult]:
+def linearity(session: CheckSession) -> Iterator[CheckResult]:
     """GC110, GC111, GC112, GC113."""
     found: dict[str, CheckResult] = {}
     pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME]
@@ -41,7 +41,7 @@ def linearity(session: Session) -> Iterator[CheckResult]:
             yield session.passed(code, len(evaluators))
 
 
-def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, Leaf]]:
+def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, InputLeaf]]:
     entries = sum(ev.sizes)
     natural = 1e-5 * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
@@ -78,7 +78,7 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str,
 
 def _partial(
     ev: Evaluator, vector: np.ndarray, whole: _Found, tolerance: float, rounding: float
-) -> Iterator[tuple[str, str, Leaf]]:
+) -> Iterator[tuple[str, str, InputLeaf]]:
     """Sum over outputs of backward with zeros for all the others."""
     total: _Found = {leaf: np.zeros_like(value) for leaf, value in whole.items()}
     start = 0

@@ -16,12 +16,12 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["parity", "second_order"]
 
 
-def parity(session: Session) -> Iterator[CheckResult]:
+def parity(session: CheckSession) -> Iterator[CheckResult]:
     """GC170: every other runner gives the same results and gradients."""
     runners = session.checkable.runners
     if not runners:
@@ -51,7 +51,7 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
     return ""
 
 
-def second_order(session: Session, check: Callable[[Checkable, Options], OpReport]) -> Iterator[CheckResult]:
+def second_order(session: CheckSession, check: Callable[[Checkable, Options], OpReport]) -> Iterator[CheckResult]:
     """GC171: the gradient, taken as an op, has a right gradient."""
     second = session.checkable.second
     if second is None or not session.options.second_order:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from opkit.checker.derivative.columns import scales_of
-from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of
+from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.report import CheckResult, Status
-from opkit.checker.model.session import EXTREME, Session, cast_case, is_empty
-from opkit.checker.model.trial import Outcome, Verdict
+from opkit.checker.model.session import EXTREME, CheckSession, cast_case, is_empty
+from opkit.checker.model.trial import Attempt, Verdict
 
 __all__ = ["low_precision", "single_precision"]
 
@@ -30,7 +30,7 @@ _DOUBT = "at the edge of what float32 can do, "
 _UNDERFLOW = 1e-30
 
 
-def single_precision(session: Session) -> Iterator[CheckResult]:
+def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
     pool = [
         ev
@@ -62,7 +62,7 @@ def single_precision(session: Session) -> Iterator[CheckResult]:
         yield session.skipped("GC150", "the op does not take both float32 and float64")
 
 
-def _gradient_sizes(session: Session, evaluators: list[Evaluator]) -> dict[str, float]:
+def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[str, float]:
     """Return how large the gradients of each input get: their rounding may be of that size wherever they are small."""
     largest: dict[str, float] = {}
     for number, ev in enumerate(evaluators):
@@ -77,12 +77,14 @@ def _gradient_sizes(session: Session, evaluators: list[Evaluator]) -> dict[str, 
     return largest
 
 
-def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator, largest: dict[str, float]) -> str | None:
+def _compare_single(
+    session: CheckSession, ev: Evaluator, rng: np.random.Generator, largest: dict[str, float]
+) -> str | None:
     """Return "" where float32 agrees, a message where it does not, None where it cannot be asked."""
     low_case = cast_case(ev.case, "float32")
-    low_outcome = session.trial._attempt(low_case)
+    low_outcome = session.trial.probe(low_case)
     high_case = cast_case(low_case, "float64")
-    high_outcome = session.trial._attempt(high_case)
+    high_outcome = session.trial.probe(high_case)
     is_extreme = ev.case.regime.split()[0] in EXTREME
     if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
@@ -129,7 +131,7 @@ def _compare_single(session: Session, ev: Evaluator, rng: np.random.Generator, l
     return ""
 
 
-def _overflow(high: Outcome, low: Outcome) -> str | None:
+def _overflow(high: Attempt, low: Attempt) -> str | None:
     """Say where float32 gives NaN or infinity although float64's result is one that float32 can hold."""
     for index, (exact, single) in enumerate(zip(high.outputs, low.outputs)):
         if not is_float(single) or single.dtype != np.float32 or np.shape(exact) != np.shape(single):
@@ -163,7 +165,7 @@ def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[lis
     return f"{text}; rounding explains a difference of {allowed[where]:.1e} at most"
 
 
-def _nudged(ev: Evaluator, leaf: Leaf, number: int) -> dict[str, object]:
+def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     """Inputs with one moved by up to a float32 ulp: all its elements alike at first, then with random signs."""
     array = ev.array(leaf)
     rng = np.random.default_rng([7, number])
@@ -183,9 +185,9 @@ def _results(ev: Evaluator, weights: np.ndarray, inputs: dict[str, object] | Non
     return found
 
 
-def low_precision(session: Session) -> Iterator[CheckResult]:
+def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC151: the noise of a float64 forward is float64's."""
-    if session.memo.get("dtype") != "float64" or session.is_impure:
+    if session.dtype != "float64" or session.is_impure:
         yield session.skipped("GC151", "no float64 results are claimed")
         return
     evaluators = [
@@ -206,7 +208,7 @@ def low_precision(session: Session) -> Iterator[CheckResult]:
         noise, ev = max(suspects, key=lambda item: item[0])
         kind = "float32" if noise < 2e-5 else "float16"
         message = f"forward's float64 result carries noise of {noise:.1e} of its size: something inside is {kind}"
-        if session.memo.get("claims_float64", True):
+        if session.claims_float64:
             yield session.failed("GC151", message, ev, expected=_EPS64, actual=noise)
         else:
             yield session.result("GC151", Status.UNDECIDED, message + "; the cases file gives float32 only")
@@ -242,8 +244,8 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
     base = base[entries]
     found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))
     size = float(np.abs(base).max(initial=0.0))
-    telling = (found.value[0] != 0) & (found.kind[0] <= Kind.ONE_SIDED) & np.isfinite(found.bound[0])
-    stairs = found.kind[0] == Kind.STAIRCASE
+    telling = (found.value[0] != 0) & (found.kind[0] <= Behaviour.ONE_SIDED) & np.isfinite(found.bound[0])
+    stairs = found.kind[0] == Behaviour.STAIRCASE
     if size == 0 or not (telling | stairs).any():
         return None
     if stairs.mean() > 0.5:

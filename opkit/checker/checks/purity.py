@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.checks.contract import is_write
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, is_float, leaves_of, snapshot
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import Session
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["backward_purity", "forward_purity", "same"]
 
@@ -49,9 +49,9 @@ def _close(one: np.ndarray, other: np.ndarray, ulps: float, least: float) -> boo
     return bool(equal.all())
 
 
-def _writable_inputs(ev: Evaluator) -> tuple[dict[str, Any], list[tuple[Leaf, np.ndarray, np.ndarray]]]:
+def _writable_inputs(ev: Evaluator) -> tuple[dict[str, Any], list[tuple[InputLeaf, np.ndarray, np.ndarray]]]:
     """Return read-only views of fresh arrays, and (leaf, base, copy of base) to look for changes in."""
-    watched: list[tuple[Leaf, np.ndarray, np.ndarray]] = []
+    watched: list[tuple[InputLeaf, np.ndarray, np.ndarray]] = []
     bases = ev.map_inputs(lambda array: array.copy())
     for leaf, base in leaves_of(bases):
         watched.append((leaf, base, base.copy()))
@@ -83,14 +83,14 @@ def _position() -> bytes:
     return np.asarray(key).tobytes() + str(position).encode()
 
 
-def _changed(watched: list[tuple[Leaf, np.ndarray, np.ndarray]]) -> Leaf | None:
+def _changed(watched: list[tuple[InputLeaf, np.ndarray, np.ndarray]]) -> InputLeaf | None:
     for leaf, base, kept in watched:
         if base.tobytes() != kept.tobytes():
             return leaf
     return None
 
 
-def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
+def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
 
     def shapes(item: Evaluator) -> list[tuple[int, ...]]:
@@ -104,7 +104,7 @@ def _others(session: Session, ev: Evaluator) -> list[Evaluator]:
     other_values = [item for item in alike if item.attrs == ev.attrs and not holds_the_same(item)]
     other_attrs = [item for item in alike if item.attrs != ev.attrs]
     differing = [item for item in session.evaluators if shapes(item) != shapes(ev)]
-    single: list[Evaluator] = session.memo["float32"][:1]
+    single = session.single[:1]
     return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
 
 
@@ -125,7 +125,7 @@ def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
         return []
 
 
-def forward_purity(session: Session) -> Iterator[CheckResult]:
+def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC120, GC122, GC124, GC125 for forward."""
     found: dict[str, CheckResult] = {}
     evaluators = session.diverse(5) + session.large
@@ -141,7 +141,7 @@ def forward_purity(session: Session) -> Iterator[CheckResult]:
     session.is_impure |= bool(found)
 
 
-def _unsteady_settings(session: Session) -> Iterator[CheckResult]:
+def _unsteady_settings(session: CheckSession) -> Iterator[CheckResult]:
     """GC120 under every combination of attributes that was tried."""
     seen: set[str] = set()
     for ev in session.ordinary():
@@ -155,7 +155,7 @@ def _unsteady_settings(session: Session) -> Iterator[CheckResult]:
             return
 
 
-def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]]:
+def _forward_faults(session: CheckSession, ev: Evaluator) -> Iterator[tuple[str, str]]:
     views, watched = _writable_inputs(ev)
     first = ev.forward(views)
     kept = snapshot(first)
@@ -182,7 +182,7 @@ def _forward_faults(session: Session, ev: Evaluator) -> Iterator[tuple[str, str]
             return
 
 
-def backward_purity(session: Session) -> Iterator[CheckResult]:
+def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC121, GC123, GC124, GC125 for backward."""
     found: dict[str, CheckResult] = {}
     evaluators = [ev for ev in session.diverse(6) + session.large if ev.leaves and ev.slots]
@@ -214,7 +214,7 @@ def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
     return True
 
 
-def _backward_faults(session: Session, ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
     entries = sum(ev.sizes)
     douts = ev.douts_from(rng.uniform(-2, 2, entries))
     others = ev.douts_from(rng.uniform(-2, 2, entries))
@@ -253,7 +253,7 @@ def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> lis
 
 
 def _interleaved(
-    session: Session, ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray], kept: list[np.ndarray | None]
+    session: CheckSession, ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray], kept: list[np.ndarray | None]
 ) -> Iterator[tuple[str, str]]:
     """Another forward, and another backward, between a forward and its backward."""
     for other in _others(session, ev):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import Estimate, Kind
+from opkit.checker.derivative.ladder import Behaviour, Estimate
 from opkit.checker.derivative.lines import derivative
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen, leaves_of
-from opkit.checker.model.session import Session
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, leaves_of
+from opkit.checker.model.session import CheckSession
 
 __all__ = ["scan"]
 
@@ -28,20 +28,20 @@ _SLOW = 0.02
 _DOUT = -1.25
 
 
-def scan(session: Session, domain: str) -> None:
+def scan(session: CheckSession, domain: str) -> None:
     """Scan a dense grid of an elementwise op and add the points where backward looks off to the session's cases.
 
     Args:
         session: its cases show which shapes and attributes the op takes.
         domain: a key of ``values.DOMAINS``.
     """
-    if session.memo.get("dtype") != "float64" or session.is_impure:
+    if session.dtype != "float64" or session.is_impure:
         return
     alike = [ev for ev in session.ordinary() if ev.leaves and _is_alike(ev)]
     settings = alike[:1] + [ev for ev in alike if ev.attrs != alike[0].attrs][:1]
     for number, ev in enumerate(settings):
         for leaf in ev.leaves[:3]:
-            line = _Line(ev, leaf, _points(domain), session.rng(6000 + number))
+            line = _ScanLine(ev, leaf, _points(domain), session.rng(6000 + number))
             found = line.suspects(session)
             if line.is_slow:
                 session.notes.append(f"{leaf} was not scanned: forward takes long on {line.points.size} elements")
@@ -73,10 +73,10 @@ def _points(domain: str) -> np.ndarray:
     return positive if domain == "positive" else -positive
 
 
-class _Line:
+class _ScanLine:
     """One input of an op at many points, the others at values that a known case has."""
 
-    def __init__(self, ev: Evaluator, leaf: Leaf, points: np.ndarray, rng: np.random.Generator) -> None:
+    def __init__(self, ev: Evaluator, leaf: InputLeaf, points: np.ndarray, rng: np.random.Generator) -> None:
         self.ev, self.leaf = ev, leaf
         self.points = rng.permutation(points)
         self.lead = (1,) * (ev.outputs[0].ndim - 1)
@@ -96,7 +96,7 @@ class _Line:
     def forward(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(self.ev.reference(self.inputs(values))[0], dtype=np.float64).reshape(-1)
 
-    def suspects(self, session: Session) -> Evaluator | None:
+    def suspects(self, session: CheckSession) -> Evaluator | None:
         """Return a prepared case of the points where backward looks off, None where there are none."""
         points = self.points
         try:
@@ -132,7 +132,7 @@ def _excess(claimed: np.ndarray, estimate: Estimate, natural: np.ndarray) -> np.
         slack = 3.0 * bound + 1e-7 * (np.abs(value) + np.abs(claimed)) + 1e-12 * np.abs(natural) + 1e-30
         excess: np.ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
-    excess[(kind > Kind.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
+    excess[(kind > Behaviour.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0
     return excess
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.checker.derivative.ladder import RATIO, STEPS, Estimate, settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 __all__ = ["Columns", "Steps", "scales_of"]
 
@@ -53,7 +53,7 @@ class Columns:
         leaf: the input.
     """
 
-    def __init__(self, evaluator: Evaluator, leaf: Leaf) -> None:
+    def __init__(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
         self.leaf, self.array = leaf, evaluator.array(leaf)
         self.buffer = np.array(self.array, order="C", copy=True)
         self.flat = self.buffer.reshape(-1)

@@ -13,8 +13,8 @@ import numpy as np
 
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.judge import FLOOR
-from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 __all__ = ["Probe", "bisect", "probe_leaf"]
 
@@ -23,19 +23,19 @@ __all__ = ["Probe", "bisect", "probe_leaf"]
 class Probe:
     """One directional derivative: numeric with its bound, and what backward claims."""
 
-    leaf: Leaf
+    leaf: InputLeaf
     expected: float
     actual: float
     bound: float
     tolerance: float
     scale: float
-    kind: Kind
+    kind: Behaviour
     masked: float
 
     @property
     def is_wrong(self) -> bool:
         """Whether the deviation exceeds three bounds plus the floor."""
-        if self.kind > Kind.ONE_SIDED or not np.isfinite(self.bound):
+        if self.kind > Behaviour.ONE_SIDED or not np.isfinite(self.bound):
             return False
         return not abs(self.actual - self.expected) <= self.tolerance
 
@@ -48,7 +48,7 @@ class Probe:
 class _Line:
     """The reference along x + t u, weighted by v, as differences from its value at x (which keeps the digits)."""
 
-    def __init__(self, ev: Evaluator, leaf: Leaf, direction: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, ev: Evaluator, leaf: InputLeaf, direction: np.ndarray, weights: np.ndarray) -> None:
         self.ev, self.leaf, self.weights = ev, leaf, weights
         self.array = ev.array(leaf)
         self.direction = direction
@@ -85,7 +85,7 @@ class _Line:
 
 
 def probe_leaf(
-    ev: Evaluator, leaf: Leaf, rng: np.random.Generator, support: np.ndarray | None = None, tolerance: float = 0.0
+    ev: Evaluator, leaf: InputLeaf, rng: np.random.Generator, support: np.ndarray | None = None, tolerance: float = 0.0
 ) -> Probe:
     """Make one probe of one input.
 
@@ -129,7 +129,7 @@ def probe_leaf(
         bound,
         3.0 * bound + floor,
         typical,
-        Kind(int(found.kind[0, 0])),
+        Behaviour(int(found.kind[0, 0])),
         masked,
     )
 
@@ -151,7 +151,7 @@ def _mask_corners(line: _Line) -> float:
     return 0.0
 
 
-def bisect(ev: Evaluator, leaf: Leaf, seed: int) -> tuple[tuple[int, ...], Probe] | None:
+def bisect(ev: Evaluator, leaf: InputLeaf, seed: int) -> tuple[tuple[int, ...], Probe] | None:
     """Halve the support of the direction until one wrong element is left; None where the trace is lost."""
     array = ev.array(leaf)
     low, high = 0, array.size

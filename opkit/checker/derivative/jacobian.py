@@ -17,7 +17,7 @@ from opkit.checker.derivative.judge import WEIGHT, EntryFailure, Judge
 from opkit.checker.derivative.ladder import RATIO
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.derivative.ties import compare_ties
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 __all__ = ["Comparison", "Tally", "analytic", "compare"]
 
@@ -44,12 +44,12 @@ class Comparison:
     """The outcome for one case."""
 
     failures: list[EntryFailure] = field(default_factory=list)
-    tallies: dict[tuple[Leaf, int], Tally] = field(default_factory=dict)
-    numeric: dict[Leaf, np.ndarray] = field(default_factory=dict)
-    analytic: dict[Leaf, np.ndarray] = field(default_factory=dict)
+    tallies: dict[tuple[InputLeaf, int], Tally] = field(default_factory=dict)
+    numeric: dict[InputLeaf, np.ndarray] = field(default_factory=dict)
+    analytic: dict[InputLeaf, np.ndarray] = field(default_factory=dict)
 
 
-def analytic(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray]:
+def analytic(evaluator: Evaluator, entries: int) -> dict[InputLeaf, np.ndarray]:
     """Return the Jacobian that backward claims, (J, n) per leaf; NaN rows where a gradient is missing."""
     found = _by_rows(evaluator, entries)
     if found is not None:
@@ -79,11 +79,11 @@ def analytic(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray]:
     return found
 
 
-def _by_rows(evaluator: Evaluator, entries: int) -> dict[Leaf, np.ndarray] | None:
+def _by_rows(evaluator: Evaluator, entries: int) -> dict[InputLeaf, np.ndarray] | None:
     """Return what ``analytic`` does with one backward for all rows, None where backward mixes rows."""
     shapes = [evaluator.outputs[slot].shape for slot in evaluator.slots]
     tried = _Rowwise(evaluator, entries)
-    found: dict[Leaf, np.ndarray] = {}
+    found: dict[InputLeaf, np.ndarray] = {}
     for leaf in evaluator.leaves:
         for rows in candidates(evaluator.array(leaf).shape, shapes):
             if tried.cost(rows) < entries and tried.keeps_apart(leaf, rows):
@@ -118,13 +118,13 @@ class _Rowwise:
         ]
         self.douts = [frozen(item) for item in buffers]
         self.needs = frozenset(leaf.name for leaf in evaluator.leaves)
-        self.known: dict[tuple[object, ...], dict[Leaf, np.ndarray]] = {}
+        self.known: dict[tuple[object, ...], dict[InputLeaf, np.ndarray]] = {}
 
     def cost(self, rows: Rows) -> int:
         """Number of calls that a structure would add to what was spent."""
         return len(self.known) + len(rows.masks()) + len(rows.entries.T)
 
-    def gradient(self, leaf: Leaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def gradient(self, leaf: InputLeaf, key: tuple[object, ...], chosen: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return a leaf's flat gradient for an incoming one that has values at some entries; empty where none is."""
         found = self.known.get(key)
         if found is None:
@@ -138,7 +138,7 @@ class _Rowwise:
             self.known[key] = found
         return found.get(leaf, _NOTHING)
 
-    def keeps_apart(self, leaf: Leaf, rows: Rows) -> bool:
+    def keeps_apart(self, leaf: InputLeaf, rows: Rows) -> bool:
         """Say whether the gradient of rows that nothing comes in for is exactly 0."""
         for number, mask in enumerate(rows.masks()):
             chosen = rows.entries[mask]
@@ -147,7 +147,7 @@ class _Rowwise:
                 return False
         return True
 
-    def jacobian(self, leaf: Leaf, rows: Rows) -> np.ndarray | None:
+    def jacobian(self, leaf: InputLeaf, rows: Rows) -> np.ndarray | None:
         """Return the matrix (J, n) from one backward per column of the rows' entries."""
         matrix = np.zeros((self.entries, rows.place.size))
         for column, chosen in enumerate(rows.entries.T):
@@ -202,7 +202,7 @@ def _compare(
 
 def _compare_leaf(
     evaluator: Evaluator,
-    leaf: Leaf,
+    leaf: InputLeaf,
     claimed: np.ndarray,
     single: np.ndarray,
     declared: float,
@@ -284,7 +284,7 @@ def _agreement(
 
 def _tally(
     evaluator: Evaluator,
-    leaf: Leaf,
+    leaf: InputLeaf,
     value: np.ndarray,
     tolerance: np.ndarray,
     corner: np.ndarray,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opkit.checker.derivative.columns import Columns, scales_of
-from opkit.checker.derivative.ladder import STEPS, Estimate, Kind
+from opkit.checker.derivative.ladder import STEPS, Behaviour, Estimate
 from opkit.checker.derivative.resolution import misled
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 __all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
 
@@ -27,7 +27,7 @@ class EntryFailure:
     """One entry of a Jacobian that is wrong."""
 
     code: str
-    leaf: Leaf
+    leaf: InputLeaf
     element: int
     entry: int
     expected: float
@@ -35,7 +35,7 @@ class EntryFailure:
     bound: float
     low: float
     high: float
-    kind: Kind
+    kind: Behaviour
 
     @property
     def excess(self) -> float:
@@ -73,14 +73,14 @@ class Judge:
         terms = 8.0 * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
         self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding + terms
         self.tolerance = self._tolerance(self.estimate)
-        self.is_corner = self.estimate.kind >= Kind.KINK
+        self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
         self.is_wrong = open_ & self._wrong(self.estimate) & ~self._singular_rows()
         self.cancelled = np.zeros(self.is_wrong.shape, dtype=bool)
 
     def _singular_rows(self) -> np.ndarray:
         """Entries of elements at which some output has no derivative and whose gradient is not finite (0 * inf)."""
-        none = (self.estimate.kind >= Kind.JUMP) | ~np.isfinite(self.estimate.bound)
+        none = (self.estimate.kind >= Behaviour.JUMP) | ~np.isfinite(self.estimate.bound)
         found: np.ndarray = none.any(axis=1, keepdims=True) & ~np.isfinite(self.claimed)
         return found
 
@@ -89,7 +89,7 @@ class Judge:
             size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
             size = np.where(np.isfinite(size), size, np.abs(estimate.value))
             relative = np.where(self.single, 2e-5, FLOOR)
-            corner = np.where(estimate.kind >= Kind.KINK, 1e-5, 0.0)
+            corner = np.where(estimate.kind >= Behaviour.KINK, 1e-5, 0.0)
             wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
             found: np.ndarray = 3.0 * estimate.bound + relative * size + self.absolute + corner * wide
             found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
@@ -97,9 +97,9 @@ class Judge:
 
     def _undecided(self, estimate: Estimate) -> np.ndarray:
         with np.errstate(all="ignore"):
-            nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Kind.SINGULAR)
+            nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
             vague = estimate.bound > 0.03 * np.fmax(np.abs(estimate.value), self.absolute / 1e-6)
-        found: np.ndarray = nothing | (vague & (estimate.kind <= Kind.ONE_SIDED))
+        found: np.ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
         return found
 
     def _wrong(self, estimate: Estimate, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
@@ -107,16 +107,16 @@ class Judge:
         with np.errstate(all="ignore"):
             tolerance = self._tolerance(estimate, rows)
             outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
-            known = np.isfinite(estimate.bound) & (estimate.kind < Kind.SINGULAR)
+            known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
             size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
             sharp = estimate.bound <= np.maximum(1e-2 * size, 1e-6)
-        is_smooth = estimate.kind <= Kind.KINK
+        is_smooth = estimate.kind <= Behaviour.KINK
         limit = 1e6 * np.maximum(self.natural, size)
         outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
         found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
 
-    def confirm(self, evaluator: Evaluator, leaf: Leaf) -> None:
+    def confirm(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
         """Accuse only where a second, different ladder accuses as well and the gradient itself is steady."""
         if not self.is_wrong.any():
             return
@@ -140,7 +140,7 @@ class Judge:
         self.is_undecided |= self.is_wrong & ~keep
         self.is_wrong = keep
 
-    def _within_hull(self, evaluator: Evaluator, leaf: Leaf, wrong: np.ndarray) -> np.ndarray:
+    def _within_hull(self, evaluator: Evaluator, leaf: InputLeaf, wrong: np.ndarray) -> np.ndarray:
         """Entries at ties whose claimed value is a derivative at points nearby (ties broken in several orders)."""
         pooled = np.concatenate([evaluator.array(one).ravel().astype(np.float64) for one in evaluator.leaves])
         values, counts = np.unique(pooled, return_counts=True)
@@ -166,7 +166,7 @@ class Judge:
         inside &= wrong & tied[:, None]
         return inside
 
-    def _unsteady(self, evaluator: Evaluator, leaf: Leaf) -> np.ndarray:
+    def _unsteady(self, evaluator: Evaluator, leaf: InputLeaf) -> np.ndarray:
         """Entries whose claimed value moves by more than the deviation when its point moves by a few ulps."""
         worst = np.flatnonzero(self.is_wrong.any(axis=0))
         spread = np.zeros(self.claimed.shape)
@@ -184,7 +184,7 @@ class Judge:
                 moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
                 spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
             unsteady: np.ndarray = np.isfinite(self.claimed) & (10.0 * spread > deviation)
-        return unsteady & (self.estimate.kind <= Kind.ONE_SIDED)
+        return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
 
     def _is_well_conditioned(self, unsteady: np.ndarray) -> np.ndarray:
         """Entries whose true derivative hardly moves by the ulps that move the claimed one: digits were lost."""
@@ -199,7 +199,9 @@ class Judge:
             found: np.ndarray = grave & (self.estimate.bound < 0.05 * deviation)
         return found
 
-    def _moved(self, evaluator: Evaluator, leaf: Leaf, moved: dict[str, object], entries: np.ndarray) -> np.ndarray:
+    def _moved(
+        self, evaluator: Evaluator, leaf: InputLeaf, moved: dict[str, object], entries: np.ndarray
+    ) -> np.ndarray:
         change = np.zeros(self.claimed.shape)
         vector = np.zeros(self.claimed.shape[1])
         for entry in entries:
@@ -214,13 +216,13 @@ class Judge:
                 change[:, entry] = np.abs(flat - self.claimed[:, entry])
         return np.nan_to_num(change, nan=0.0, posinf=0.0)
 
-    def failures(self, leaf: Leaf) -> list[EntryFailure]:
+    def failures(self, leaf: InputLeaf) -> list[EntryFailure]:
         """The wrong entries, as data."""
         found = []
         for row, entry in zip(*np.nonzero(self.is_wrong)):
-            kind = Kind(int(self.estimate.kind[row, entry]))
+            kind = Behaviour(int(self.estimate.kind[row, entry]))
             actual = float(self.claimed[row, entry])
-            code = {Kind.KINK: "GC103", Kind.JUMP: "GC104", Kind.STAIRCASE: "GC104"}.get(kind, "GC101")
+            code = {Behaviour.KINK: "GC103", Behaviour.JUMP: "GC104", Behaviour.STAIRCASE: "GC104"}.get(kind, "GC101")
             found.append(
                 EntryFailure(
                     "GC105" if not np.isfinite(actual) else "GC152" if self.cancelled[row, entry] else code,

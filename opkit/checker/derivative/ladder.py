@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["RATIO", "STEPS", "Estimate", "Kind", "settle", "steps_for"]
+__all__ = ["RATIO", "STEPS", "Estimate", "Behaviour", "settle", "steps_for"]
 
 #: Ratio between neighbouring steps; a power of two, so that h itself is exact.
 RATIO = 4.0
@@ -29,7 +29,7 @@ _FINE = 2e-5
 _COARSE = 4e-3
 
 
-class Kind(IntEnum):
+class Behaviour(IntEnum):
     """What the values look like around the point."""
 
     REGULAR = 0
@@ -48,7 +48,7 @@ class Estimate:
     Args:
         value: (M, J) derivative; at a kink the middle of the slopes.
         bound: (M, J) how far it may be off; infinite where nothing can be said.
-        kind: (M, J) of Kind.
+        kind: (M, J) of Behaviour.
         low, high: (M, J) the interval of valid derivatives at kinks, jumps and staircases.
         noise: (M, J) measured noise of the values.
         step: (M, J) the step that the value rests on.
@@ -105,14 +105,14 @@ def settle(
     central = grid.central()
     right, left = grid.one_sided(grid.plus_slope), grid.one_sided(grid.minus_slope)
     value, bound, noise, step = central
-    kind = np.full(value.shape, Kind.REGULAR, dtype=np.int8)
+    kind = np.full(value.shape, Behaviour.REGULAR, dtype=np.int8)
     both = np.isfinite(plus).any(axis=1) & np.isfinite(minus).any(axis=1)
     for side in (right, left):
         better = ~np.isfinite(bound) & np.isfinite(side[1]) | (side[1] < 0.1 * bound) & ~both
         value, bound = np.where(better, side[0], value), np.where(better, side[1], bound)
         step = np.where(better, side[3], step)
-        kind[better] = Kind.ONE_SIDED
-    kind[~np.isfinite(bound)] = Kind.UNKNOWN
+        kind[better] = Behaviour.ONE_SIDED
+    kind[~np.isfinite(bound)] = Behaviour.UNKNOWN
     low, high = value.copy(), value.copy()
     estimate = Estimate(value, bound, kind, low, high, noise, step)
     grid.mark_staircases(estimate)
@@ -232,10 +232,10 @@ class _Grid:
             suspect = conflict & found & (reach < 0.1 * step_there)
             stairs = suspect & ~slight & (reach < _COARSE * self.scale)
             bound = np.where(slight, np.maximum(bound, gap_to_fine), bound)
-        for mask, kind in ((slight, Kind.REGULAR), (stairs, Kind.STAIRCASE)):
+        for mask, kind in ((slight, Behaviour.REGULAR), (stairs, Behaviour.STAIRCASE)):
             if not mask.any():
                 continue
-            other = out.value if kind is Kind.STAIRCASE else value
+            other = out.value if kind is Behaviour.STAIRCASE else value
             out.low[mask], out.high[mask] = np.minimum(value, other)[mask], np.maximum(value, other)[mask]
             out.value[mask], out.bound[mask], out.noise[mask] = value[mask], bound[mask], noise[mask]
             out.kind[mask], out.step[mask] = kind, step_there[mask]
@@ -257,14 +257,14 @@ class _Grid:
             is_sure[:, :-1] &= is_sure[:, 1:]
             score = np.where(is_sure & differs, total, np.inf)
             best = np.argmin(score, axis=1)[:, None, :]
-            found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Kind.ONE_SIDED)
+            found = np.isfinite(np.take_along_axis(score, best, axis=1))[:, 0] & (out.kind <= Behaviour.ONE_SIDED)
         if not found.any():
             return
         other = np.take_along_axis(middle, best, axis=1)[:, 0]
         slack = np.take_along_axis(total, best, axis=1)[:, 0]
         out.low[found], out.high[found] = np.minimum(other, out.value)[found], np.maximum(other, out.value)[found]
         out.bound[found] = np.maximum(out.bound, slack)[found]
-        out.kind[found] = Kind.STAIRCASE
+        out.kind[found] = Behaviour.STAIRCASE
 
     def _reach(self, value: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
         """The largest step up to which the central slope is the fine value, from the finest on, (M, J)."""
@@ -309,7 +309,7 @@ class _Grid:
         out.high[kink] = np.maximum(pick_left, pick_right)[kink]
         out.value[kink] = 0.5 * (pick_left + pick_right)[kink]
         out.bound[kink] = slack[kink]
-        out.kind[kink] = Kind.KINK
+        out.kind[kink] = Behaviour.KINK
 
     def _mark_singular(self, out: Estimate) -> None:
         """A slope that keeps growing as the step shrinks has no finite limit."""
@@ -326,7 +326,7 @@ class _Grid:
             grows = (fine > 1.15 * coarse) & (coarse > 1.15 * coarser) & (coarser > 1.15 * coarsest)
             change = np.take_along_axis(steep * self.step, index, axis=1)[:, 0]
             singular = enough & grows & (step_there < 1e-5 * self.scale) & (change > 1e-6 * self._size())
-        out.kind[singular] = Kind.SINGULAR
+        out.kind[singular] = Behaviour.SINGULAR
         out.bound[singular] = np.inf
 
     def mark_jumps(self, out: Estimate) -> None:
@@ -358,7 +358,7 @@ class _Grid:
         out.low[jump], out.high[jump] = low[jump], high[jump]
         out.value[jump] = 0.5 * (low + high)[jump]
         out.bound[jump] = doubt[jump]
-        out.kind[jump] = Kind.JUMP
+        out.kind[jump] = Behaviour.JUMP
 
     def _size(self) -> np.ndarray:
         """The largest magnitude on the ladder, (M, J)."""

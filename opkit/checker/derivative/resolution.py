@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from opkit.checker.derivative.columns import Columns
-from opkit.checker.derivative.ladder import Estimate, Kind, steps_for
+from opkit.checker.derivative.ladder import Behaviour, Estimate, steps_for
 
 __all__ = ["finer_steps", "has_slope", "misled", "oscillates"]
 
@@ -39,7 +39,7 @@ def misled(
     """
     found = np.zeros(wrong.shape, dtype=bool)
     for look in (_unresolved, _at_small_steps):
-        open_ = wrong & ~found & (estimate.kind <= Kind.ONE_SIDED)
+        open_ = wrong & ~found & (estimate.kind <= Behaviour.ONE_SIDED)
         chosen = np.flatnonzero(open_.any(axis=1))[:_MOST]
         if chosen.size:
             found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.derivative.judge import EntryFailure
-from opkit.checker.derivative.ladder import STEPS, Kind, settle, steps_for
+from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
 from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
-from opkit.checker.model.evaluate import Evaluator, Leaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 __all__ = ["compare_ties"]
 
 
 def compare_ties(
     evaluator: Evaluator,
-    claimed: dict[Leaf, np.ndarray],
+    claimed: dict[InputLeaf, np.ndarray],
     single: np.ndarray,
     rng: np.random.Generator,
     known: set[int],
@@ -52,7 +52,7 @@ def compare_ties(
         tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
         grid = 4.0 * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
         tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
-        is_sure = (found.kind[0] == Kind.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
+        is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
         is_sure &= np.abs(actual) <= 1e6 * np.maximum(
             evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
         )
@@ -76,7 +76,7 @@ def compare_ties(
                 bound,
                 expected,
                 expected,
-                Kind.REGULAR,
+                Behaviour.REGULAR,
             )
         )
     return failures

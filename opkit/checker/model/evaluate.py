@@ -14,11 +14,11 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Gradients, Pullback
 
-__all__ = ["Evaluator", "Leaf", "frozen", "is_float", "leaves_of", "snapshot"]
+__all__ = ["Evaluator", "InputLeaf", "frozen", "is_float", "leaves_of", "snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class InputLeaf:
     """One array among the inputs: an input's name, and its index where the input is variadic."""
 
     name: str
@@ -40,14 +40,14 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[Leaf, np.ndarray]]:
+def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, np.ndarray]]:
     """Yield every array among the inputs, in order."""
     for name, value in inputs.items():
         if isinstance(value, (list, tuple)):
             for index, item in enumerate(value):
-                yield Leaf(name, index), item
+                yield InputLeaf(name, index), item
         elif isinstance(value, np.ndarray):
-            yield Leaf(name), value
+            yield InputLeaf(name), value
 
 
 def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
@@ -76,7 +76,7 @@ class Evaluator:
         self.inputs: dict[str, Any] = self.map_inputs(frozen)
         self.outputs: list[np.ndarray] = []
         self.slots: list[int] = []
-        self.leaves: list[Leaf] = []
+        self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
         self.typical = 0.0
 
@@ -127,16 +127,16 @@ class Evaluator:
 
     def gradients(
         self, douts: Sequence[np.ndarray], pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
-    ) -> dict[Leaf, np.ndarray | None]:
+    ) -> dict[InputLeaf, np.ndarray | None]:
         """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
         if pullback is None:
             _, pullback = self.run(inputs)
         needs = frozenset(leaf.name for leaf in self.leaves)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))
 
-    def by_leaf(self, found: Gradients) -> dict[Leaf, np.ndarray | None]:
+    def by_leaf(self, found: Gradients) -> dict[InputLeaf, np.ndarray | None]:
         """Sort gradients by leaf; what is missing is None."""
-        result: dict[Leaf, np.ndarray | None] = {}
+        result: dict[InputLeaf, np.ndarray | None] = {}
         for leaf in self.leaves:
             value = found.get(leaf.name)
             if leaf.index is not None:
@@ -145,13 +145,13 @@ class Evaluator:
         return result
 
     # --- arrays in and out
-    def array(self, leaf: Leaf) -> np.ndarray:
+    def array(self, leaf: InputLeaf) -> np.ndarray:
         """Return a leaf's array."""
         value = self.inputs[leaf.name]
         found: np.ndarray = value if leaf.index is None else value[leaf.index]
         return found
 
-    def replaced(self, leaf: Leaf, array: np.ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def replaced(self, leaf: InputLeaf, array: np.ndarray, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the inputs with one leaf's array replaced."""
         changed = dict(self.inputs if inputs is None else inputs)
         if leaf.index is None:
@@ -205,7 +205,7 @@ class Evaluator:
         smallest = min((size for size in sizes if size > 0), default=1.0)
         return max([*results, self.typical]) / smallest
 
-    def others(self, leaf: Leaf) -> float:
+    def others(self, leaf: InputLeaf) -> float:
         """Return the product of the magnitudes above 1 of the two largest inputs beside one, 0 where it is alone."""
         arrays = [self.array(one) for one in self.leaves if one != leaf]
         sizes = sorted((float(np.abs(array).max(initial=0.0)) for array in arrays), reverse=True)

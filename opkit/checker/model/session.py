@@ -15,12 +15,12 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
-from opkit.checker.model.evaluate import Evaluator, Leaf, is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.trial import Trial
 
-__all__ = ["Session", "cast_case", "is_empty", "is_scalar"]
+__all__ = ["CheckSession", "cast_case", "is_empty", "is_scalar"]
 
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for.
 EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
@@ -48,7 +48,7 @@ def cast_case(case: Case, dtype: str) -> Case:
 
 
 @dataclass(slots=True)
-class Session:
+class CheckSession:
     """What the checks of one op share.
 
     Args:
@@ -57,8 +57,13 @@ class Session:
         trial: decides what lies in the domain.
         cases: the cases found or given, all of them accepted by forward.
         notes: what a reader should know.
-        large: a case with many elements, for what does not need every entry of the Jacobian.
+        dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
+        claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         is_impure: set by the purity checks; numeric checks are then skipped.
+        started: the processor's seconds when the session began.
+        evaluators: one for each case, run once.
+        large: a case with many elements, for what does not need every entry of the Jacobian.
+        single: a few cases in float32, where the others are float64 and the op takes float32 too.
     """
 
     checkable: Checkable
@@ -66,12 +71,13 @@ class Session:
     trial: Trial
     cases: list[Case]
     notes: list[str] = field(default_factory=list)
-    tried: list[str] = field(default_factory=list)
+    dtype: str = ""
+    claims_float64: bool = True
     is_impure: bool = False
     started: float = field(default_factory=process_time)
     evaluators: list[Evaluator] = field(default_factory=list)
     large: list[Evaluator] = field(default_factory=list)
-    memo: dict[str, Any] = field(default_factory=dict)
+    single: list[Evaluator] = field(default_factory=list)
 
     def prepare(self, large: Case | None = None) -> None:
         """Run forward once on every case."""
@@ -146,7 +152,7 @@ class Session:
 
 
 def first_failure(
-    session: Session, code: str, evaluators: list[Evaluator], find: Callable[[Evaluator], CheckResult | None]
+    session: CheckSession, code: str, evaluators: list[Evaluator], find: Callable[[Evaluator], CheckResult | None]
 ) -> Iterator[CheckResult]:
     """Run a check over cases; yield its first failure, or one pass for all of them."""
     for ev in evaluators:
@@ -157,6 +163,6 @@ def first_failure(
     yield session.passed(code, len(evaluators)) if evaluators else session.skipped(code, "no case it applies to")
 
 
-def name_of(leaf: Leaf) -> str:
+def name_of(leaf: InputLeaf) -> str:
     """Return a leaf's name for reports."""
     return str(leaf)

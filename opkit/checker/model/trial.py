@@ -19,7 +19,7 @@ from opkit.checker.model.evaluate import frozen, is_float, snapshot
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 
-__all__ = ["Outcome", "Trial", "Verdict"]
+__all__ = ["Attempt", "Trial", "Verdict"]
 
 
 class Verdict(Enum):
@@ -32,7 +32,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Attempt:
     """One trial's verdict, what infer promised and what forward returned."""
 
     verdict: Verdict
@@ -52,6 +52,11 @@ class Outcome:
         return all(
             -1 in desc.shape or tuple(np.shape(item)) == desc.shape for desc, item in zip(self.promised, self.outputs)
         )
+
+    def is_definite(self) -> bool:
+        """Say whether infer promises results with elements, and forward gives some."""
+        sizes = [size for desc in self.promised or () for size in desc.shape]
+        return all(size > 0 for size in sizes) and all(np.size(item) for item in self.outputs)
 
     def may_have_broadcast(self) -> bool:
         """Say whether results differ from the promise only as numpy's broadcasting makes them larger."""
@@ -111,19 +116,20 @@ class Trial:
             return 0.0
         return float("inf")
 
-    def attempt(self, case: Case) -> Outcome:
+    def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
-        outcome = self._attempt(case)
+        outcome = self.probe(case)
         self.counts[outcome.verdict] += 1
         if outcome.error is not None and len(self.errors) < 50:
             self.errors.append((case, outcome.error))
         return outcome
 
-    def _attempt(self, case: Case) -> Outcome:
+    def probe(self, case: Case) -> Attempt:
+        """Try a case like ``attempt``, but leave it out of the counts: it says nothing of the domain searched."""
         try:
             promised = self.promise(case.inputs, case.attrs)
         except Exception:  # whatever an infer function raises, it does not take these inputs
-            return Outcome(Verdict.REFUSED)
+            return Attempt(Verdict.REFUSED)
         inputs = {name: _freeze(value) for name, value in case.inputs.items()}
         try:
             with np.errstate(all="ignore"):
@@ -131,10 +137,10 @@ class Trial:
                 if self.checkable.surrogate is not None:
                     self.checkable.surrogate(inputs, case.attrs)
         except Exception as error:  # user code: whatever it raises is noted with its case
-            return Outcome(Verdict.RAISED, promised, error=error)
+            return Attempt(Verdict.RAISED, promised, error=error)
         if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
-            return Outcome(Verdict.NONFINITE, promised, outputs)
-        return Outcome(Verdict.ACCEPTED, promised, outputs)
+            return Attempt(Verdict.NONFINITE, promised, outputs)
+        return Attempt(Verdict.ACCEPTED, promised, outputs)
 
 
 def _freeze(value: Any) -> Any:

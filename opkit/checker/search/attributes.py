@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
+from opkit.checker.search.extents import arrays_of
 
-__all__ = ["alternatives", "is_mark", "pairwise"]
+__all__ = ["alternatives", "fits", "is_mark", "pairwise"]
 
 #: Settings that mix attributes, and values of one that take part.
 _MOST_MIXED, _MOST_VALUES = 14, 6
@@ -32,6 +34,14 @@ _DISTANCE_WORDS = (
     "lag",
 )
 _AXIS_WORDS = ("axis", "axes", "dim", "dims")
+
+
+def fits(value: Any, case: Case) -> bool:
+    """Say whether an attribute's value is a choice, or a count that no size of the case is too small for."""
+    if isinstance(value, (bool, str)):
+        return True
+    sizes = [size for array in arrays_of(case) for size in array.shape if size > 1]
+    return isinstance(value, int) and 0 < value <= min(sizes, default=0)
 
 
 def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:

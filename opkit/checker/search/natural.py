@@ -11,7 +11,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.trial import Verdict
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, signature
 
 __all__ = ["Natural"]
@@ -33,7 +33,7 @@ class Natural:
         roles: proposes what the inputs hold.
     """
 
-    scope: Scope
+    scope: SearchScope
     roles: Roles
     _tolerant: bool = False
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.trial import Verdict
 from opkit.checker.search.climb import ACCEPTED
-from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.extents import flat_sizes
+from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
-from opkit.checker.search.variations import flat_sizes, subsets
 from opkit.ir import TensorDesc
 
 __all__ = ["Roles"]
@@ -33,7 +33,7 @@ class Roles:
         scope: of the search.
     """
 
-    scope: Scope
+    scope: SearchScope
     _bound: frozenset[str] | None = None
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -42,7 +42,7 @@ class Roles:
         floats = self.scope.floats
         yield floats
         for count in range(1, len(self.scope.args)):
-            for chosen in subsets(range(len(self.scope.args)), count):
+            for chosen in _subsets(range(len(self.scope.args)), count):
                 for dtype in _INT_DTYPES:
                     if self._is_hopeless((dtype, *chosen)):
                         continue
@@ -118,7 +118,7 @@ class Roles:
             self._refusals[()][reached] += 1
         unbound = self._unbound(assignment, attrs)
         for count in range(1, len(unbound) + 1):
-            for chosen in subsets(unbound, count):
+            for chosen in _subsets(unbound, count):
                 for dtype in _INT_DTYPES:
                     variant = (dtype, *chosen)
                     if self._is_hopeless(variant):
@@ -168,3 +168,9 @@ class Roles:
             if not self.scope.trial.attempt(replace(case, inputs=inputs)).is_accepted:
                 return False
         return True
+
+
+def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:
+    """Yield all subsets of so many items."""
+    for chosen in combinations(items, count):
+        yield frozenset(chosen)

@@ -13,12 +13,12 @@ from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.checker.search.values import fill
-from opkit.checker.search.variations import arrays_of, nudged, ranks_of
+from opkit.checker.search.values import fill, nudged
 from opkit.ir import TensorDesc
 
-__all__ = ["Role", "Scope"]
+__all__ = ["Role", "SearchScope"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Role:
 
 
 @dataclass(slots=True)
-class Scope:
+class SearchScope:
     """What the parts of a search share.
 
     Args:

@@ -9,28 +9,15 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.trial import Outcome
-from opkit.checker.search.attributes import alternatives, is_mark, pairwise
+from opkit.checker.model.trial import Attempt
+from opkit.checker.search.attributes import alternatives, fits, is_mark, pairwise
+from opkit.checker.search.empty import cut, partly_cut
+from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
 from opkit.checker.search.natural import Natural
-from opkit.checker.search.scope import Role, Scope
+from opkit.checker.search.scope import Role, SearchScope
+from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
-from opkit.checker.search.values import REGIMES, fill, near_constants
-from opkit.checker.search.variations import (
-    arrays_of,
-    cut,
-    diverse,
-    elements,
-    fits,
-    is_anchor,
-    is_definite,
-    is_float_input,
-    one_per_rank,
-    partly_cut,
-    ranks_of,
-    resized,
-    shapes_of,
-    sizes_of,
-)
+from opkit.checker.search.values import REGIMES, fill, is_anchor, near_constants
 
 __all__ = ["Sweeps"]
 
@@ -52,7 +39,7 @@ class Sweeps:
         notes: what the user should know.
     """
 
-    scope: Scope
+    scope: SearchScope
     natural: Natural
     notes: list[str] = field(default_factory=list)
 
@@ -198,7 +185,7 @@ class Sweeps:
             if outcome.is_accepted and outcome.keeps_promise():
                 has_effect = value is None or not _gives_the_same(outcome, self.scope.trial.attempt(case))
                 (found if has_effect else idle).append(changed)
-            elif outcome.is_accepted and is_definite(outcome):
+            elif outcome.is_accepted and outcome.is_definite():
                 broken.append(changed)
         found += idle[: limit - len(found)]
         if value is not None:  # the contract check shows where a value that fits the shapes breaks the promise
@@ -239,7 +226,7 @@ class Sweeps:
                     continue  # its values are a few float32 steps apart: no step fits between them
                 found.extend(self._regime(carrier, regime, None, 1000 + 100 * number + index))
         floats = (
-            [arg.name for arg in self.scope.args if is_float_input(carriers[0].inputs[arg.name])] if carriers else []
+            [arg.name for arg in self.scope.args if _holds_floats(carriers[0].inputs[arg.name])] if carriers else []
         )
         if len(floats) > 1:
             for number, name in enumerate(floats[:4]):
@@ -286,7 +273,7 @@ class Sweeps:
         inputs = dict(carrier.inputs)
         for arg, role in zip(self.scope.args, roles):
             value = inputs[arg.name]
-            if is_float_input(value) and isinstance(value, np.ndarray):
+            if _holds_floats(value) and isinstance(value, np.ndarray):
                 inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
         label = "at constants" if exact else "near constants"
         case = replace(carrier, inputs=inputs, regime=label, seed=seed)
@@ -328,6 +315,13 @@ class Sweeps:
         return [case for case in cases if ranks_of(case) not in foreign]
 
 
-def _gives_the_same(one: Outcome, other: Outcome) -> bool:
+def _gives_the_same(one: Attempt, other: Attempt) -> bool:
     pairs = zip(one.outputs, other.outputs)
     return len(one.outputs) == len(other.outputs) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def _holds_floats(value: Any) -> bool:
+    """Say whether an input, an array or a list of arrays, holds floats."""
+    if isinstance(value, list):
+        return bool(value) and value[0].dtype.kind == "f"
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"

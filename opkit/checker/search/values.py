@@ -6,11 +6,11 @@ Arrays of one shape only; which regimes an op's domain allows is found out in do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["DOMAINS", "REGIMES", "fill", "near_constants"]
+__all__ = ["DOMAINS", "REGIMES", "fill", "is_anchor", "near_constants", "nudged"]
 
 Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -116,3 +116,19 @@ def near_constants(
         room = np.minimum(np.minimum(picked - low, high - picked), np.maximum(np.abs(picked), 0.1))
         picked = picked + _signs(rng, size) * room * rng.uniform(0.02, 0.3, size)
     return np.asarray(picked, dtype=dtype).reshape(tuple(shape))
+
+
+def is_anchor(value: Any) -> bool:
+    """Say whether a number is one that values may be placed around."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-4 <= abs(value) <= 1e4
+
+
+def nudged(value: Any) -> Any:
+    """Change an array's first element."""
+    if isinstance(value, list):
+        return [nudged(item) for item in value]
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+        return value
+    changed = value.copy()
+    changed.flat[0] = 1.25 * changed.flat[0] + (0.1 if changed.flat[0] == 0 else 0.0)
+    return changed

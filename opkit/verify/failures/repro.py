@@ -19,7 +19,7 @@ from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.spec import BackwardOp, compile_spec
 from opkit.verify.failures.store import Failure, FailureStore
-from opkit.verify.isolation.supervisor import Job, Outbox, Supervisor, can_fork
+from opkit.verify.isolation.supervisor import Outbox, Supervisor, Task, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.gradient import describe
 from opkit.verify.targets.load import load
@@ -165,7 +165,7 @@ def _samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
         second = first.second if failure.facts["result"]["check"] == "second_order" else None
         outbox.send(_sampled(second or first, failure, tuple(element), tuple(output)))
 
-    job = Job(0, run, options.timeout or 60.0, options.memory)
+    job = Task(0, run, options.timeout or 60.0, options.memory)
     found = [message for _, message in Supervisor(1).run([job]) if isinstance(message, dict)]
     return found[0] if found else {}
 

@@ -19,7 +19,7 @@ from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.supervisor import Death, Ended
-from opkit.verify.isolation.watch import Call, Left
+from opkit.verify.isolation.watch import Left, UserCall
 
 __all__ = [
     "blame_death",
@@ -76,7 +76,7 @@ def user_line(trace: TracebackType | None) -> Location | None:
     return None
 
 
-def _finding(row: CheckCode, message: str, call: Call | None, where: Location | None) -> CheckResult:
+def _finding(row: CheckCode, message: str, call: UserCall | None, where: Location | None) -> CheckResult:
     case = call.case() if call is not None and call.inputs else None
     return CheckResult(
         row.name,
@@ -89,7 +89,7 @@ def _finding(row: CheckCode, message: str, call: Call | None, where: Location | 
     )
 
 
-def blame_left(left: Left, call: Call, limits: str) -> CheckResult:
+def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
     """Tell of a user's function that tried to leave the interpreter, or used all memory that there is for it."""
     where = user_line(left.cause.__traceback__)
     if isinstance(left.cause, MemoryError):
@@ -109,7 +109,7 @@ def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult
     return _finding(row, f"{doing} raised {type(error).__name__}: {error}", None, where)
 
 
-def blame_ourselves(error: Exception, call: Call) -> CheckResult:
+def blame_ourselves(error: Exception, call: UserCall) -> CheckResult:
     """Tell of an exception that came out of opkit's own checker."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     at = f"{os.path.basename(frame.filename)}:{frame.lineno}"
@@ -117,7 +117,7 @@ def blame_ourselves(error: Exception, call: Call) -> CheckResult:
     return _finding(INTERNAL, message, call, None)
 
 
-def blame_death(ended: Ended, limits: str, find_call: Callable[[int], Call | None]) -> CheckResult:
+def blame_death(ended: Ended, limits: str, find_call: Callable[[int], UserCall | None]) -> CheckResult:
     """Tell of a worker's end.
 
     Args:

@@ -24,7 +24,7 @@ from opkit.verify.isolation import frames
 from opkit.verify.isolation.flight import Flight, Phase, Reading
 from opkit.verify.isolation.limits import limit_memory, trace_deaths
 
-__all__ = ["Death", "Ended", "Job", "Outbox", "Supervisor", "can_fork"]
+__all__ = ["Death", "Ended", "Task", "Outbox", "Supervisor", "can_fork"]
 
 _TAIL = 4000
 _HEAD = 64_000
@@ -80,7 +80,7 @@ class Outbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Task:
     """One thing to do in a child of its own.
 
     Args:
@@ -102,7 +102,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class _Child:
-    job: Job
+    job: Task
     pid: int
     pipe: int
     flight: Flight
@@ -128,7 +128,7 @@ class Supervisor:
         self._private = tuple(private)
         self._children: dict[int, _Child] = {}
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Any, Any]]:
+    def run(self, jobs: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
         """Run the jobs; yield (key, message) for each message and (key, Ended) last.
 
         The order of the messages of different jobs is that of their arrival. Leaving the iterator early ends
@@ -155,7 +155,7 @@ class Supervisor:
                     self._bury(child)
                 freezing.end()
 
-    def _start(self, job: Job, freezing: Freezing) -> _Child:
+    def _start(self, job: Task, freezing: Freezing) -> _Child:
         read, write = os.pipe()
         trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         flight = Flight(job.stop_at)
@@ -266,7 +266,7 @@ def _tail(handle: IO[bytes]) -> str:
 _GOOD = 86
 
 
-def _become(job: Job, outbox: Outbox, trace: int, output: int) -> None:
+def _become(job: Task, outbox: Outbox, trace: int, output: int) -> None:
     """Turn the forked process into the job's child; never returns."""
     status = 1
     try:

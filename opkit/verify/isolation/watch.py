@@ -16,11 +16,11 @@ from opkit.checker import Case, Checkable
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
-__all__ = ["Call", "Left", "Watch"]
+__all__ = ["UserCall", "Left", "Watch"]
 
 
 @dataclass(slots=True)
-class Call:
+class UserCall:
     """The user call that is going on or was the last.
 
     Args:
@@ -76,9 +76,9 @@ class Watch:
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
     @property
-    def last(self) -> Call:
+    def last(self) -> UserCall:
         """The latest call; its arrays are those that the function got."""
-        return Call(*self._seen)
+        return UserCall(*self._seen)
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions watched."""

@@ -14,20 +14,20 @@ import numpy as np
 from opkit.checker import Arg, Case, Checkable
 from opkit.eager import Tensor, grad, wrap
 
-__all__ = ["Applied", "second_of"]
+__all__ = ["LayerRunner", "second_of"]
 
 #: Cases taken over from the first order.
 _MOST = 6
 
 
-class Applied(Protocol):
+class LayerRunner(Protocol):
     """What is needed of a PyLayer's runner: ``applied(arrays, attrs)`` -> (outputs, leaves by input)."""
 
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Apply the PyLayer to Tensors that take a gradient."""
 
 
-def second_of(first: Checkable, runner: Applied, example: Mapping[str, Any]) -> Checkable | None:
+def second_of(first: Checkable, runner: LayerRunner, example: Mapping[str, Any]) -> Checkable | None:
     """Return the gradient as an op, None where it is not offered.
 
     Args:
@@ -71,7 +71,7 @@ class _Second:
         targets: those with a gradient.
     """
 
-    def __init__(self, runner: Applied, names: Sequence[str], targets: Sequence[str]) -> None:
+    def __init__(self, runner: LayerRunner, names: Sequence[str], targets: Sequence[str]) -> None:
         self.runner, self.names, self.targets = runner, names, targets
         self.douts: Sequence[str] = ()
 

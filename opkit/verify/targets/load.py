@@ -12,18 +12,18 @@ from typing import Any
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
-from opkit.verify.targets.target import Kind, Target
+from opkit.verify.targets.target import Target, TargetKind
 
 __all__ = ["load", "preload"]
 
 _HOMES = {
-    Kind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
-    Kind.NAMED: ("opkit.verify.targets.named", "load_named"),
-    Kind.SCRIPT: ("opkit.verify.targets.script", "load_script"),
+    TargetKind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
+    TargetKind.NAMED: ("opkit.verify.targets.named", "load_named"),
+    TargetKind.SCRIPT: ("opkit.verify.targets.script", "load_script"),
 }
 
 
-def preload(kinds: Iterable[Kind]) -> None:
+def preload(kinds: Iterable[TargetKind]) -> None:
     """Import what loading needs, once, before workers are forked."""
     for kind in kinds:
         _loader(kind)
@@ -35,6 +35,6 @@ def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     return loaded
 
 
-def _loader(kind: Kind) -> Any:
+def _loader(kind: TargetKind) -> Any:
     module, name = _HOMES[kind]
     return getattr(import_module(module), name)

@@ -56,7 +56,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     finally:
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
-    found = _Found(target, names, options, recorder)
+    found = _Gathered(target, names, options, recorder)
     for heard in recorder.heard.values():
         found.add(heard)
     found.add_uncalled({heard.key for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
@@ -67,7 +67,7 @@ def _stopped(target: Target, error: BaseException) -> OpReport:
     return OpReport(target.label, (blame_error(error, SCRIPT, "the script"),))
 
 
-class _Found:
+class _Gathered:
     """Collects checkables of what was heard."""
 
     def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions, recorder: Recorder) -> None:

@@ -15,12 +15,12 @@ from opkit.errors import UsageError, did_you_mean
 from opkit.project.directory import discover, near_files, op_directory_of
 from opkit.verify.isolation.blame import shown_path
 
-__all__ = ["Kind", "Target", "resolve"]
+__all__ = ["TargetKind", "Target", "resolve"]
 
 _PARTS = ("_cpp_def.cpp", "_py_kernel.py", "_py_api.py", "_cases.py")
 
 
-class Kind(Enum):
+class TargetKind(Enum):
     """What a target is; the value is what messages call it."""
 
     DIRECTORY = "op directory"
@@ -38,7 +38,7 @@ class Target:
         name: the PyLayer's name (NAMED), or the op type that is wanted alone (DIRECTORY), or "".
     """
 
-    kind: Kind
+    kind: TargetKind
     path: str
     name: str = ""
 
@@ -72,11 +72,11 @@ def _resolve(word: str) -> Iterator[Target]:
     path = Path(os.path.abspath(head))
     if path.is_dir() or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
         for directory in discover([path]):
-            yield Target(Kind.DIRECTORY, os.path.abspath(directory.path), name)
+            yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
     elif not path.exists():
         raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
-        yield Target(Kind.NAMED if name else Kind.SCRIPT, str(path), name)
+        yield Target(TargetKind.NAMED if name else TargetKind.SCRIPT, str(path), name)
     else:
         raise UsageError(
             f"cannot check {head}: not an op directory and not a Python file",

@@ -17,7 +17,7 @@ from opkit.verify.codes import CRASH, TIMEOUT
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.blame import report_of
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.target import Kind, Target
+from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.messages import Checked, Planned
 
 __all__ = ["PATIENCE", "run_alone"]
@@ -64,7 +64,7 @@ def run_alone(
         reader.join()
         process.stdin.close()
         process.stdout.close()
-    directory = target.label if target.kind is Kind.DIRECTORY else None
+    directory = target.label if target.kind is TargetKind.DIRECTORY else None
     owed = {order: op for order, op in enumerate(planned or ()) if order not in done}
     if planned is None and not done:
         owed = {-1: target.label}
@@ -74,7 +74,7 @@ def run_alone(
 
 
 def _limit(target: Target, options: RunOptions) -> float | None:
-    seconds = options.timeout * (PATIENCE if target.kind is Kind.SCRIPT else 1)
+    seconds = options.timeout * (PATIENCE if target.kind is TargetKind.SCRIPT else 1)
     return seconds + 5 if seconds and math.isfinite(seconds) else None
 
 

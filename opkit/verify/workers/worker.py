@@ -29,8 +29,8 @@ from opkit.verify.isolation.blame import (
 )
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.isolation.limits import threads_here
-from opkit.verify.isolation.supervisor import Ended, Job, Outbox, Supervisor, can_fork
-from opkit.verify.isolation.watch import Call, Left, Watch
+from opkit.verify.isolation.supervisor import Ended, Outbox, Supervisor, Task, can_fork
+from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.workers.messages import Checked, Planned
@@ -81,10 +81,10 @@ def _in_turn(loaded: Loaded, options: RunOptions, flight: Flight) -> Iterator[tu
     flight.arm(math.inf)
 
 
-def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Job:
+def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Task:
     seconds = options.timeout or math.inf
     run = partial(check_in_child, checkable, options)
-    return Job(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
+    return Task(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
 
 
 def _reports(loaded: Loaded, options: RunOptions, width: int, outbox: Outbox) -> Iterator[tuple[int, OpReport]]:
@@ -105,11 +105,11 @@ def _reports(loaded: Loaded, options: RunOptions, width: int, outbox: Outbox) ->
             )
 
 
-def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: int) -> Call | None:
+def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: int) -> UserCall | None:
     """Run a check again up to a call of a user's function, and return that call with its inputs."""
     supervisor = Supervisor(1, private=(outbox.descriptor,))
     for _, message in supervisor.run([_job(0, checkable, options, stop_at=number)]):
-        if isinstance(message, Call):
+        if isinstance(message, UserCall):
             return message
     return None
 
@@ -117,7 +117,7 @@ def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: i
 def check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
     """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
     outbox.flight.enter(Phase.CHECKING)
-    message: OpReport | Call = check_alone(checkable, options, outbox.flight)
+    message: OpReport | UserCall = check_alone(checkable, options, outbox.flight)
     try:
         pickle.dumps(message)
     except Exception:
@@ -125,7 +125,7 @@ def check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) ->
     outbox.send(message)
 
 
-def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> OpReport | Call:
+def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> OpReport | UserCall:
     """Check one op in this process.
 
     Args:
@@ -144,7 +144,7 @@ def check_alone(checkable: Checkable, options: RunOptions, flight: Flight) -> Op
         report = with_slopes(check(watched, options.check), watched)
     except Stop:
         last = watch.last
-        return Call(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
+        return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
     except Left as left:
         finding = blame_left(left, watch.last, options.limits)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
@@ -180,7 +180,7 @@ def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> 
     return replace(report, checks=missed + report.checks, seconds=seconds)
 
 
-def _plain(report: OpReport | Call) -> OpReport:
+def _plain(report: OpReport | UserCall) -> OpReport:
     """Return a report whose values are plain data, for values that cannot leave the process."""
     if not isinstance(report, OpReport):
         raise TypeError("only reports can be made plain")

@@ -15,10 +15,10 @@ from opkit.verify.isolation import frames
 from opkit.verify.isolation.blame import blame_death, report_of
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import limit_memory
-from opkit.verify.isolation.supervisor import Ended, Job, Outbox, Supervisor, can_fork
+from opkit.verify.isolation.supervisor import Ended, Outbox, Supervisor, Task, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.load import load, preload
-from opkit.verify.targets.target import Kind, Target
+from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.messages import Checked, Planned
 from opkit.verify.workers.spawn import PATIENCE
 from opkit.verify.workers.worker import check_target
@@ -64,12 +64,12 @@ def _request() -> tuple[tuple[Target, ...], RunOptions]:
     sys.exit(1)
 
 
-def _job(number: int, target: Target, options: RunOptions, width: int) -> Job:
+def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
     seconds = options.timeout or math.inf
-    if target.kind is Kind.SCRIPT:
+    if target.kind is TargetKind.SCRIPT:
         seconds *= PATIENCE
     run = partial(check_target, number, target.label, partial(load, target, options), options, width)
-    return Job(number, run, seconds, options.memory)
+    return Task(number, run, seconds, options.memory)
 
 
 class _Seen:
@@ -87,7 +87,7 @@ class _Seen:
 
     def missing(self, number: int, target: Target, ended: Ended, options: RunOptions) -> list[Checked]:
         """Return reports for the ops that the ended worker owed."""
-        directory = target.label if target.kind is Kind.DIRECTORY else None
+        directory = target.label if target.kind is TargetKind.DIRECTORY else None
         finding = blame_death(ended, options.limits, lambda _: None)
         planned = self._planned.get(number)
         if planned is None:

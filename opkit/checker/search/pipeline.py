@@ -1,4 +1,4 @@
-"""Search: cases for an op that has no cases file, found by asking its infer function and its forward.
+"""Pipeline: the steps of a search for cases where there is no cases file; it asks the op's infer function and its forward.
 
 Shapes first, then attributes, then regimes of values; everything follows from the seed.
 """
@@ -13,7 +13,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.roles import Roles
-from opkit.checker.search.scope import Scope
+from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.sweeps import Sweeps
 
 __all__ = ["Found", "search"]
@@ -46,7 +46,7 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
         options: seed, effort, and what the user fixed.
         trial: counts what is tried.
     """
-    scope = Scope(checkable, options, trial)
+    scope = SearchScope(checkable, options, trial)
     natural = Natural(scope, Roles(scope))
     shapes = natural.cases()
     if not shapes:
