@@ -1,4 +1,4 @@
-"""Pipeline: the steps of a search for cases where there is no cases file; it asks the op's infer function and its forward.
+"""Pipeline: the steps of a search for cases, which asks an op's infer function and its forward what they take.
 
 Shapes first, then attributes, then regimes of values; everything follows from the seed.
 """
