@@ -6,7 +6,7 @@ One pass per place in the window, each a whole strided slice, instead of one per
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -14,16 +14,18 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
+from opkit.ops.arrange.shape import concat
+from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.basis.broadcasting import reduce_mean
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.value import Value, ndim_of
+from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.network.conv import window_list
 from opkit.ops.reduce.extremes import reduce_max
 
-__all__ = ["avg_pool", "global_avg_pool", "global_max_pool", "max_pool"]
+__all__ = ["adaptive_pool", "avg_pool", "global_avg_pool", "global_max_pool", "max_pool"]
 
 _ATTRS = (
     "padding:string padding_before:vector<int32> padding_after:vector<int32> data_format:string"
@@ -310,6 +312,28 @@ def avg_pool(
     """Return the mean of each window; ``exclusive``: padding does not count. For the rest see ``max_pool``."""
     attrs = _pool_attrs(x, size, strides, padding, ceil_mode, data_format)
     return local.mode.apply(_AVG[ndim_of(x) - 2], (x,), {**attrs, "exclusive": bool(exclusive)})
+
+
+def adaptive_pool(
+    x: Value, counts: Sequence[int | None], axes: Sequence[int], reduce: Callable[[Value, int, bool], Value]
+) -> Value:
+    """Return x with each axis reduced to a number of windows that divide it.
+
+    Window i of n over an axis of size s is ``[i * s // n, ceil((i + 1) * s / n))``.
+
+    Args:
+        x: any shape.
+        counts: number of windows per axis; None keeps the axis.
+        axes: the axes that are reduced.
+        reduce: a reduction ``(x, axis, keepdims)``.
+    """
+    for axis, count in zip(axes, counts):
+        size = shape_of(x)[axis]
+        parts = size if count is None else int(count)
+        ends = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
+        pieces = [reduce(slice_of(x, [axis], [low], [high]), axis, True) for low, high in ends]
+        x = pieces[0] if len(pieces) == 1 else concat(pieces, axis)
+    return x
 
 
 def _spatial(x: Value, data_format: str) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from opkit import ops
 from opkit.errors import ShapeError, UsageError
-from opkit.paddle.nn.functional.norm import adaptive_pool
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = [
@@ -127,7 +126,7 @@ def interpolate(
     axes = list(range(2, dims)) if first else list(range(1, dims - 1))
     targets, scales = _targets(x, size, scale_factor, axes)
     if kind == "area":
-        return adaptive_pool(x, targets, axes, ops.reduce_mean)
+        return ops.adaptive_pool(x, targets, axes, ops.reduce_mean)
     rule = "linear" if kind.endswith("linear") else kind
     for axis, target, scale in zip(axes, targets, scales):
         matrix = ops.resampling_matrix(x.shape[axis], target, scale, rule, align_corners, align_mode == 1)

@@ -1,0 +1,191 @@
+"""Pools over one to three axes, with windows that are given or that divide the axes into parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opkit import ops
+from opkit.errors import UsageError
+from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
+from opkit.paddle.tensor.checks import need_value
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+]
+
+
+def _no_mask(function: str, return_mask: bool) -> None:
+    if return_mask:
+        raise UsageError(f"{function}: opkit returns no mask")
+
+
+# ---- given windows ---------------------------------------------------------------------------------------------------
+def _padding(padding: Any, dims: int, data_format: str) -> Any:
+    """Return a pool's padding as the builders take it."""
+    if isinstance(padding, str):
+        return {"SAME": "same_upper", "VALID": "valid"}.get(padding.upper(), padding)
+    first = data_format.startswith("NC")
+    return padding_pairs(padding, dims, list(range(2, dims + 2) if first else range(1, dims + 1)))
+
+
+def _max_pool(
+    dims: int, x: Any, window: tuple[Any, Any, Any], return_mask: bool, ceil_mode: bool, data_format: str
+) -> Any:
+    function, (size, stride, padding) = f"max_pool{dims}d", window
+    _no_mask(function, return_mask)
+    left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
+    return ops.max_pool(need_value(function, "x", x), size, stride, left, ceil_mode, layout)
+
+
+def _avg_pool(
+    dims: int,
+    x: Any,
+    window: tuple[Any, Any, Any],
+    ceil_mode: bool,
+    exclusive: bool,
+    divisor: float | None,
+    data_format: str,
+) -> Any:
+    size, stride, padding = window
+    need_value(f"avg_pool{dims}d", "x", x)
+    left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
+    if divisor is None:
+        return ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
+    full = ops.avg_pool(x, size, stride, left, ceil_mode, layout, False)
+    return ops.mul(full, math.prod(each(size, dims)) / float(divisor))
+
+
+def max_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the largest of each window."""
+    return _max_pool(1, x, (kernel_size, stride, padding), return_mask, ceil_mode, "NCL")
+
+
+def max_pool2d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Any:
+    """Return the largest of each window."""
+    return _max_pool(2, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
+
+
+def max_pool3d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+) -> Any:
+    """Return the largest of each window."""
+    return _max_pool(3, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
+
+
+def avg_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    exclusive: bool = True,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window; ``exclusive``: padding does not count."""
+    return _avg_pool(1, x, (kernel_size, stride, padding), ceil_mode, exclusive, None, "NCL")
+
+
+def avg_pool2d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    divisor_override: float | None = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window; ``exclusive``: padding does not count."""
+    return _avg_pool(2, x, (kernel_size, stride, padding), ceil_mode, exclusive, divisor_override, data_format)
+
+
+def avg_pool3d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    divisor_override: float | None = None,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window; ``exclusive``: padding does not count."""
+    return _avg_pool(3, x, (kernel_size, stride, padding), ceil_mode, exclusive, divisor_override, data_format)
+
+
+# ---- windows that divide the axes ------------------------------------------------------------------------------------
+def _adaptive(function: str, dims: int, x: Any, output_size: Any, data_format: str, reduce: Any) -> Any:
+    first = 2 if channel_layout(data_format) == "channels_first" else 1
+    wanted = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * dims
+    return ops.adaptive_pool(need_value(function, "x", x), wanted, list(range(first, first + dims)), reduce)
+
+
+def adaptive_avg_pool1d(x: Any, output_size: Any, name: str | None = None) -> Any:
+    """Return means over windows that divide the length into ``output_size`` parts."""
+    return _adaptive("adaptive_avg_pool1d", 1, x, output_size, "NCL", ops.reduce_mean)
+
+
+def adaptive_avg_pool2d(x: Any, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
+    """Return means over windows that divide the image into ``output_size`` parts."""
+    return _adaptive("adaptive_avg_pool2d", 2, x, output_size, data_format, ops.reduce_mean)
+
+
+def adaptive_avg_pool3d(x: Any, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> Any:
+    """Return means over windows that divide the volume into ``output_size`` parts."""
+    return _adaptive("adaptive_avg_pool3d", 3, x, output_size, data_format, ops.reduce_mean)
+
+
+def adaptive_max_pool1d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+    """Return the largest over windows that divide the length into ``output_size`` parts."""
+    _no_mask("adaptive_max_pool1d", return_mask)
+    return _adaptive("adaptive_max_pool1d", 1, x, output_size, "NCL", ops.reduce_max)
+
+
+def adaptive_max_pool2d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+    """Return the largest over windows that divide the image into ``output_size`` parts."""
+    _no_mask("adaptive_max_pool2d", return_mask)
+    return _adaptive("adaptive_max_pool2d", 2, x, output_size, "NCHW", ops.reduce_max)
+
+
+def adaptive_max_pool3d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+    """Return the largest over windows that divide the volume into ``output_size`` parts."""
+    _no_mask("adaptive_max_pool3d", return_mask)
+    return _adaptive("adaptive_max_pool3d", 3, x, output_size, "NCDHW", ops.reduce_max)
