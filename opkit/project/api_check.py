@@ -9,9 +9,10 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from opkit.diagnostics import Diagnostic, Note, SourceText, Span
+from opkit.diagnostics import Diagnostic, Note, SourceText
 from opkit.errors import unknown
 from opkit.project.findings import finding
+from opkit.project.place import span_of
 from opkit.spec import CompiledOp
 
 __all__ = ["check_api"]
@@ -155,7 +156,7 @@ def _undeclared(
     return finding(
         "PROJ009" if word == "attribute" else "PROJ008",
         said.message,
-        _span(source, literal),
+        span_of(source, literal),
         *_declared_here(op),
         help=said.help,
         subject=op.name,
@@ -168,7 +169,7 @@ def _left_out(source: SourceText, chain: _Chain, word: str, missing: list[str], 
     return finding(
         "PROJ014",
         f"the builder of op type {op.name!r} leaves out its {word}{'s' if len(missing) > 1 else ''} {names}",
-        _span(source, chain.op) if chain.op is not None else None,
+        span_of(source, chain.op) if chain.op is not None else None,
         *_declared_here(op),
         help=f"add {call} before .Build()",
         subject=op.name,
@@ -177,21 +178,8 @@ def _left_out(source: SourceText, chain: _Chain, word: str, missing: list[str], 
 
 def _unknown_op(source: SourceText, literal: ast.Constant, ops: Mapping[str, CompiledOp]) -> Diagnostic:
     said = unknown("no op type", literal.value, ops, tail=" is defined", has="the definitions have")
-    return finding("PROJ007", said.message, _span(source, literal), help=said.help)
+    return finding("PROJ007", said.message, span_of(source, literal), help=said.help)
 
 
 def _declared_here(op: CompiledOp) -> tuple[Note, ...]:
     return (Note(f"{op.name!r} is defined here", op.span),) if op.span is not None else ()
-
-
-def _span(source: SourceText, node: ast.expr) -> Span:
-    return source.span(
-        _offset(source, node.lineno, node.col_offset),
-        _offset(source, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset),
-    )
-
-
-def _offset(source: SourceText, line: int, byte: int) -> int:
-    """Turn a line and a column in UTF-8 bytes, as ``ast`` counts, into an offset."""
-    before = source.line(line).encode("utf-8")[:byte].decode("utf-8", errors="replace")
-    return source.offset(line, len(before) + 1)

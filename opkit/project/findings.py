@@ -31,6 +31,19 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ014": (_E, "the API file leaves out an argument"),
     "PROJ015": (_E, "the cases file does not load"),
     "PROJ016": (_E, "the API file does not load"),
+    "PROJ017": (_E, "a backward op without a gradient registration"),
+    "PROJ018": (_W, "a backward op that the gradient does not use"),
+    "PROJ019": (_E, "a builder of the API file is used wrongly"),
+    "PROJ020": (_E, "a function of the API file does not return its result"),
+    "PROJ021": (_E, "the API file gives an input something other than a list"),
+    "PROJ022": (_E, "the API file gives an attribute a value of the wrong type"),
+    "PROJ023": (_N, "a function of the API file could not be tried"),
+    "PROJ024": (_W, "the API file could not be tried"),
+    "PROJ025": (_E, "a kernel reads an attribute that is not declared"),
+    "PROJ026": (_E, "a kernel takes its arguments apart in a wrong number"),
+    "PROJ027": (_E, "a kernel returns no value"),
+    "PROJ028": (_E, "a gradient forgets an attribute"),
+    "PROJ029": (_W, "a kernel may read an attribute that is not declared"),
 }
 
 

@@ -7,11 +7,9 @@ the files now is what is loaded.
 from __future__ import annotations
 
 import os
-import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,11 +21,11 @@ from opkit.project.api_check import check_api
 from opkit.project.directory import OpDirectory, op_directory_of
 from opkit.project.findings import finding, source_of
 from opkit.project.kernel import UserKernel, positional_count
+from opkit.project.kernel_check import check_kernels
 from opkit.project.module import load_module
 from opkit.project.user_op import UserOp
+from opkit.project.wiring import check_wiring, orphans_of
 from opkit.spec import CompiledOp, CompileResult, compile_spec
-from opkit.spec.findings import Findings
-from opkit.spec.text.lexer import STRING, lex
 
 __all__ = ["LoadedOps", "assemble", "load", "refreshed"]
 
@@ -61,21 +59,17 @@ class LoadedOps:
 
     @property
     def forward_ops(self) -> tuple[str, ...]:
-        """The op types that a check begins with: all but those that a gradient is made of.
+        """The op types that a check begins with: all but those that a gradient of this directory builds.
 
-        These are told by their name, or by a gradient registration that builds them. One of them counts too where it
-        has a gradient of its own.
+        A type that was to be built, by its name, and that no gradient builds (PROJ017) is left out too; one that has a
+        gradient of its own counts.
         """
-        built, beginnings = _built_types(self.result.source.text)
+        grads = [grad.built_types for grad in self.result.grads.values()]
+        orphans = orphans_of(self.result)
         return tuple(
             name
             for name, op in self.ops.items()
-            if op.grad is not None
-            or not (
-                name in built
-                or name.startswith(beginnings)
-                or _OF_A_GRADIENT.search(name.removeprefix(self.directory.name))
-            )
+            if op.grad is not None or not (name in orphans or any(name in types for types in grads))
         )
 
     def api(self) -> ModuleType:
@@ -142,27 +136,13 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
             found.append(_import_failure("PROJ004", "kernel", directory.kernel, error))
     ops = _bind_ops(directory, result, module, registry, found)
     found.extend(_check_ops(result))
+    found.extend(check_wiring(result))
+    if directory.kernel.is_file():
+        found.extend(check_kernels(source_of(directory.kernel), directory.name, result))
     if directory.api.is_file():
         broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
         found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent)))
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
-
-
-#: Words in an op type that gradients are made of, as in ``user_relu_backward`` and ``matmul_grad_a``.
-_OF_A_GRADIENT = re.compile(r"(?:backward|grad)(?:$|_)")
-
-
-@lru_cache(maxsize=32)
-def _built_types(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the op types that a spec builds, ``.Op("...")``, and beginnings of such: ``.Op("..." + arg)``."""
-    tokens = lex(SourceText(text, ""), Findings())
-    found = [
-        (token.text[1:-1], after.text)
-        for name, bracket, token, after in zip(tokens, tokens[1:], tokens[2:], tokens[3:])
-        if token.kind == STRING and bracket.text == "(" and name.text in ("Op", "OpTypeName")
-    ]
-    whole = frozenset(name for name, after in found if after != "+")
-    return whole, tuple(name for name, after in found if after == "+" and name)
 
 
 def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:

@@ -1,10 +1,11 @@
-"""BuiltTypes: which op types a compiled gradient can build, known from its code without running it.
+"""BuiltTypes: which op types a compiled gradient can build, and with which attributes, known from its code alone.
 
 What one run of it builds is a GradGraph, which stands in ``compiled_grad``.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.uses import FORWARD_TYPE, HOLE
 
-__all__ = ["BuiltTypes", "built_types_of"]
+__all__ = ["BuiltTypes", "built_types_of", "given_attrs_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,19 @@ def built_types_of(op_type: str, units: Iterable[Unit]) -> BuiltTypes:
     is_open = any(not pattern.strip(HOLE) for pattern in patterns)
     literals = frozenset(text for unit in kept for text in unit.string_literals()) if is_open else frozenset()
     return BuiltTypes(frozenset(names), tuple(patterns), literals)
+
+
+def given_attrs_of(units: Iterable[Unit]) -> frozenset[str] | None:
+    """Return the names of the attributes that a gradient's code sets on backward ops; None where one is computed.
+
+    Args:
+        units: the units of the gradient's function and of all that it calls.
+    """
+    names: set[str] = set()
+    for unit in units:
+        for node in ast.walk(ast.parse(unit.source)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "attr":
+                if not (node.args and isinstance(node.args[0], ast.Constant)):
+                    return None
+                names.add(str(node.args[0].value))
+    return frozenset(names)

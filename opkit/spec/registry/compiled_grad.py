@@ -13,7 +13,7 @@ from opkit.diagnostics import Span
 from opkit.errors import InferError, unknown
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
-from opkit.spec.registry.built_types import BuiltTypes, built_types_of
+from opkit.spec.registry.built_types import BuiltTypes, built_types_of, given_attrs_of
 from opkit.spec.registry.compiled_op import CompiledOp, Inputs
 from opkit.spec.registry.schema import attr_value, plain_value, runtime_value
 from opkit.spec.registry.siblings import Siblings
@@ -103,6 +103,11 @@ class CompiledGrad:
         """The op types that it can build, known from its code alone, so also where it has errors."""
         units = self.linker.program.reachable(self.unit) if self.unit is not None else []
         return built_types_of(self.op_type, units)
+
+    @property
+    def given_attrs(self) -> frozenset[str] | None:
+        """Names of the attributes that its code gives to backward ops; None where it computes one of the names."""
+        return given_attrs_of(self.linker.program.reachable(self.unit) if self.unit is not None else [])
 
     def build(
         self,

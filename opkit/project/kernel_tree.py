@@ -1,0 +1,302 @@
+"""KernelTree: what the syntax tree of a kernel function says for certain, without running it.
+
+What the definitions say, and findings, stand in ``kernel_check``. Whatever a tree leaves open (a decorator, a parameter
+that is assigned again, a name that is bound twice) is left out, so that what is listed here holds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+__all__ = ["AttrRead", "KernelTree", "Taking", "kernel_trees"]
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+#: Nodes below which something may not happen, or not fail: a read there proves nothing about every call.
+_BRANCHES = (
+    ast.If, ast.IfExp, ast.BoolOp, ast.For, ast.While, ast.Try, ast.Match, ast.ListComp, ast.SetComp, ast.DictComp,
+    ast.GeneratorExp, *_SCOPES,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """An expression that takes a number of values out of the arguments.
+
+    Args:
+        node: the targets of ``x, y = args``, or the subscript ``args[2]``.
+        count: how many there must be.
+        is_exact: exactly so many, not at least.
+    """
+
+    node: ast.expr
+    count: int
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttrRead:
+    """A read of an attribute by a constant name.
+
+    Args:
+        name: the attribute.
+        node: the constant.
+        is_certain: whether every call reads it, and fails where it is missing.
+    """
+
+    name: str
+    node: ast.Constant
+    is_certain: bool
+
+
+@dataclass(slots=True)
+class KernelTree:
+    """A kernel function.
+
+    Args:
+        name: of the function.
+        node: its definition.
+        takings: what it takes out of its arguments on every call.
+        reads: the attributes that it reads.
+        shares_attrs: whether it hands the dict of attributes to something else, which may add to it.
+        never_returns_a_value: whether it ends without a value on every path, and does end.
+    """
+
+    name: str
+    node: ast.FunctionDef
+    takings: list[Taking] = field(default_factory=list)
+    reads: list[AttrRead] = field(default_factory=list)
+    shares_attrs: bool = False
+    never_returns_a_value: bool = False
+
+
+def kernel_trees(tree: ast.Module) -> dict[str, KernelTree]:
+    """Return the functions at the top of a kernel file that are what their definition says, by name."""
+    if any(_is_open(node) for node in ast.walk(tree)):
+        return {}
+    bound = list(_bound_names(tree))
+    found: dict[str, KernelTree] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list and bound.count(node.name) == 1:
+            made = found[node.name] = KernelTree(node.name, node)
+            _read(made)
+    return found
+
+
+def _is_open(node: ast.AST) -> bool:
+    """Whether names of the module may be bound in a way that the tree does not show."""
+    if isinstance(node, ast.ImportFrom):
+        return any(name.name == "*" for name in node.names)
+    return isinstance(node, ast.Name) and node.id in ("globals", "exec", "setattr", "vars", "__dict__")
+
+
+def _bound_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            yield from node.names
+    for node in _own(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((item.asname or item.name).partition(".")[0] for item in node.names)
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """Give the nodes of a scope, without what stands inside the functions and classes that it defines."""
+    for child in ast.iter_child_nodes(scope):
+        yield child
+        if not isinstance(child, _SCOPES):
+            yield from _own(child)
+
+
+def _read(kernel: KernelTree) -> None:
+    node = kernel.node
+    own = list(_own(node))
+    if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in own):
+        return
+    kernel.never_returns_a_value = _never_returns(node, own)
+    positional = [*node.args.posonlyargs, *node.args.args]
+    if positional and _is_kept(node, positional[0].arg):
+        kernel.takings = list(_takings(node, positional[0].arg))
+    if len(positional) > 1 and _is_kept(node, positional[1].arg):
+        kernel.reads = list(_reads(node, positional[1].arg))
+        kernel.shares_attrs = _is_shared(node, positional[1].arg)
+
+
+def _is_kept(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a parameter is the caller's object throughout: nothing in the function binds its name again."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name == name:
+            return False
+        if isinstance(node, _SCOPES) and node is not function and name in _parameters(node):
+            return False
+    return True
+
+
+def _parameters(scope: ast.AST) -> list[str]:
+    arguments = getattr(scope, "args", None)
+    names = [item.arg for item in ast.walk(arguments) if isinstance(item, ast.arg)] if arguments is not None else []
+    return [*names, getattr(scope, "name", "")]
+
+
+def _never_returns(function: ast.FunctionDef, own: list[ast.AST]) -> bool:
+    has_value = any(isinstance(item, ast.Return) and not _is_none(item.value) for item in own)
+    return not has_value and not _never_ends(function.body)
+
+
+def _never_ends(body: list[ast.stmt]) -> bool:
+    """Whether a block cannot be left at its end: it ends in an exception, an exit or an endless loop."""
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _never_ends(last.body) and _never_ends(last.orelse)
+    if isinstance(last, ast.With):
+        return _never_ends(last.body)
+    if isinstance(last, ast.Expr):
+        return isinstance(last.value, ast.Call) and _may_raise_only(last.value.func)
+    if isinstance(last, (ast.While, ast.Assert)):
+        return isinstance(last.test, ast.Constant) and bool(last.test.value) is isinstance(last, ast.While)
+    return isinstance(last, (ast.Raise, ast.Try, ast.Match))
+
+
+def _may_raise_only(function: ast.expr) -> bool:
+    """Whether a function may be one that never returns: one of this file or of ``sys``, unlike numpy's."""
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    return isinstance(function, ast.Name) or (isinstance(owner, ast.Name) and owner.id in ("sys", "os"))
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _takings(function: ast.FunctionDef, args: str) -> Iterator[Taking]:
+    """Give what every call takes out of the arguments: up to the first statement that may leave early."""
+    for statement in _straight(function.body):
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in _own(statement)):
+            return
+        if isinstance(statement, ast.Assign) and _is_name(statement.value, args):
+            for target in statement.targets:
+                if isinstance(target, (ast.Tuple, ast.List)):
+                    starred = sum(isinstance(item, ast.Starred) for item in target.elts)
+                    yield Taking(target, len(target.elts) - starred, not starred)
+        for node in _certain(statement):
+            index = _constant_index(node, args)
+            if index is not None and isinstance(node, ast.expr):
+                yield Taking(node, index + 1 if index >= 0 else -index, False)
+        if isinstance(statement, (ast.Return, ast.Raise)):
+            return
+
+
+def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Give the statements that run one after the other, those in ``with`` blocks in the block's place."""
+    for statement in body:
+        if isinstance(statement, ast.With) and all(_is_no_guard(item) for item in statement.items):
+            yield from _straight(statement.body)
+        elif isinstance(statement, ast.With):
+            return
+        else:
+            yield statement
+
+
+def _is_no_guard(item: ast.withitem) -> bool:
+    """Whether a context manager lets exceptions pass, as far as is known: numpy's ``errstate``."""
+    call = item.context_expr
+    return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "errstate"
+
+
+def _certain(node: ast.AST) -> Iterator[ast.AST]:
+    """Give a node and all below it that runs whenever it does."""
+    if not isinstance(node, _BRANCHES):
+        yield node
+    for child in _certain_parts(node):
+        yield from _certain(child)
+
+
+def _certain_parts(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a node that run whenever it does: of a condition only what is asked first."""
+    match node:
+        case ast.If(test=first) | ast.IfExp(test=first) | ast.While(test=first):
+            return [first]
+        case ast.For(iter=first) | ast.Match(subject=first) | ast.BoolOp(values=[first, *_]):
+            return [first]
+        case ast.ListComp(generators=[part, *_]) | ast.SetComp(generators=[part, *_]):
+            return [part.iter]
+        case _ if isinstance(node, _BRANCHES):
+            return []
+    return list(ast.iter_child_nodes(node))
+
+
+def _constant_index(node: ast.AST, args: str) -> int | None:
+    if not (isinstance(node, ast.Subscript) and _is_name(node.value, args)):
+        return None
+    index = node.slice
+    sign = 1
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
+        index, sign = index.operand, -1
+    if isinstance(index, ast.Constant) and type(index.value) is int:
+        return sign * index.value
+    return None
+
+
+def _reads(function: ast.FunctionDef, attrs: str) -> Iterator[AttrRead]:
+    """Give the reads of attributes; none where the dict is changed, or asked first what it holds."""
+    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    if any(_changes(node, attrs) for node in nodes):
+        return
+    certain: set[ast.AST] = set()
+    for statement in _straight(function.body):
+        certain.update(_certain(statement))
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in (statement, *_own(statement))):
+            break
+    for node in nodes:
+        name = _subscript_name(node, attrs)
+        if name is not None:
+            yield AttrRead(str(name.value), name, node in certain)
+        name = _got_name(node, attrs)
+        if name is not None:
+            yield AttrRead(str(name.value), name, False)
+
+
+def _changes(node: ast.AST, attrs: str) -> bool:
+    if isinstance(node, ast.Subscript) and _is_name(node.value, attrs):
+        return not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Compare):
+        return any(_is_name(item, attrs) for item in node.comparators)
+    if isinstance(node, ast.AugAssign):
+        return _is_name(node.target, attrs)
+    return (
+        isinstance(node, ast.Attribute)
+        and _is_name(node.value, attrs)
+        and node.attr not in ("get", "items", "keys", "values", "copy")
+    )
+
+
+def _is_shared(function: ast.FunctionDef, attrs: str) -> bool:
+    """Whether the dict appears other than in ``attrs[...]`` and ``attrs.get``."""
+    nodes = list(ast.walk(function))
+    owners = {id(node.value) for node in nodes if isinstance(node, (ast.Subscript, ast.Attribute))}
+    return any(_is_name(node, attrs) and id(node) not in owners for node in nodes)
+
+
+def _subscript_name(node: ast.AST, attrs: str) -> ast.Constant | None:
+    if isinstance(node, ast.Subscript) and _is_name(node.value, attrs):
+        return _text(node.slice)
+    return None
+
+
+def _got_name(node: ast.AST, attrs: str) -> ast.Constant | None:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+        return None
+    return _text(node.args[0]) if node.func.attr == "get" and _is_name(node.func.value, attrs) else None
+
+
+def _text(node: ast.expr) -> ast.Constant | None:
+    return node if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
