@@ -6,7 +6,6 @@ from opkit.eager.grad_mode import enable_grad, is_grad_enabled, no_grad, set_gra
 from opkit.eager.inplace import become, check_inplace, set_value
 from opkit.eager.methods import install_methods
 from opkit.eager.node import Node, apply, install
-from opkit.eager.printing import PRINT_OPTIONS, set_printoptions
 from opkit.eager.pylayer import PyLayer
 from opkit.eager.pylayer_context import PyLayerContext
 from opkit.eager.saved_hooks import saved_tensors_hooks
@@ -17,7 +16,6 @@ install_methods()
 install()
 
 __all__ = [
-    "PRINT_OPTIONS",
     "HookHandle",
     "Node",
     "NonFiniteError",
@@ -37,7 +35,6 @@ __all__ = [
     "run_backward",
     "saved_tensors_hooks",
     "set_grad_enabled",
-    "set_printoptions",
     "set_value",
     "wrap",
 ]

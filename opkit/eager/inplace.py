@@ -35,7 +35,7 @@ def check_inplace(tensor: Tensor, what: str) -> None:
     if not tensor._sg and tensor._node is None and local.mode.is_grad_enabled:
         raise InplaceLeafError(
             f"{what}: tensor {tensor.name!r} is a leaf that takes a gradient and cannot be changed in place",
-            help="change it under paddle.no_grad(), or work on x.clone()",
+            help=tensor.dialect.words.change_leaf,
         )
 
 

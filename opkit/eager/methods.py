@@ -1,7 +1,7 @@
 """What a Tensor can do: operators, conversions to Python values, gradients, in-place changes.
 
 The operators are the table that static Variables install too; methods that a framework calls by name are the
-facade's (``opkit.paddle``).
+facade's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from opkit.eager.backward import run_backward
 from opkit.eager.grad_hooks import register_hook, retain_grads
 from opkit.eager.inplace import set_item, set_value
 from opkit.eager.interop import array_ufunc
-from opkit.eager.printing import text_of
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.basis.creation import identity
@@ -123,8 +122,7 @@ def _iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def _text(self: Tensor) -> str:
-    text = text_of(self._data, self._data.dtype.name, self._sg)
-    return f"Parameter containing:\n{text}" if self.is_parameter else text
+    return self.dialect.show_tensor(self)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

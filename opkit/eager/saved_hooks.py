@@ -33,7 +33,7 @@ class _Depth:
 packing = _Depth()
 
 
-class saved_tensors_hooks:  # noqa: N801 - Paddle's name
+class saved_tensors_hooks:  # noqa: N801 - a context, called like a function
     """A context in which tensors saved for a gradient are packed by one function and unpacked by another.
 
     Args:

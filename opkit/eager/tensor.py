@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ir.framework_dtype import FrameworkDtype, framework_dtype
+from opkit.ir import Dialect, current_dialect
 
 __all__ = ["GradValueError", "Tensor", "TensorFlagError", "version_cell", "wrap"]
 
@@ -25,7 +25,7 @@ class Tensor:
 
     Args:
         data: an array, or anything ``numpy.asarray`` reads; kept, not copied.
-        stop_gradient: True where no gradient is wanted (Paddle 2.6: the default of all but parameters).
+        stop_gradient: True where no gradient is wanted: the default of all but parameters.
 
     A Tensor that takes a gradient and was not computed is a leaf; it is its own last step of the reverse walk,
     where its rule adds the cotangent to ``grad``.
@@ -65,13 +65,21 @@ class Tensor:
     # ---- what it is ------------------------------------------------------------------------------------------------
     @property
     def shape(self) -> list[int]:
-        """The sizes, as a list (Paddle 2.6)."""
+        """The sizes, as a list.
+
+        Source: Paddle 2.6.
+        """
         return list(self._data.shape)
 
     @property
-    def dtype(self) -> FrameworkDtype:
-        """The dtype, as ``paddle.float32`` and its like."""
-        return framework_dtype(self._data.dtype)
+    def dialect(self) -> Dialect:
+        """The rules and words of the framework that is in use."""
+        return current_dialect()
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype as the framework in use shows it; numpy's where there is none."""
+        return current_dialect().show_dtype(self._data.dtype)
 
     @property
     def ndim(self) -> int:
@@ -127,7 +135,7 @@ class Tensor:
         if not isinstance(value, Tensor):
             raise GradValueError(
                 f"grad of tensor {self.name!r} takes a Tensor, got {type(value).__name__}",
-                help="clear_grad() resets a gradient" if value is None else "paddle.to_tensor makes a Tensor",
+                help="clear_grad() resets a gradient" if value is None else self.dialect.words.make_tensor,
             )
         if value._data.shape != self._data.shape:
             raise GradValueError(
@@ -153,7 +161,10 @@ class Tensor:
 
 
 class TensorFlagError(TypeError, ValueError):
-    """A flag of a Tensor was set to something that is no bool (Paddle 2.6 raises ValueError, 3 TypeError)."""
+    """A flag of a Tensor was set to something that is not a bool.
+
+    Source: Paddle 2.6 raises ValueError, Paddle 3 TypeError.
+    """
 
 
 class GradValueError(UsageError, TypeError):

@@ -2,6 +2,7 @@
 
 from opkit.ir.block import Block, VariableNotFoundError
 from opkit.ir.desc import TensorDesc
+from opkit.ir.dialect import STRICT, Dialect, Words, adopt, current_dialect, default_dialect, speaking
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, is_floating, is_integer, to_numpy
 from opkit.ir.operation import Operation, describe_operation
 from opkit.ir.printer import program_text
@@ -12,7 +13,9 @@ from opkit.ir.value import Value, Variable
 __all__ = [
     "DTYPES",
     "INFERENCE_ONLY",
+    "STRICT",
     "Block",
+    "Dialect",
     "ForInference",
     "Operation",
     "Program",
@@ -21,10 +24,15 @@ __all__ = [
     "Value",
     "Variable",
     "VariableNotFoundError",
+    "Words",
+    "adopt",
     "canonical_dtype",
+    "current_dialect",
+    "default_dialect",
     "describe_operation",
     "is_floating",
     "is_integer",
     "program_text",
+    "speaking",
     "to_numpy",
 ]

@@ -19,7 +19,10 @@ __all__ = ["Block", "VariableNotFoundError"]
 
 
 class VariableNotFoundError(GraphError, ValueError):
-    """A name that no Variable of the block has (Paddle 2.6 raises ValueError)."""
+    """A name that no Variable of the block has.
+
+    Source: Paddle 2.6 raises ValueError.
+    """
 
 
 class Block:

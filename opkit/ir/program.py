@@ -11,6 +11,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir.block import Block
+from opkit.ir.dialect import Dialect, default_dialect
 from opkit.ir.operation import Operation
 from opkit.ir.printer import program_text
 from opkit.ir.rewrite import Rewrite
@@ -29,9 +30,13 @@ class Program:
         running: one entry per run that is under way; while there is one, nothing may be appended.
         random_seed: seeds the program's random ops where it is not 0.
         before_run: called with the scope before every run (they set learning rates).
+
+    Args:
+        dialect: the rules and words of the framework whose program it is; left out: those of the facade in use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        self._dialect = dialect
         self.serial = next(_serials)
         self.version = 0
         self.running: list[int] = []
@@ -39,6 +44,11 @@ class Program:
         self.is_test = False
         self.before_run: list[Callable[[Any], None]] = []
         self.blocks = [Block(self)]
+
+    @property
+    def dialect(self) -> Dialect:
+        """The rules and words of its framework."""
+        return default_dialect() if self._dialect is None else self._dialect
 
     @property
     def num_blocks(self) -> int:
@@ -89,7 +99,7 @@ class Program:
 
 def clone_program(program: Program, for_test: bool) -> Program:
     """Return a copy of a program; see ``Program.clone``."""
-    copy = Program()
+    copy = Program(program._dialect)
     copy.random_seed = program.random_seed
     copy.is_test = program.is_test or for_test
     copy.before_run = [] if for_test else list(program.before_run)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opkit.ir.desc import TensorDesc
+from opkit.ir.dialect import Dialect
 from opkit.ir.dtype import to_numpy
-from opkit.ir.framework_dtype import FrameworkDtype, framework_dtype
 
 if TYPE_CHECKING:
     from opkit.ir.block import Block
@@ -128,9 +128,14 @@ class Variable:
         return self.value.shape
 
     @property
-    def dtype(self) -> FrameworkDtype:
-        """The dtype as a framework's user sees it."""
-        return framework_dtype(self.value.dtype)
+    def dialect(self) -> Dialect:
+        """The rules and words of its program's framework."""
+        return self.block.program.dialect
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype as the program's framework shows it; numpy's where there is none."""
+        return self.block.program.dialect.show_dtype(self.value.dtype)
 
     @property
     def ndim(self) -> int:
@@ -162,14 +167,7 @@ class Variable:
         return self.value
 
     def __str__(self) -> str:
-        """Paddle 2.6's text of a static variable."""
-        kind = f"{'trainable ' if self.trainable else ''}param" if self.is_parameter else "var"
-        held = "persist " if self.persistable else ""
-        kind_of = self.value.dtype.name
-        shape = tuple(self.shape)
-        return (
-            f"{held}{kind} {self.name} : LOD_TENSOR.shape{shape}.dtype({kind_of}).stop_gradient({self.stop_gradient})"
-        )
+        return self.block.program.dialect.show_variable(self)
 
     def __repr__(self) -> str:
         kind = "param" if self.is_parameter else "persist" if self.persistable else "data" if self.is_data else "var"

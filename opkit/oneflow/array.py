@@ -10,10 +10,10 @@ import math as _math
 from collections.abc import Sequence
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.oneflow.scalar_types import float32, int32
+from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import dtype_of, shape_of
 

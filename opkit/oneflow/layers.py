@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit import ops
 from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow import array, nn
 from opkit.oneflow.initializers import (
@@ -14,6 +13,7 @@ from opkit.oneflow.initializers import (
     xavier_uniform_initializer,
 )
 from opkit.oneflow.scope import namespace
+from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value
 from opkit.oneflow.variable import get_variable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError
+from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value
 from opkit.ops.core.value import shape_of
 

@@ -9,8 +9,8 @@ import math as _math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit import ops
 from opkit.errors import MissingNameError, unknown
+from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
 

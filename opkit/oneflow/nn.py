@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opkit import ops
 from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
 from opkit.oneflow import array
 from opkit.oneflow import math as flow_math
+from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of

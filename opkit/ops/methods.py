@@ -1,5 +1,7 @@
 """The operators of a value, one table for every mode: Tensor and Variable install the same builders.
 
+They follow the dialect of the values: a framework's own rules hold for its own values.
+
 What a framework's users call by name (``x.sum(axis)``) has that framework's argument order: see its facade.
 """
 
@@ -9,36 +11,31 @@ from collections.abc import Callable
 from typing import Any
 
 from opkit.ops.arrange.indexing import getitem
-from opkit.ops.basis.arithmetic import add, div, floor_div, floor_mod, mul, neg, scalar_add, sub
+from opkit.ops.basis.arithmetic import neg
+from opkit.ops.core.meeting import dialect_of
+from opkit.ops.dialects import builders_for
 from opkit.ops.linear.products import matmul
-from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor
-from opkit.ops.pointwise.compare import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-)
-from opkit.ops.pointwise.elementwise import abs as absolute
-from opkit.ops.pointwise.power import pow as power
+from opkit.ops.pointwise.bitwise import bitwise_not
+from opkit.ops.pointwise.compare import logical_not
 
-__all__ = ["OPERATORS", "install_operators"]
+__all__ = ["BUILDERS", "OPERATORS", "install_operators"]
 
 Builder = Callable[..., Any]
+
+#: Builders by name that follow the dialect of the values they get.
+BUILDERS: dict[str, Builder] = builders_for(dialect_of)
 
 
 def _reflected(build: Builder) -> Builder:
     return lambda self, other: build(other, self)
 
 
+_add_number, _sub = BUILDERS["scalar_add"], BUILDERS["sub"]
+
+
 def _reflected_sub(self: Any, other: Any) -> Any:
     # A number minus a tensor is the negated tensor plus the number; ``sub`` would have to find that out first.
-    return scalar_add(neg(self), other) if type(other) in (int, float) else sub(other, self)
+    return _add_number(neg(self), other) if type(other) in (int, float) else _sub(other, self)
 
 
 def _by_kind(logical: Builder, bitwise: Builder) -> Builder:
@@ -48,34 +45,34 @@ def _by_kind(logical: Builder, bitwise: Builder) -> Builder:
 
 #: Special method name -> builder.
 OPERATORS: dict[str, Builder] = {
-    "__add__": add,
-    "__radd__": add,
-    "__sub__": sub,
+    "__add__": BUILDERS["add"],
+    "__radd__": BUILDERS["add"],
+    "__sub__": _sub,
     "__rsub__": _reflected_sub,
-    "__mul__": mul,
-    "__rmul__": mul,
-    "__truediv__": div,
-    "__rtruediv__": _reflected(div),
-    "__floordiv__": floor_div,
-    "__rfloordiv__": _reflected(floor_div),
-    "__mod__": floor_mod,
-    "__rmod__": _reflected(floor_mod),
-    "__pow__": power,
-    "__rpow__": _reflected(power),
+    "__mul__": BUILDERS["mul"],
+    "__rmul__": BUILDERS["mul"],
+    "__truediv__": BUILDERS["div"],
+    "__rtruediv__": _reflected(BUILDERS["div"]),
+    "__floordiv__": BUILDERS["floor_div"],
+    "__rfloordiv__": _reflected(BUILDERS["floor_div"]),
+    "__mod__": BUILDERS["floor_mod"],
+    "__rmod__": _reflected(BUILDERS["floor_mod"]),
+    "__pow__": BUILDERS["pow"],
+    "__rpow__": _reflected(BUILDERS["pow"]),
     "__matmul__": matmul,
     "__rmatmul__": _reflected(matmul),
     "__neg__": neg,
-    "__abs__": absolute,
+    "__abs__": BUILDERS["abs"],
     "__invert__": _by_kind(logical_not, bitwise_not),
-    "__and__": _by_kind(logical_and, bitwise_and),
-    "__or__": _by_kind(logical_or, bitwise_or),
-    "__xor__": _by_kind(logical_xor, bitwise_xor),
-    "__eq__": equal,
-    "__ne__": not_equal,
-    "__lt__": less,
-    "__le__": less_equal,
-    "__gt__": greater,
-    "__ge__": greater_equal,
+    "__and__": _by_kind(BUILDERS["logical_and"], BUILDERS["bitwise_and"]),
+    "__or__": _by_kind(BUILDERS["logical_or"], BUILDERS["bitwise_or"]),
+    "__xor__": _by_kind(BUILDERS["logical_xor"], BUILDERS["bitwise_xor"]),
+    "__eq__": BUILDERS["equal"],
+    "__ne__": BUILDERS["not_equal"],
+    "__lt__": BUILDERS["less"],
+    "__le__": BUILDERS["less_equal"],
+    "__gt__": BUILDERS["greater"],
+    "__ge__": BUILDERS["greater_equal"],
     "__getitem__": getitem,
 }
 

@@ -9,10 +9,7 @@ from opkit.eager import (
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
-    set_printoptions,
 )
-from opkit.ir.framework_dtype import FrameworkDtype as dtype
-from opkit.ir.framework_dtype import framework_dtype as _dtype
 from opkit.paddle import (
     autograd,
     base,
@@ -44,6 +41,9 @@ from opkit.paddle.framework.place import (
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
 from opkit.paddle.missing import guard as _guard
+from opkit.paddle.semantics.dtypes import DType as dtype
+from opkit.paddle.semantics.dtypes import dtype_object as _dtype
+from opkit.paddle.semantics.printing import set_printoptions
 from opkit.paddle.static.batch import batch
 from opkit.paddle.tensor import NAMES as _NAMES
 from opkit.static import disable_static, enable_static

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.missing import guard
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 

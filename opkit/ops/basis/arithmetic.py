@@ -1,4 +1,6 @@
-"""Two operands at a time: arithmetic with broadcasting, its same-shape and scalar forms, dtype promotion.
+"""Two operands at a time: arithmetic with broadcasting, its same-shape and scalar forms.
+
+Without a dialect the builders are strict: tensors have one dtype, and results keep it.
 
 Powers are in ``opkit.ops.pointwise.power``, comparisons in ``opkit.ops.pointwise.compare``.
 """
@@ -10,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import DtypeError, ShapeError
+from opkit.errors import DtypeError, ShapeError, UsageError
+from opkit.ir import Dialect
 from opkit.ops.basis.broadcasting import reduce_sum, sum_to
-from opkit.ops.basis.creation import as_value, cast
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.basis.creation import as_value, cast, constant
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
-from opkit.ops.core.value import Value, dtype_of
+from opkit.ops.core.value import Value, dtype_of, is_value
 
 __all__ = [
     "add",
@@ -25,59 +29,57 @@ __all__ = [
     "div",
     "floor_div",
     "floor_mod",
-    "is_number",
+    "arithmetic",
     "mul",
     "multiply",
     "neg",
-    "promoted",
-    "promoted_dtype",
+    "met",
     "scalar_add",
     "scalar_div",
     "scalar_mul",
     "sub",
 ]
 
-_FLOAT32 = np.dtype(np.float32)
-_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+Builder = Callable[..., Any]
 
 
-# ---- dtype promotion -------------------------------------------------------------------------------------------------
-def promoted_dtype(first: np.dtype, second: np.dtype) -> np.dtype:
-    """Return the dtype in which two tensors meet: of two of a kind the wider, else float over int over bool.
+class IntegerDivisionError(UsageError, ZeroDivisionError):
+    """Integers were divided by 0."""
 
-    Source: Paddle 2.6 for two floats and for a float with an int (the float stays as it is, unlike numpy).
+
+# ---- operands brought together ---------------------------------------------------------------------------------------
+def met(op: str, x: Any, y: Any, dialect: Dialect) -> tuple[Value, Value]:
+    """Return two operands, either of them a number, as values of one dtype.
+
+    Raises:
+        DtypeError: the dialect has no dtype in which they meet.
     """
-    if first == second:
-        return first
-    ranks = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-    left, right = ranks[first.kind], ranks[second.kind]
-    if left == right or max(left, right) == 3:
-        return np.promote_types(first, second)
-    return first if left > right else second
-
-
-def promoted(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return two values cast to the dtype in which they meet."""
-    dtype = promoted_dtype(dtype_of(x), dtype_of(y))
+    if is_number(x) and is_value(y):
+        dtype = number_dtype(op, y, x, dialect)
+        return constant(x, (), dtype), cast(y, dtype)
+    if is_number(y) and is_value(x):
+        dtype = number_dtype(op, x, y, dialect)
+        return cast(x, dtype), constant(y, (), dtype)
+    x, y = as_value(x), as_value(y)
+    dtype = common_dtype(op, x, y, dialect)
     return cast(x, dtype), cast(y, dtype)
 
 
-def is_number(item: object) -> bool:
-    """Say whether this is a Python or numpy number, which takes the dtype of the tensor that it meets."""
-    kind = type(item)
-    return kind is float or kind is int or isinstance(item, _NUMBERS)
-
-
-def _pair(x: Any, y: Any) -> tuple[Value, Value]:
-    if is_number(x):
-        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
-    elif is_number(y):
-        y = as_value(y.item() if isinstance(y, np.generic) else y, like=x)
-    return promoted(as_value(x), as_value(y))
-
-
 # ---- add, sub, mul, div with broadcasting ----------------------------------------------------------------------------
-_add, _sub, _mul, _div = quiet(np.add), quiet(np.subtract), quiet(np.multiply), quiet(np.true_divide)
+_add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
+
+
+@quiet
+def _div(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any:
+    if x.dtype.kind in "fc":
+        return np.true_divide(x, y, out=out)
+    if x.dtype.kind == "b":
+        raise DtypeError("op 'broadcast_div' got bool: cast it to a number first")
+    if not np.all(y):
+        raise IntegerDivisionError(f"op 'broadcast_div': a divisor of {x.dtype} tensors is 0")
+    # Cut off towards 0: the floor, one more where signs differ and a rest is left.
+    floor = np.floor_divide(x, y)
+    return np.add(floor, (x % y != 0) & ((x < 0) != (np.asarray(y) < 0)), out=out, dtype=x.dtype)
 
 
 def _add_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
@@ -112,71 +114,76 @@ def _div_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return sum_to(dx, x, y) if need_x else None, dy
 
 
-def _binary(
-    name: str, kernel: Callable[..., Any], grad: GradRule | None, reads: str = "", *, floating: bool = False
-) -> OpDef:
-    infer = broadcasted(name, floating=floating)
+def _binary(name: str, kernel: Callable[..., Any], grad: GradRule | None, reads: str = "") -> OpDef:
+    infer = broadcasted(name)
     return define(name, "x y", "z", kernel, infer=infer, grad=grad, reads=reads, out=kernel, elementwise=True)
 
 
 BROADCAST_ADD: OpDef = _binary("broadcast_add", _add, _add_grad)
 BROADCAST_SUB: OpDef = _binary("broadcast_sub", _sub, _sub_grad)
 BROADCAST_MUL: OpDef = _binary("broadcast_mul", _mul, _mul_grad, "x y")
-BROADCAST_DIV: OpDef = _binary("broadcast_div", _div, _div_grad, "y z", floating=True)
+BROADCAST_DIV: OpDef = _binary("broadcast_div", _div, _div_grad, "y z")
 
 
-def add(x: Any, y: Any) -> Value:
-    """Return ``x + y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
-    if is_number(y):
-        return scalar_add(x, y)
-    try:
-        if x._data.dtype is y._data.dtype:
-            return local.mode.apply(BROADCAST_ADD, (x, y), NO_ATTRS)
-    except AttributeError:
-        if is_number(x):
-            return scalar_add(y, x)
-    return local.mode.apply(BROADCAST_ADD, _pair(x, y), NO_ATTRS)
+def _swapping(opdef: OpDef, by_number: Builder, choose: Choose, text: str) -> Builder:
+    """Return the builder of a sum or product: a number on either side is the op with a number."""
+
+    def build(x: Any, y: Any) -> Value:
+        if is_number(y):
+            return by_number(x, y)
+        try:
+            if x._data.dtype is y._data.dtype:
+                return local.mode.apply(opdef, (x, y), NO_ATTRS)
+        except AttributeError:
+            if is_number(x):
+                return by_number(y, x)
+        return local.mode.apply(opdef, met(opdef.name, x, y, choose(x, y)), NO_ATTRS)
+
+    build.__doc__ = f"Return ``{text}``; operands broadcast, a number takes the tensor's dtype."
+    return build
 
 
-def sub(x: Any, y: Any) -> Value:
-    """Return ``x - y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
-    if is_number(y):
-        return scalar_add(x, -y)
-    try:
-        if x._data.dtype is y._data.dtype:
-            return local.mode.apply(BROADCAST_SUB, (x, y), NO_ATTRS)
-    except AttributeError:
-        if is_number(x):
-            return scalar_add(neg(y), x)
-    return local.mode.apply(BROADCAST_SUB, _pair(x, y), NO_ATTRS)
+def _difference(by_number: Builder, choose: Choose) -> Builder:
+    def sub(x: Any, y: Any) -> Value:
+        """Return ``x - y``; operands broadcast, a number takes the tensor's dtype."""
+        if is_number(y):
+            return by_number(x, -y)
+        try:
+            if x._data.dtype is y._data.dtype:
+                return local.mode.apply(BROADCAST_SUB, (x, y), NO_ATTRS)
+        except AttributeError:
+            if is_number(x):
+                return by_number(neg(y), x)
+        return local.mode.apply(BROADCAST_SUB, met("broadcast_sub", x, y, choose(x, y)), NO_ATTRS)
+
+    return sub
 
 
-def mul(x: Any, y: Any) -> Value:
-    """Return ``x * y``; operands broadcast, dtypes are promoted, a number takes the tensor's dtype."""
-    if is_number(y):
-        return scalar_mul(x, y)
-    try:
-        if x._data.dtype is y._data.dtype:
-            return local.mode.apply(BROADCAST_MUL, (x, y), NO_ATTRS)
-    except AttributeError:
-        if is_number(x):
-            return scalar_mul(y, x)
-    return local.mode.apply(BROADCAST_MUL, _pair(x, y), NO_ATTRS)
+def _quotient(by_number: Builder, choose: Choose) -> Builder:
+    def div(x: Any, y: Any) -> Value:
+        """Return ``x / y``; operands broadcast, a number takes the tensor's dtype; integers are cut off towards 0."""
+        if is_number(y):
+            return by_number(x, y)
+        try:
+            if x._data.dtype is y._data.dtype and x._data.dtype.kind == "f":
+                return local.mode.apply(BROADCAST_DIV, (x, y), NO_ATTRS)
+        except AttributeError:
+            pass
+        dialect = choose(x, y)
+        left, right = met("broadcast_div", x, y, dialect)
+        if dialect.quotient is not None and dtype_of(left).kind not in "fc":
+            left, right = cast(left, dialect.quotient), cast(right, dialect.quotient)
+        return local.mode.apply(BROADCAST_DIV, (left, right), NO_ATTRS)
+
+    return div
 
 
-def div(x: Any, y: Any) -> Value:
-    """Return ``x / y``; as ``mul``, and of two integers the quotient is float32 (Paddle 2.6)."""
-    if is_number(y):
-        return scalar_div(x, y)
-    try:
-        if x._data.dtype is y._data.dtype and x._data.dtype.kind == "f":
-            return local.mode.apply(BROADCAST_DIV, (x, y), NO_ATTRS)
-    except AttributeError:
-        pass
-    left, right = _pair(x, y)
-    if dtype_of(left).kind in "biu":
-        left, right = cast(left, _FLOAT32), cast(right, _FLOAT32)
-    return local.mode.apply(BROADCAST_DIV, (left, right), NO_ATTRS)
+def _floored(opdef: OpDef, choose: Choose, text: str) -> Builder:
+    def build(x: Any, y: Any) -> Value:
+        return local.mode.apply(opdef, met(opdef.name, x, y, choose(x, y)), NO_ATTRS)
+
+    build.__doc__ = f"Return {text}; operands broadcast, a number takes the tensor's dtype."
+    return build
 
 
 # ---- operands of one shape -------------------------------------------------------------------------------------------
@@ -230,7 +237,7 @@ ADD_N: OpDef = define(
 
 
 def multiply(x: Value, y: Value) -> Value:
-    """Return the product of two values of one shape and dtype (OneFlow's ``multiply``)."""
+    """Return the product of two values of one shape and dtype."""
     return local.mode.apply(MULTIPLY, (x, y), NO_ATTRS)
 
 
@@ -256,7 +263,7 @@ def _scalar_kernel(ufunc: Callable[..., Any]) -> Callable[..., Any]:
         out: np.ndarray | None = None,
     ) -> Any:
         operand: float = int_operand if has_int_operand else float_operand
-        if x.dtype.kind not in "fc":  # an integer tensor stays one: OneFlow converts the operand to its dtype
+        if x.dtype.kind not in "fc":  # an integer tensor stays one: the operand is converted to its dtype
             operand = int(operand)
         return ufunc(x, operand, out=out)
 
@@ -285,48 +292,62 @@ def _scalar(name: str, ufunc: Callable[..., Any], rule: Callable[[Any, Value], A
 _SCALAR_OPS = {
     "scalar_add": _scalar("scalar_add", np.add, lambda applied, dout: dout),
     "scalar_mul": _scalar("scalar_mul", np.multiply, _scalar_again("scalar_mul")),
-    "scalar_div": _scalar("scalar_div", np.true_divide, _scalar_again("scalar_div")),
+    "scalar_div": _scalar("scalar_div", _div, _scalar_again("scalar_div")),
 }
 SCALAR_ADD, SCALAR_MUL, SCALAR_DIV = _SCALAR_OPS.values()
 
 
-def _apply_scalar(opdef: OpDef, x: Any, operand: Any) -> Value:
-    is_floating = isinstance(operand, (float, np.floating))
-    try:
-        kind = x._data.dtype.kind
-    except AttributeError:
+def _by_number(opdef: OpDef, choose: Choose, text: str) -> Builder:
+    """Return the builder of the sum or product of a tensor and a number."""
+
+    def build(x: Any, operand: Any) -> Value:
+        is_floating = isinstance(operand, (float, np.floating))
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = as_value(x)
+            kind = x._data.dtype.kind
+        if kind not in "fc" and (is_floating or kind == "b"):
+            x = cast(x, number_dtype(opdef.name, x, operand, choose(x), is_added=True))
+        if is_floating:
+            attrs = {
+                "has_int_operand": False,
+                "has_float_operand": True,
+                "int_operand": 0,
+                "float_operand": float(operand),
+            }
+        else:
+            attrs = {
+                "has_int_operand": True,
+                "has_float_operand": False,
+                "int_operand": int(operand),
+                "float_operand": 0.0,
+            }
+        return local.mode.apply(opdef, (x,), attrs)
+
+    build.__doc__ = f"Return ``{text}`` in the dtype of ``x``."
+    return build
+
+
+def _divided_by_number(choose: Choose) -> Builder:
+    by_number = _by_number(SCALAR_DIV, choose, "x / operand")
+
+    def scalar_div(x: Any, operand: Any) -> Value:
+        """Return ``x / operand`` in the dtype of ``x``; integers are cut off towards 0."""
         x = as_value(x)
-        kind = x._data.dtype.kind
-    if kind not in "fc" and (is_floating or kind == "b"):
-        x = cast(x, _FLOAT32 if is_floating else np.dtype(np.int64))
-    if is_floating:
-        attrs = {
-            "has_int_operand": False,
-            "has_float_operand": True,
-            "int_operand": 0,
-            "float_operand": float(operand),
-        }
-    else:
-        attrs = {"has_int_operand": True, "has_float_operand": False, "int_operand": int(operand), "float_operand": 0.0}
-    return local.mode.apply(opdef, (x,), attrs)
+        if dtype_of(x).kind in "fc":
+            return by_number(x, float(operand))
+        dialect = choose(x)
+        if dialect.quotient is not None:
+            return by_number(cast(x, dialect.quotient), float(operand))
+        if int(operand) == 0:
+            raise IntegerDivisionError(f"op 'scalar_div': a {dtype_of(x)} tensor cannot be divided by {operand!r}")
+        return by_number(x, operand)
+
+    return scalar_div
 
 
-def scalar_add(x: Value, operand: float) -> Value:
-    """Return ``x + operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
-    return _apply_scalar(SCALAR_ADD, x, operand)
-
-
-def scalar_mul(x: Value, operand: float) -> Value:
-    """Return ``x * operand`` in the dtype of ``x`` (an integer tensor and a float give float32)."""
-    return _apply_scalar(SCALAR_MUL, x, operand)
-
-
-def scalar_div(x: Value, operand: float) -> Value:
-    """Return ``x / operand`` in the dtype of ``x`` (an integer tensor gives float32)."""
-    return _apply_scalar(SCALAR_DIV, x, float(operand))
-
-
-# ---- a tensor of one element and a tensor (OneFlow's scalar_*_by_tensor) ---------------------------------------------
+# ---- a tensor of one element and a tensor (scalar_*_by_tensor) ---------------------------------------------
 def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def by_tensor(x: np.ndarray, scalar: np.ndarray, out: np.ndarray | None = None) -> Any:
         if scalar.size != 1:
@@ -406,11 +427,25 @@ def neg(x: Value) -> Value:
     return local.mode.apply(NEGATIVE, (x,), NO_ATTRS)
 
 
-def floor_div(x: Any, y: Any) -> Value:
-    """Return the quotient rounded down (Paddle 2.6's ``//``); no gradient."""
-    return local.mode.apply(FLOOR_DIV, _pair(x, y), NO_ATTRS)
+# ---- the builders ----------------------------------------------------------------------------------------------------
+def arithmetic(choose: Choose) -> dict[str, Builder]:
+    """Return the builders of this module that a dialect has a say in, by name."""
+    scalar_add = _by_number(SCALAR_ADD, choose, "x + operand")
+    scalar_mul = _by_number(SCALAR_MUL, choose, "x * operand")
+    scalar_div = _divided_by_number(choose)
+    return named(
+        {
+            "scalar_add": scalar_add,
+            "scalar_mul": scalar_mul,
+            "scalar_div": scalar_div,
+            "add": _swapping(BROADCAST_ADD, scalar_add, choose, "x + y"),
+            "sub": _difference(scalar_add, choose),
+            "mul": _swapping(BROADCAST_MUL, scalar_mul, choose, "x * y"),
+            "div": _quotient(scalar_div, choose),
+            "floor_div": _floored(FLOOR_DIV, choose, "the quotient rounded down; it has no gradient"),
+            "floor_mod": _floored(FLOOR_MOD, choose, "the remainder with the sign of ``y``"),
+        }
+    )
 
 
-def floor_mod(x: Any, y: Any) -> Value:
-    """Return the remainder with the sign of ``y`` (Paddle's ``%``)."""
-    return local.mode.apply(FLOOR_MOD, _pair(x, y), NO_ATTRS)
+scalar_add, scalar_mul, scalar_div, add, sub, mul, div, floor_div, floor_mod = arithmetic(strictly).values()

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError
+from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.basis.creation import cast, to_shape
-from opkit.ops.core.define import define, quiet
+from opkit.ops.core.define import define, named, quiet
 from opkit.ops.core.inference import broadcast_shape, is_same_size, like, shape_error
+from opkit.ops.core.meeting import Choose, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
@@ -30,6 +31,7 @@ __all__ = [
     "reduced_shape",
     "spread",
     "sum_to",
+    "sums",
 ]
 
 
@@ -138,26 +140,38 @@ REDUCE_MEAN_GRAD: OpDef = define(
 )
 
 
-def reduce_sum(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
-    """Return the sum over axes.
+def sums(choose: Choose) -> dict[str, Callable[..., Any]]:
+    """Return the builders of this module that a dialect has a say in, by name."""
 
-    Args:
-        x: any shape; bool and int32 sum to int64 (Paddle 2.6), other dtypes stay.
-        axis: an int or ints; left out: all.
-        keepdims: keep the reduced axes with size 1.
-        dtype: cast to this first.
-    """
-    kind = dtype_of(x)
-    if dtype is not None:
-        x = cast(x, dtype)
-    elif kind == np.int32 or kind.kind == "b":
-        x = cast(x, np.dtype(np.int64))
-    axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_sum")
-    return local.mode.apply(REDUCE_SUM, (x,), {"axis": axes, "keepdims": bool(keepdims)})
+    def reduce_sum(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
+        """Return the sum over axes, in the dtype of ``x``.
+
+        Args:
+            x: any shape; a number dtype.
+            axis: an int or ints; left out: all.
+            keepdims: keep the reduced axes with size 1.
+            dtype: cast to this first.
+
+        Raises:
+            DtypeError: ``x`` is bool and nothing says in which dtype to count.
+        """
+        if dtype is not None:
+            x = cast(x, dtype)
+        elif dtype_of(x).kind != "f":
+            x = cast(x, choose(x).total(dtype_of(x)))
+            if dtype_of(x).kind == "b":
+                raise DtypeError("op 'reduce_sum' got bool: cast it to a number first, or give dtype")
+        axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_sum")
+        return local.mode.apply(REDUCE_SUM, (x,), {"axis": axes, "keepdims": bool(keepdims)})
+
+    return named({"reduce_sum": reduce_sum})
+
+
+reduce_sum = sums(strictly)["reduce_sum"]
 
 
 def reduce_mean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the mean over axes, in the dtype of ``x`` (integers are cut off, as in Paddle 2.6)."""
+    """Return the mean over axes, in the dtype of ``x``; of integers it is cut off towards 0."""
     axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_mean")
     return local.mode.apply(REDUCE_MEAN, (x,), {"axis": axes, "keepdims": bool(keepdims)})
 

@@ -1,4 +1,4 @@
-"""Ops that make tensors: constants, like-ops, ranges, and ``cast``, on which dtype promotion rests.
+"""Ops that make tensors: constants, like-ops, ranges, and ``cast``.
 
 Random tensors are made in ``opkit.ops.basis.random``.
 """
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import DtypeError, ShapeError
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import STRICT, TensorDesc, canonical_dtype
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import like, unchanged
+from opkit.ops.core.meeting import number_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, is_value
@@ -74,7 +75,7 @@ def _cast_like_out(x: np.ndarray, like: Any, out: np.ndarray) -> np.ndarray:
 
 
 def _back_to_input(applied: Any, dout: Value) -> Value:
-    # An integer that asks for a gradient gets one of its own dtype, as in Paddle.
+    # An integer that asks for a gradient gets one of its own dtype.
     return cast(dout, dtype_of(applied.inputs[0]))
 
 
@@ -263,15 +264,12 @@ def as_value(item: Any, like: Any = None) -> Value:
     """Return a value for a value, number, list or array; a Python number takes the dtype of ``like``.
 
     Raises:
-        DtypeError: it is nothing that a tensor can hold.
+        DtypeError: it is nothing that a tensor can hold, or a number that the dtype of ``like`` cannot.
     """
     if is_value(item):
         return item
     if is_value(like) and type(item) in (bool, int, float):
-        dtype = dtype_of(like)
-        if type(item) is float and dtype.kind not in "fc":
-            return constant(item, (), "float32")
-        return constant(item, (), dtype)
+        return constant(item, (), number_dtype("constant", like, item, STRICT))
     try:
         return literal(item)
     except (TypeError, ValueError) as error:

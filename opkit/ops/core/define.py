@@ -14,7 +14,7 @@ from opkit.ops.core.opdef import ArgDef, AttrDef, GradRule, Infer, Kernel, OpDef
 from opkit.ops.core.quiet import quiet
 from opkit.ops.core.registry import BUILTIN
 
-__all__ = ["NO_ATTRS", "attr_list", "define", "first_only", "quiet"]
+__all__ = ["NO_ATTRS", "attr_list", "define", "first_only", "named", "quiet"]
 
 #: The attributes of an op that has none.
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
@@ -113,6 +113,13 @@ _ZEROS: dict[str, Any] = {
     "data_type": "float32",
     "object": None,
 }
+
+
+def named(builders: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Return builders by name, each told its own."""
+    for name, build in builders.items():
+        build.__name__ = build.__qualname__ = name
+    return builders
 
 
 def first_only(rule: Callable[[Any, Any], Any]) -> GradRule:

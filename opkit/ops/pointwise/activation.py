@@ -1,4 +1,4 @@
-"""Activations: relu and its family, elu, gelu, silu, the hard ones; each with the gradient op that OneFlow has.
+"""Activations: relu and its family, elu, gelu, silu, the hard ones; each with its gradient op.
 
 sigmoid, tanh and softplus are in ``opkit.ops.pointwise.elementwise``, softmax in ``opkit.ops.reduce.log_space``.
 """
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from opkit.ir import STRICT
 from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
-from opkit.ops.basis.creation import as_value, cast, cast_like
+from opkit.ops.basis.creation import as_value, cast_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.meeting import function_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
@@ -23,7 +25,7 @@ from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import erf_of
 from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, logical_or, where
 from opkit.ops.pointwise.elementwise import abs as absolute
-from opkit.ops.pointwise.elementwise import exp, sigmoid, sigmoid_of, softplus, square, tanh
+from opkit.ops.pointwise.elementwise import entered, exp, sigmoid, sigmoid_of, softplus, square, tanh
 
 __all__ = [
     "elu",
@@ -108,7 +110,7 @@ def _activation(
 def _apply(opdef: OpDef, x: Any, attrs: Mapping[str, Any] = NO_ATTRS) -> Value:
     x = as_value(x)
     if x._data.dtype.kind not in "fc":
-        x = cast(x, np.dtype(np.float32))
+        function_dtype(opdef.name, x, STRICT)
     return local.mode.apply(opdef, (x,), attrs)
 
 
@@ -124,9 +126,7 @@ def _relu_slope(y: np.ndarray, dy: np.ndarray) -> Any:
 RELU: OpDef = _activation("relu", _relu, _relu_slope, from_output=True)
 
 
-def relu(x: Value) -> Value:
-    """Return max(x, 0); the gradient at 0 is 0."""
-    return _apply(RELU, x)
+relu = entered("relu", RELU, "max(x, 0), whose gradient at 0 is 0")
 
 
 # ---- leaky_relu, prelu, elu, selu ------------------------------------------------------------------------------------
@@ -286,9 +286,7 @@ def gelu(x: Value, approximate: bool = False) -> Value:
     return mul(scalar_mul(x, 0.5), add(tanh(inner), 1.0))
 
 
-def silu(x: Value) -> Value:
-    """Return x * sigmoid(x)."""
-    return _apply(SILU, x)
+silu = entered("silu", SILU, "x * sigmoid(x)")
 
 
 def mish(x: Value) -> Value:
@@ -297,7 +295,7 @@ def mish(x: Value) -> Value:
 
 
 # ---- the hard ones ---------------------------------------------------------------------------------------------------
-# OneFlow's hardsigmoid is clip(x/6 + 1/2, 0, 1), hardswish is x times it: the defaults of Paddle too.
+# Source: OneFlow v0.4; the defaults of Paddle 2.6 are the same.
 def _hardsigmoid(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.clip(x * (1 / 6) + 0.5, 0, 1, out=out)
 
@@ -334,14 +332,10 @@ HARDTANH: OpDef = _activation(
 )
 
 
-def hardsigmoid(x: Value) -> Value:
-    """Return clip(x / 6 + 1/2, 0, 1); the gradient at the corners is 0."""
-    return _apply(HARDSIGMOID, x)
+hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whose gradient at the corners is 0")
 
 
-def hardswish(x: Value) -> Value:
-    """Return x * hardsigmoid(x)."""
-    return _apply(HARDSWISH, x)
+hardswish = entered("hardswish", HARDSWISH, "x * hardsigmoid(x)")
 
 
 def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:

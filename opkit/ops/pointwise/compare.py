@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import TensorDesc
-from opkit.ops.basis.arithmetic import is_number, mul, promoted
+from opkit.ops.basis.arithmetic import met, mul
 from opkit.ops.basis.broadcasting import sum_to
 from opkit.ops.basis.creation import as_value, cast_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcast_shape, broadcasted, check_same_dtype, dtype_error, same_shape, unchanged
+from opkit.ops.core.meeting import Choose, is_number, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
 
 __all__ = [
+    "choices",
     "clip",
+    "comparisons",
     "equal",
     "greater",
     "greater_equal",
@@ -41,37 +44,47 @@ __all__ = [
 ]
 
 
-def _meet(x: Any, y: Any) -> tuple[Value, Value]:
-    if is_number(x):
-        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
-    elif is_number(y):
-        y = as_value(y.item() if isinstance(y, np.generic) else y, like=x)
-    return promoted(as_value(x), as_value(y))
-
-
 # ---- comparisons: bool, no gradient ----------------------------------------------------------------------------------
-def _comparison(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any, Any], Any]:
+def _comparison(name: str, kernel: Callable[..., Any]) -> OpDef:
     kernel = quiet(kernel)
     infer = broadcasted(name, dtype="bool")
-    opdef = define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True)
+    return define(name, "x y", "z", kernel, infer=infer, out=kernel, elementwise=True)
+
+
+def _pairing(opdef: OpDef, choose: Choose, text: str) -> Callable[[Any, Any], Any]:
+    """Return the builder of an op with two operands of one dtype."""
 
     def build(x: Any, y: Any) -> Value:
-        return local.mode.apply(opdef, _meet(x, y), NO_ATTRS)
+        return local.mode.apply(opdef, met(opdef.name, x, y, choose(x, y)), NO_ATTRS)
 
-    build.__name__ = build.__qualname__ = name.removeprefix("broadcast_")
-    build.__doc__ = f"Return a bool tensor: {text}, element by element; operands broadcast and are promoted."
+    build.__doc__ = f"Return {text}, element by element; operands broadcast, a number takes the tensor's dtype."
     return build
 
 
-equal = _comparison("broadcast_equal", np.equal, "x == y")
-not_equal = _comparison("broadcast_not_equal", np.not_equal, "x != y")
-less = _comparison("broadcast_less", np.less, "x < y")
-less_equal = _comparison("broadcast_less_equal", np.less_equal, "x <= y")
-greater = _comparison("broadcast_greater", np.greater, "x > y")
-greater_equal = _comparison("broadcast_greater_equal", np.greater_equal, "x >= y")
-logical_and = _comparison("broadcast_logical_and", np.logical_and, "x and y")
-logical_or = _comparison("broadcast_logical_or", np.logical_or, "x or y")
-logical_xor = _comparison("broadcast_logical_xor", np.logical_xor, "x or y, not both")
+_COMPARISONS: dict[str, tuple[OpDef, str]] = {
+    name: (_comparison(f"broadcast_{name}", kernel), f"a bool tensor: {text}")
+    for name, kernel, text in (
+        ("equal", np.equal, "x == y"),
+        ("not_equal", np.not_equal, "x != y"),
+        ("less", np.less, "x < y"),
+        ("less_equal", np.less_equal, "x <= y"),
+        ("greater", np.greater, "x > y"),
+        ("greater_equal", np.greater_equal, "x >= y"),
+        ("logical_and", np.logical_and, "x and y"),
+        ("logical_or", np.logical_or, "x or y"),
+        ("logical_xor", np.logical_xor, "x or y, not both"),
+    )
+}
+
+
+def comparisons(choose: Choose) -> dict[str, Callable[[Any, Any], Any]]:
+    """Return the builders of comparisons and logic of two operands, by name."""
+    return named({name: _pairing(opdef, choose, text) for name, (opdef, text) in _COMPARISONS.items()})
+
+
+equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor = comparisons(
+    strictly
+).values()
 
 
 def _test(name: str, kernel: Callable[..., Any], text: str) -> Callable[[Any], Any]:
@@ -94,7 +107,7 @@ isinf = _test("isinf", np.isinf, "x is infinite")
 isfinite = _test("isfinite", np.isfinite, "x is neither NaN nor infinite")
 
 
-# ---- maximum, minimum: where both are equal, the gradient goes to y (Paddle 2.6, OneFlow v0.4) -----------------------
+# ---- maximum, minimum: where both are equal, the gradient goes to y ------------------------------------------------
 def _choice(name: str, kernel: Callable[..., Any], is_first: Callable[[Any, Any], Any], *, strict: bool) -> OpDef:
     def rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
         x, y = applied.inputs
@@ -112,16 +125,6 @@ BROADCAST_MAXIMUM: OpDef = _choice("broadcast_maximum", np.maximum, greater, str
 BROADCAST_MINIMUM: OpDef = _choice("broadcast_minimum", np.minimum, less, strict=False)
 ELEMENTWISE_MAXIMUM: OpDef = _choice("elementwise_maximum", np.maximum, greater, strict=True)
 ELEMENTWISE_MINIMUM: OpDef = _choice("elementwise_minimum", np.minimum, less, strict=True)
-
-
-def maximum(x: Any, y: Any) -> Value:
-    """Return the larger of two, element by element; NaN wins; where equal, the gradient goes to ``y``."""
-    return local.mode.apply(BROADCAST_MAXIMUM, _meet(x, y), NO_ATTRS)
-
-
-def minimum(x: Any, y: Any) -> Value:
-    """Return the smaller of two, element by element; NaN wins; where equal, the gradient goes to ``y``."""
-    return local.mode.apply(BROADCAST_MINIMUM, _meet(x, y), NO_ATTRS)
 
 
 # ---- where -----------------------------------------------------------------------------------------------------------
@@ -161,13 +164,30 @@ WHERE: OpDef = define(
 )
 
 
-def where(condition: Value, x: Any, y: Any) -> Value:
-    """Return ``x`` where the condition holds, else ``y``; all three broadcast, numbers take the other's dtype."""
-    if is_number(x) and is_number(y):
-        kind = float if isinstance(x, (float, np.floating)) or isinstance(y, (float, np.floating)) else int
-        x = as_value(kind(x))
-    left, right = _meet(x, y)
-    return local.mode.apply(WHERE, (as_value(condition), left, right), NO_ATTRS)
+def _choosing(choose: Choose) -> Callable[[Any, Any, Any], Any]:
+    def where(condition: Value, x: Any, y: Any) -> Value:
+        """Return ``x`` where the condition holds, else ``y``; all three broadcast, numbers take the other's dtype."""
+        if is_number(x) and is_number(y):
+            kind = float if isinstance(x, (float, np.floating)) or isinstance(y, (float, np.floating)) else int
+            x = as_value(kind(x))
+        left, right = met("where", x, y, choose(x, y))
+        return local.mode.apply(WHERE, (as_value(condition), left, right), NO_ATTRS)
+
+    return where
+
+
+def choices(choose: Choose) -> dict[str, Callable[..., Any]]:
+    """Return the builders that choose between operands and that a dialect has a say in, by name."""
+    return named(
+        {
+            "maximum": _pairing(BROADCAST_MAXIMUM, choose, "the larger (NaN wins; where equal, the gradient is y's)"),
+            "minimum": _pairing(BROADCAST_MINIMUM, choose, "the smaller (NaN wins; where equal, the gradient is y's)"),
+            "where": _choosing(choose),
+        }
+    )
+
+
+maximum, minimum, where = choices(strictly).values()
 
 
 # ---- clip ------------------------------------------------------------------------------------------------------------
@@ -210,12 +230,15 @@ CLIP: OpDef = define(
 
 
 def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
-    """Return ``x`` cut off below ``min`` and above ``max``; the gradient at the bounds is 0 (Paddle 2.6)."""
+    """Return ``x`` cut off below ``min`` and above ``max``; the gradient at the bounds is 0.
+
+    Source: Paddle 2.6.
+    """
     low, high = -np.inf if min is None else float(min), np.inf if max is None else float(max)
     return local.mode.apply(CLIP, (as_value(x),), {"min": low, "max": high})
 
 
-# ---- OneFlow's clip_by_scalar family: at the bounds the gradient passes ----------------------------------------------
+# ---- the clip_by_scalar family: at the bounds the gradient passes ----------------------------------------------------
 def _bounds(x: np.ndarray, attrs: Mapping[str, Any]) -> tuple[Any, Any]:
     kind = "floating" if x.dtype.kind in "fc" else "integral"
     return attrs.get(f"{kind}_min"), attrs.get(f"{kind}_max")

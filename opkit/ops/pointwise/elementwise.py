@@ -1,4 +1,4 @@
-"""Functions of one operand, element by element: OneFlow's math_unary_elementwise list, each with its ``_grad`` op.
+"""Functions of one operand, element by element: the math_unary_elementwise list, each with its ``_grad`` op.
 
 Activations of networks are in ``activation``; the numerics of special functions in ``opkit.ops.kernels.special``.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.creation import as_value, cast, full_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import same_shape, unchanged
+from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
@@ -34,10 +36,12 @@ __all__ = [
     "cosh",
     "digamma",
     "erf",
+    "entered",
     "erfc",
     "exp",
     "expm1",
     "floor",
+    "functions",
     "lgamma",
     "log",
     "log10",
@@ -68,10 +72,22 @@ Unary = Callable[[Any], Any]
 #: ``second(x)``: the second derivative as a value, built of ops.
 Second = Callable[[Value], Value]
 
-_FLOAT32 = np.dtype(np.float32)
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """An op of one operand, what it computes in words, and whether it makes integers of integers."""
+
+    opdef: OpDef
+    text: str
+    is_closed: bool
 
 
-def _builder(opdef: OpDef, text: str) -> Unary:
+_FUNCTIONS: dict[str, _Function] = {}
+
+
+def _builder(function: _Function, choose: Choose) -> Unary:
+    opdef, is_closed = function.opdef, function.is_closed
+
     def build(x: Any) -> Value:
         try:
             kind = x._data.dtype.kind
@@ -79,11 +95,23 @@ def _builder(opdef: OpDef, text: str) -> Unary:
             x = as_value(x)
             kind = x._data.dtype.kind
         if kind not in "fc":
-            x = cast(x, _FLOAT32)
+            x = cast(x, function_dtype(opdef.name, x, choose(x), is_closed=is_closed))
         return local.mode.apply(opdef, (x,), NO_ATTRS)
 
-    build.__name__ = build.__qualname__ = opdef.name
-    build.__doc__ = f"Return {text}, element by element; an integer operand is cast to float32."
+    build.__doc__ = f"Return {function.text}, element by element."
+    return build
+
+
+def functions(choose: Choose) -> dict[str, Unary]:
+    """Return the builders of functions of one operand, by name."""
+    return named({name: _builder(function, choose) for name, function in _FUNCTIONS.items()})
+
+
+def entered(name: str, opdef: OpDef, text: str, is_closed: bool = False) -> Unary:
+    """Enter an op under its builder's name, and return the strict builder."""
+    function = _FUNCTIONS[name] = _Function(opdef, text, is_closed)
+    build = _builder(function, strictly)
+    build.__name__ = build.__qualname__ = name
     return build
 
 
@@ -95,17 +123,21 @@ def _unary(
     second: Second | None = None,
     rule: Callable[[Any, Value], Value] | None = None,
     reads: str = "x",
+    builder: str = "",
+    is_closed: bool = False,
 ) -> Unary:
     """Define ``name`` and ``name_grad(x, dy)``, and return the builder.
 
     Args:
-        name: OneFlow's name.
+        name: op type name.
         text: what it is, for the builder's docstring.
         kernel: a ufunc, or a function with ``out=None``.
         slope: ``slope(x, dy)``: the gradient; left out: zero everywhere.
         second: the second derivative built of ops; left out: zero everywhere.
         rule: a better gradient than the ``_grad`` op (one that reads the output, say).
         reads: what ``rule`` reads.
+        builder: the builder's name where it is not the op's.
+        is_closed: whether it makes integers of integers.
     """
     kernel = quiet(kernel)
     slope = quiet(elementwise_blocks(slope or _flat))
@@ -121,7 +153,7 @@ def _unary(
         "x dy",
         "dx",
         slope,
-        infer=same_shape(f"{name}_grad", floating=True),
+        infer=same_shape(f"{name}_grad", floating=not is_closed),
         grad=grad_rule,
         reads="x dy" if second is not None else "x",
         out=slope,
@@ -136,13 +168,13 @@ def _unary(
         "x",
         "y",
         kernel,
-        infer=unchanged(name, floating=True),
+        infer=unchanged(name, floating=not is_closed),
         grad=first_only(rule or (lambda applied, dout: apply_grad(applied.inputs[0], dout))),
         reads=reads,
         out=kernel,
         elementwise=True,
     )
-    return _builder(opdef, text)
+    return entered(builder or name, opdef, text, is_closed)
 
 
 def _flat(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
@@ -241,6 +273,15 @@ def _round_away(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.add(whole, np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), out=out)
 
 
+def _whole(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rounding kernel that leaves integers as they are."""
+
+    def rounded(x: np.ndarray, out: np.ndarray | None = None) -> Any:
+        return kernel(x, out=out) if x.dtype.kind in "fc" else np.positive(x, out=out)
+
+    return rounded
+
+
 # ---- powers and exponentials -----------------------------------------------------------------------------------------
 # fmt: off
 exp: Unary = _unary("exp", "e to the power of x", np.exp, lambda x, dy: dy * np.exp(x), lambda x: exp(x),
@@ -258,7 +299,8 @@ sqrt: Unary = _unary("sqrt", "the square root", np.sqrt, lambda x, dy: dy / (2 *
               lambda x: scalar_mul(div(rsqrt(x), x), -0.25), rule=sqrt_from_y, reads="y")
 rsqrt: Unary = _unary("rsqrt", "1 / sqrt(x)", _rsqrt_of, lambda x, dy: dy * -0.5 / (x * np.sqrt(x)),
                lambda x: scalar_mul(div(rsqrt(x), square(x)), 0.75))
-square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: full_like(x, 2.0))
+square: Unary = _unary("square", "x * x", np.square, lambda x, dy: 2 * x * dy, lambda x: full_like(x, 2.0),
+                       is_closed=True)
 reciprocal: Unary = _unary("reciprocal", "1 / x", np.reciprocal, lambda x, dy: -dy / (x * x),
                     lambda x: scalar_mul(reciprocal(mul(square(x), x)), 2.0))
 reciprocal_no_nan: Unary = _unary("reciprocal_no_nan", "1 / x, and 0 where x is 0", _reciprocal_no_nan_of,
@@ -306,14 +348,16 @@ digamma: Unary = _unary("digamma", "the derivative of lgamma", digamma_of,
                  lambda x, dy: dy * polygamma_of(x, n=1), lambda x: polygamma(x, 2))
 
 # ---- piecewise constant or linear ------------------------------------------------------------------------------------
-abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x))
-sign: Unary = _unary("sign", "-1, 0 or 1", np.sign)
-floor: Unary = _unary("floor", "the largest integer not above x", np.floor)
-ceil: Unary = _unary("ceil", "the smallest integer not below x", np.ceil)
-trunc: Unary = _unary("trunc", "x without its fraction", np.trunc)
-rint: Unary = _unary("rint", "the nearest integer, halves to even", np.rint)
-round_half_even: Unary = _unary("round", "the nearest integer, halves to even (OneFlow's round)", np.rint)
-round: Unary = _unary("round_half_away", "the nearest integer, halves away from 0 (Paddle's round)", _round_away)
+abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.sign(x), is_closed=True)
+sign: Unary = _unary("sign", "-1, 0 or 1", np.sign, is_closed=True)
+floor: Unary = _unary("floor", "the largest integer not above x", _whole(np.floor), is_closed=True)
+ceil: Unary = _unary("ceil", "the smallest integer not below x", _whole(np.ceil), is_closed=True)
+trunc: Unary = _unary("trunc", "x without its fraction", _whole(np.trunc), is_closed=True)
+rint: Unary = _unary("rint", "the nearest integer, halves to even", _whole(np.rint), is_closed=True)
+round_half_even: Unary = _unary("round", "the nearest integer, halves to even", _whole(np.rint),
+                                builder="round_half_even", is_closed=True)
+round: Unary = _unary("round_half_away", "the nearest integer, halves away from 0", _whole(_round_away),
+                      builder="round", is_closed=True)
 # fmt: on
 
 
@@ -326,7 +370,7 @@ def _sigmoid_second(x: Value) -> Value:
     return mul(mul(y, sigmoid(neg(x))), sub(1.0, add(y, y)))
 
 
-# ---- sigmoid (OneFlow's own op, whose argument is "in") --------------------------------------------------------------
+# ---- sigmoid (an op of its own, whose argument is "in") --------------------------------------------------------------
 SIGMOID: OpDef = define(
     "sigmoid",
     "in",
@@ -338,7 +382,7 @@ SIGMOID: OpDef = define(
     out=quiet(sigmoid_of),
     elementwise=True,
 )
-sigmoid: Unary = _builder(SIGMOID, "the logistic function")
+sigmoid: Unary = entered("sigmoid", SIGMOID, "the logistic function")
 
 
 # ---- polygamma: differentiates into the next order -------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""Powers: a tensor to a tensor, to a number, and OneFlow's two-operand functions that come with them.
+"""Powers: a tensor to a tensor, to a number, and the functions of two operands that come with them.
 
-atan2, xlogy, xdivy and floordiv have operands of one shape, as in OneFlow; ``pow`` broadcasts.
+atan2, xlogy, xdivy and floordiv are ops on operands of one shape; ``pow`` broadcasts.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ops.basis.arithmetic import add, div, is_number, mul, neg, promoted, scalar_add, scalar_mul, sub
+from opkit.errors import DtypeError
+from opkit.ops.basis.arithmetic import add, div, met, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import broadcast_to, sum_to
 from opkit.ops.basis.creation import as_value, cast
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape, unchanged
+from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
 from opkit.ops.pointwise.compare import equal, where
 from opkit.ops.pointwise.elementwise import log, reciprocal, square
 
-__all__ = ["atan2", "pow", "xdivy", "xlogy"]
+__all__ = ["atan2", "pow", "powers", "xdivy", "xlogy"]
 
 
 # ---- to a number -----------------------------------------------------------------------------------------------------
@@ -117,23 +119,23 @@ def _power(x: Value, y: Value) -> Value:
     return local.mode.apply(BROADCAST_POW, (x, y), NO_ATTRS)
 
 
-def pow(x: Any, y: Any) -> Value:
-    """Return ``x`` to the power ``y``: a tensor or a number on either side, broadcast and promoted.
+def _powers(choose: Choose) -> Callable[[Any, Any], Any]:
+    def pow(x: Any, y: Any) -> Value:
+        """Return ``x`` to the power ``y``: a tensor or a number on either side; operands broadcast."""
+        if is_number(y):
+            x = as_value(x)
+            kind = dtype_of(x).kind
+            if kind not in "fc" and (y < 0 or isinstance(y, (float, np.floating))):
+                x = cast(x, number_dtype("pow", x, float(y), choose(x)))
+                if dtype_of(x).kind not in "fc" and y < 0:
+                    raise DtypeError(f"op 'pow' got {desc_of(x)} and the exponent {y!r}: cast it to 'float32' first")
+            return _to_number(x, float(y))
+        return local.mode.apply(BROADCAST_POW, met("broadcast_pow", x, y, choose(x, y)), NO_ATTRS)
 
-    An integer tensor to a float power is float32; to a negative integer power it is float32 as well.
-    """
-    if is_number(y):
-        x = as_value(x)
-        if dtype_of(x).kind not in "fc" and (isinstance(y, (float, np.floating)) or y < 0):
-            x = cast(x, np.dtype(np.float32))
-        return _to_number(x, float(y))
-    if is_number(x):
-        x = as_value(x.item() if isinstance(x, np.generic) else x, like=y)
-    left, right = promoted(as_value(x), as_value(y))
-    return _power(left, right)
+    return pow
 
 
-# ---- OneFlow's math_binary_elementwise list: operands of one shape ---------------------------------------------------
+# ---- the math_binary_elementwise list: operands of one shape ---------------------------------------------------------
 #: ``f(x, y)`` on arrays, or on values built of ops; None: zero.
 Function = Callable[[Any, Any], Any]
 
@@ -169,7 +171,7 @@ def _pairwise(
     """Define ``name``, ``name_x_grad`` and ``name_y_grad``.
 
     Args:
-        name: OneFlow's name.
+        name: op type name.
         kernel: of two arrays of one shape.
         slopes: the derivatives by x and by y, on arrays.
         seconds: the second derivatives xx, xy, yy, built of ops.
@@ -241,25 +243,29 @@ XDIVY: OpDef = _pairwise(
 FLOORDIV: OpDef = _pairwise("floordiv", _floordiv)
 
 
-def _of_one_shape(opdef: OpDef, x: Any, y: Any) -> Value:
-    left, right = promoted(as_value(x, like=y), as_value(y, like=x))
-    shapes = shape_of(left), shape_of(right)
-    if shapes[0] != shapes[1]:
-        shape = broadcast_shape(opdef.name, [desc_of(left), desc_of(right)])
-        left, right = broadcast_to(left, shape), broadcast_to(right, shape)
-    return local.mode.apply(opdef, (left, right), NO_ATTRS)
+def _of_one_shape(opdef: OpDef, choose: Choose, text: str) -> Callable[[Any, Any], Any]:
+    def build(x: Any, y: Any) -> Value:
+        left, right = met(opdef.name, x, y, choose(x, y))
+        shapes = shape_of(left), shape_of(right)
+        if shapes[0] != shapes[1]:
+            shape = broadcast_shape(opdef.name, [desc_of(left), desc_of(right)])
+            left, right = broadcast_to(left, shape), broadcast_to(right, shape)
+        return local.mode.apply(opdef, (left, right), NO_ATTRS)
+
+    build.__doc__ = f"Return {text}; operands broadcast."
+    return build
 
 
-def atan2(x: Any, y: Any) -> Value:
-    """Return the angle whose tangent is ``x / y``, in the quadrant of both; operands broadcast."""
-    return _of_one_shape(ATAN2, x, y)
+def powers(choose: Choose) -> dict[str, Callable[[Any, Any], Any]]:
+    """Return the builders of this module by name."""
+    return named(
+        {
+            "pow": _powers(choose),
+            "atan2": _of_one_shape(ATAN2, choose, "the angle whose tangent is ``x / y``, in the quadrant of both"),
+            "xlogy": _of_one_shape(XLOGY, choose, "``x * log(y)``, and 0 where ``x`` is 0"),
+            "xdivy": _of_one_shape(XDIVY, choose, "``x / y``, and 0 where ``x`` is 0"),
+        }
+    )
 
 
-def xlogy(x: Any, y: Any) -> Value:
-    """Return ``x * log(y)``, and 0 where ``x`` is 0; operands broadcast."""
-    return _of_one_shape(XLOGY, x, y)
-
-
-def xdivy(x: Any, y: Any) -> Value:
-    """Return ``x / y``, and 0 where ``x`` is 0; operands broadcast."""
-    return _of_one_shape(XDIVY, x, y)
+pow, atan2, xlogy, xdivy = powers(strictly).values()

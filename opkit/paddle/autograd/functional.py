@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.autograd.backward_mode import grad
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["Hessian", "Jacobian", "hessian", "jacobian"]
 

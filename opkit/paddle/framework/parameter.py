@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
@@ -13,6 +12,7 @@ from opkit.ops.kernels.initializer import Initializer
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.semantics import builders as ops
 from opkit.static.names import unique_name
 
 __all__ = ["ParamAttr", "create_parameter", "make_parameter"]

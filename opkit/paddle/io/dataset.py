@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from opkit import ops
 from opkit.errors import UsageError
+from opkit.paddle.semantics import builders as ops
 
 __all__ = [
     "ChainDataset",

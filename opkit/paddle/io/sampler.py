@@ -97,7 +97,7 @@ class SubsetRandomSampler(Sampler):
         self.indices = indices
 
     def __iter__(self) -> Iterator[Any]:
-        from opkit import ops
+        from opkit.paddle.semantics import builders as ops
 
         return iter([self.indices[int(k)] for k in ops.generator().permutation(len(self.indices))])
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
 from opkit.paddle.missing import guard
+from opkit.paddle.semantics import builders as ops
 
 __all__ = [
     "clip_grad_norm_",

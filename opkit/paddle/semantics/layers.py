@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, Variable
 from opkit.ops.kernels.initializer import Initializer, constant, normal
+from opkit.paddle.semantics import builders as ops
 from opkit.static.builder import name_outputs
 from opkit.static.names import unique_name
 from opkit.static.parameters import create_parameter, create_state

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops, static
+from opkit import static
 from opkit.ir import Program, TensorDesc, Variable
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.static_mode import static_hooks
+from opkit.paddle.semantics import builders as ops
 from opkit.static.backward import append_backward as find_pairs
 from opkit.static.minimize import Pairs, State, append_updates, learning_rate_variable
 from opkit.static.parameters import create_parameter, create_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["accuracy"]
 

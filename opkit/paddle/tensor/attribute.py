@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = ["finfo", "iinfo", "is_complex", "is_empty", "is_floating_point", "is_integer"]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape
 
 __all__ = [

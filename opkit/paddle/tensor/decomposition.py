@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ops.core.mode import local
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import DtypeError, UsageError
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.eager import Tensor, become, check_inplace
 from opkit.eager.tensor import version_cell
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
 __all__ = ["INPLACE", "fill_", "zero_"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
 from opkit.paddle.tensor.checks import ints, need_value, plain_shape
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import axis_of, need_value
 
 __all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]

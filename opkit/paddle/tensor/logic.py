@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit import ops
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.value import normal_axis
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import axis_of, need_value
 
 __all__ = [

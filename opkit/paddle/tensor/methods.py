@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import UnsupportedError
-from opkit.ir import canonical_dtype
+from opkit.ir import adopt, canonical_dtype
 from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.semantics import builders as ops
+from opkit.paddle.semantics.dialect import PADDLE
 from opkit.paddle.tensor import (
     attribute,
     decomposition,
@@ -187,7 +188,8 @@ _TENSOR_ONLY: dict[str, Any] = {
 
 
 def install_tensor() -> None:
-    """Give Tensor Paddle's methods, the in-place ones among them."""
+    """Make Tensor Paddle's: its rules and words, its methods, the in-place ones among them."""
+    adopt(PADDLE)
     install(Tensor)
     for name, function in {**inplace.INPLACE, **_TENSOR_ONLY}.items():
         setattr(Tensor, name, function)

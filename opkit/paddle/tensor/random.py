@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opkit import ops
 from opkit.eager import Tensor, become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape
 
 __all__ = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = ["cummax", "cummin", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import UnsupportedError
 from opkit.ops.core.mode import local
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import axis_of, ints, need_value
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit import ops
 from opkit.eager import become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.inplace import INPLACE
 from opkit.paddle.tensor.math import UNARY

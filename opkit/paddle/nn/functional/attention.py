@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError
 from opkit.paddle.nn.functional.common import dropout
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = ["scaled_dot_product_attention"]

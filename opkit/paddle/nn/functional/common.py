@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opkit import ops
 from opkit.errors import DtypeError, UsageError
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 from opkit.paddle.tensor.layout import diag_embed
 

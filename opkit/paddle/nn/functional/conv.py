@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = ["conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.nn.functional.loss import binary_cross_entropy_with_logits, check_reduction, reduced
 from opkit.paddle.nn.functional.windows import pairwise_distance
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

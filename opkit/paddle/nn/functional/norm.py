@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit import ops
 from opkit.errors import ShapeError
 from opkit.paddle.nn.functional.axes import channel_layout
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = ["batch_norm", "instance_norm", "layer_norm", "local_response_norm"]

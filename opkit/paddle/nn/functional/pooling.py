@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = [

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.paddle.nn.functional.common import dropout, pad
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = [

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.common import Linear
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["MultiHeadAttention"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Uniform
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCellBase", "SimpleRNNCell"]
 

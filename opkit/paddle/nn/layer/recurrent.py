@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.cells import GRUCell, LSTMCell, SimpleRNNCell
 from opkit.paddle.nn.layer.container import LayerList
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.paddle.semantics import builders as ops
 
 __all__ = ["GRU", "LSTM", "RNN", "BiRNN", "SimpleRNN"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from opkit import ops
 from opkit.errors import UsageError
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr
@@ -20,6 +19,7 @@ from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.dropout import Dropout
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.nn.layer.norm import LayerNorm
+from opkit.paddle.semantics import builders as ops
 
 __all__ = [
     "Transformer",

@@ -6,12 +6,13 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit import ops, static
+from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn.initializer import XavierUniform, global_or
+from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import layers
 from opkit.paddle.semantics.layers import Spec
 

@@ -1,6 +1,6 @@
-"""FrameworkDtype: a dtype as a framework's user sees it (``paddle.float32``); prints and compares as Paddle's does.
+"""DType: a dtype as Paddle's user sees it (``paddle.float32``); prints and compares as Paddle's does.
 
-Everything below the facades speaks canonical names and numpy dtypes; this is only what ``x.dtype`` hands out.
+Everything below the facade speaks canonical names and numpy dtypes; this is only what ``x.dtype`` hands out.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
 
-__all__ = ["FrameworkDtype", "framework_dtype"]
+__all__ = ["DType", "dtype_object"]
 
 
-class FrameworkDtype:
+class DType:
     """One dtype; there is one object per dtype, so that ``is`` works too.
 
     Args:
@@ -46,23 +46,23 @@ class FrameworkDtype:
         return hash(self.name)
 
     def __reduce__(self) -> Any:
-        return framework_dtype, (self.name,)
+        return dtype_object, (self.name,)
 
 
-_ALL: dict[Any, FrameworkDtype] = {}
+_ALL: dict[Any, DType] = {}
 for _name in DTYPES:
     if _name not in INFERENCE_ONLY:
-        _ALL[_name] = _ALL[to_numpy(_name)] = FrameworkDtype(_name)
+        _ALL[_name] = _ALL[to_numpy(_name)] = DType(_name)
 
 
-def framework_dtype(dtype: Any) -> FrameworkDtype:
-    """Return the framework's object for a dtype given in any form.
+def dtype_object(dtype: Any) -> DType:
+    """Return the object for a dtype given in any form.
 
     Raises:
         TypeError: it names no dtype that an array can have.
 
     Example:
-        >>> framework_dtype("float32")
+        >>> dtype_object("float32")
         paddle.float32
     """
     found = _ALL.get(dtype) if isinstance(dtype, (str, np.dtype)) else None

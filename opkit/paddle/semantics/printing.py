@@ -1,4 +1,4 @@
-"""How a Tensor prints: Paddle 2.6's layout, with its options (``paddle.set_printoptions``)."""
+"""How Tensors and static Variables print: Paddle 2.6's layout, with its options (``paddle.set_printoptions``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from opkit.errors import UsageError
 
-__all__ = ["PRINT_OPTIONS", "PrintOptions", "set_printoptions", "text_of"]
+__all__ = ["PRINT_OPTIONS", "PrintOptions", "set_printoptions", "tensor_text", "text_of", "variable_text"]
 
 
 @dataclass(slots=True)
@@ -135,3 +135,20 @@ def _block(array: np.ndarray, is_short: bool, indent: int, width: int, signed: b
     if not texts:
         return "[]"
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def tensor_text(tensor: Any) -> str:
+    """Return the text of a Tensor, of a parameter with its heading."""
+    text = text_of(tensor._data, tensor._data.dtype.name, tensor._sg)
+    return f"Parameter containing:\n{text}" if tensor.is_parameter else text
+
+
+def variable_text(variable: Any) -> str:
+    """Return the text of a static Variable."""
+    kind = f"{'trainable ' if variable.trainable else ''}param" if variable.is_parameter else "var"
+    held = "persist " if variable.persistable else ""
+    value = variable.value
+    return (
+        f"{held}{kind} {variable.name} : LOD_TENSOR.shape{tuple(value.shape)}.dtype({value.dtype.name})"
+        f".stop_gradient({variable.stop_gradient})"
+    )

@@ -1,0 +1,32 @@
+"""The op builders under Paddle's rules: tensors are promoted, integers divide and go through functions in float32.
+
+``opkit.ops`` with those builders replaced that a dialect has a say in; the facade's modules import it as ``ops``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from opkit import ops
+from opkit.ops import *  # noqa: F403 - everything that no dialect has a say in is as it is
+from opkit.ops.core.meeting import always
+from opkit.ops.dialects import builders_for
+from opkit.paddle.semantics.dialect import PADDLE
+from opkit.paddle.semantics.promotion import FLOAT32
+
+__all__ = list(ops.__all__)
+
+
+def in_floating_point(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a builder whose first operand, where it is an integer tensor, is cast to float32 first."""
+
+    @functools.wraps(build)
+    def built(x: Any, *args: Any, **options: Any) -> Any:
+        return build(x if ops.as_value(x)._data.dtype.kind in "fc" else ops.cast(x, FLOAT32), *args, **options)
+
+    return built
+
+
+globals().update({name: build for name, build in builders_for(always(PADDLE)).items() if name in ops.__all__})
