@@ -15,10 +15,11 @@ import numpy as np
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.basis.broadcasting import sum_to
-from opkit.ops.basis.creation import as_value, cast_like
+from opkit.ops.basis.creation import as_value, cast_like, constant
 from opkit.ops.core.define import define
+from opkit.ops.core.meeting import dialect_of
 from opkit.ops.core.mode import local
-from opkit.ops.core.value import Value, is_value, shape_of
+from opkit.ops.core.value import Value, dtype_of, is_value, shape_of
 
 __all__ = ["getitem", "setitem"]
 
@@ -193,10 +194,16 @@ def setitem(x: Value, index: Any, value: Any) -> Value:
     if not is_value(value) and not isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)):
         raise UsageError(
             f"assigning to an index takes a Tensor, an array or a number, got {type(value).__name__}",
-            help="paddle.to_tensor makes a Tensor of a list",
+            help=dialect_of(x).words.make_tensor,
         )
-    wanted = as_value(value, like=x) if not isinstance(value, np.ndarray) else as_value(value)
-    return _set(x, cast_like(wanted, x), template, tensors)
+    return _set(x, cast_like(_assigned(value, x), x), template, tensors)
+
+
+def _assigned(value: Any, x: Value) -> Value:
+    """Return what is assigned as a value; a Python number in a dtype from which the cast to x's is the usual one."""
+    if type(value) in (bool, int, float):
+        return constant(value, (), None if type(value) is float and dtype_of(x).kind not in "fc" else dtype_of(x))
+    return as_value(value)
 
 
 # ---- normalising -----------------------------------------------------------------------------------------------------

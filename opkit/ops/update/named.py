@@ -1,7 +1,9 @@
-"""Model updates under OneFlow v0.4's op names: they change a parameter and its state in place, block by block.
+"""Model updates under their op names: they change a parameter and its state in place, block by block.
 
 ``d = scale * model_diff + l1 * sign(model) + l2 * model`` is the gradient that each rule uses. The learning rate is
 an input of one float32 element. Which gradient, which rate and which parameters is the facades'.
+
+Source: OneFlow v0.4.0.
 """
 
 from __future__ import annotations

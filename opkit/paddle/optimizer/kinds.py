@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops.update import paddle_update
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
+from opkit.paddle.semantics import updates
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Momentum", "RMSProp"]
 
@@ -21,7 +21,7 @@ def _between(kind: str, name: str, value: Any) -> float:
 class SGD(Optimizer):
     """``param -= lr * grad``."""
 
-    update = paddle_update.SGD
+    update = updates.SGD
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     """``v = momentum * v + grad; param -= lr * v``."""
 
-    update = paddle_update.MOMENTUM
+    update = updates.MOMENTUM
     state = {"velocity": None}
 
     def __init__(
@@ -72,7 +72,7 @@ class Momentum(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma and Ba 2015)."""
 
-    update = paddle_update.ADAM
+    update = updates.ADAM
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class AdamW(Adam):
         lr_ratio: ``fn(parameter)`` returns a factor on its learning rate.
     """
 
-    update = paddle_update.ADAMW
+    update = updates.ADAMW
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class AdamW(Adam):
 class RMSProp(Optimizer):
     """RMSProp (Hinton)."""
 
-    update = paddle_update.RMSPROP
+    update = updates.RMSPROP
     state = {"momentum": None, "mean_square": None, "mean_grad": None}
 
     def __init__(
@@ -186,7 +186,7 @@ class RMSProp(Optimizer):
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011)."""
 
-    update = paddle_update.ADAGRAD
+    update = updates.ADAGRAD
 
     def __init__(
         self,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.ops.update import paddle_update
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
+from opkit.paddle.semantics import updates
 
 __all__ = ["Adadelta", "Adamax", "Lamb"]
 
@@ -21,7 +21,7 @@ def _beta(kind: str, name: str, value: Any) -> float:
 class Adamax(Optimizer):
     """Adamax (Kingma and Ba 2015)."""
 
-    update = paddle_update.ADAMAX
+    update = updates.ADAMAX
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Adamax(Optimizer):
 class Adadelta(Optimizer):
     """Adadelta (Zeiler 2012)."""
 
-    update = paddle_update.ADADELTA
+    update = updates.ADADELTA
     state = {"_avg_squared_grad": None, "_avg_squared_update": None}
 
     def __init__(
@@ -83,7 +83,7 @@ class Lamb(Optimizer):
         always_adapt: scale the step of those too.
     """
 
-    update = paddle_update.LAMB
+    update = updates.LAMB
 
     def __init__(
         self,

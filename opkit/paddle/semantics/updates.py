@@ -1,7 +1,8 @@
 """Model updates with Paddle's formulas: they change a parameter and its state in place.
 
 Each takes ``(param, grad, learning_rate, *state)``; the learning rate is an array of one element, in the dtype of the
-state. Which parameters, gradients and rate is the optimizer's to say; OneFlow's updates are in ``named``.
+state. Which parameters, gradients and rate is the optimizer's to say. The formulas that other frameworks have too, and
+the blocks in which all of them work, are in ``opkit.ops.update.named``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import quiet
 from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
-from opkit.ops.update.named import blocks_of
+from opkit.ops.update.named import SGD_UPDATE, blocks_of
 
 __all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
 
@@ -33,12 +34,9 @@ def _decayed(param: np.ndarray, grad: np.ndarray, l1: float, l2: float) -> np.nd
     return grad
 
 
-@quiet
 def _sgd(param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *, l1: float, l2: float) -> tuple[()]:
     """``param -= lr * grad``."""
-    step = _scalar(rate, param)
-    for p, g in blocks_of(param, grad):
-        np.subtract(p, step * _decayed(p, g, l1, l2), out=p)
+    SGD_UPDATE.kernel(param, grad, rate, scale=1.0, l1=l1, l2=l2, weight_decay=0.0)
     return ()
 
 
