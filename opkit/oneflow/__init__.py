@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import MissingNameError, unknown
+from opkit.ir import adopt as _adopt
 from opkit.oneflow import (
     config,
     data,
@@ -94,6 +95,7 @@ from opkit.oneflow.scalar_types import (
     tensor_buffer,
     uint8,
 )
+from opkit.oneflow.semantics.dialect import ONEFLOW as _ONEFLOW
 from opkit.oneflow.session import clear_default_session
 from opkit.oneflow.user_op import user_op_builder
 from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
@@ -107,6 +109,9 @@ sigmoid, tanh, gelu, relu = math.sigmoid, math.tanh, math.gelu, math.relu
 consistent_user_op_builder = user_op_builder
 
 __version__ = "0.4.0"
+
+# Blobs outside of jobs are OneFlow's too, unless Paddle is in use, whose Tensors they would be.
+_adopt(_ONEFLOW, unless_adopted=True)
 
 __all__ = [
     "DType",

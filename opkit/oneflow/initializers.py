@@ -60,8 +60,8 @@ def random_uniform_initializer(minval: float = 0, maxval: float = 1, dtype: Any 
 def random_normal_initializer(
     mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = None
 ) -> Initializer:
-    """Normal with this mean and standard deviation."""
-    return init.normal(mean, stddev)
+    """Normal with this mean and standard deviation; the same seed gives the same values."""
+    return init.normal(mean, stddev, seed)
 
 
 def truncated_normal_initializer(mean: float = 0.0, stddev: float = 1.0) -> Initializer:

@@ -18,10 +18,11 @@ import numpy as np
 
 from opkit import eager, static
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc, Variable
+from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.result import Future, LocalBlob
+from opkit.oneflow.semantics.dialect import ONEFLOW
 from opkit.oneflow.semantics.training import COUNT_STEP, Recipe, Trained, append_training, step_name
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
@@ -147,7 +148,7 @@ class Job:
     def _trace(self) -> static.CompiledJob:
         self._begin()
         leaves = self.signature.leaves
-        tracer = self._tracer = static.JobTracer(self.name, self.owner.scope)
+        tracer = self._tracer = static.JobTracer(self.name, self.owner.scope, ONEFLOW)
         with self.owner.building(self), tracer.tracing():
             inputs = [tracer.placeholder(leaf.path, leaf.desc, is_dynamic=leaf.is_list) for leaf in leaves]
             result = self._call(inputs)
@@ -163,7 +164,7 @@ class Job:
     # ---- op by op ----------------------------------------------------------------------------------------------------
     def _run_eagerly(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         self._begin()
-        with self.owner.building(self):
+        with self.owner.building(self), speaking(ONEFLOW):
             result = self._call([eager.wrap(array) for array in arrays])
             blobs, self._structure = flatten(result, self.name, lambda item: isinstance(item, eager.Tensor))
             self._check_result()

@@ -284,7 +284,7 @@ def dropout(
     value = as_value(x)
     if rate == 0.0 or job is None or job.kind != "train":
         return value
-    return ops.dropout(value, rate)
+    return ops.dropout(value, rate, seed or 0)
 
 
 def moments(x: Blob, axes: Sequence[int], keepdims: bool = False, name: str | None = None) -> tuple[Blob, Blob]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import GraphError, ShapeError, UsageError
-from opkit.ir import Program, TensorDesc, Value, Variable
+from opkit.ir import Dialect, Program, TensorDesc, Value, Variable
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.backward import gradients
@@ -43,12 +43,13 @@ class JobTracer:
     Args:
         name: the job's name, for messages.
         scope: holds the variables' data.
+        dialect: the rules and words of the framework whose job it is; left out: those of the facade in use.
     """
 
-    def __init__(self, name: str, scope: Scope) -> None:
+    def __init__(self, name: str, scope: Scope, dialect: Dialect | None = None) -> None:
         self.name = name
         self.scope = scope
-        self.program = Program()
+        self.program = Program(dialect)
         self.inputs: list[Variable] = []
         self._numbers = itertools.count()
         self._names = Names(prefixes={})

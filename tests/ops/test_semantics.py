@@ -73,24 +73,17 @@ def test_integer_division_rounds_down() -> None:
 
 
 # ---- promotion -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("left", "right", "expected"),
-    [
-        ("float32", "float64", "float64"),
-        ("float64", "float32", "float64"),
-        ("float16", "float32", "float32"),
-        ("float32", "int64", "float32"),
-        ("int64", "float32", "float32"),
-        ("int32", "int64", "int64"),
-        ("bool", "float32", "float32"),
-        ("uint8", "int32", "int32"),
-    ],
-)
-def test_dtypes_meet(left: str, right: str, expected: str) -> None:
-    """Two floats meet in the wider; a float stays what it is when it meets an integer."""
+TWO_DTYPES = [("float32", "float64"), ("float32", "int64"), ("int32", "int64"), ("bool", "float32"), ("uint8", "int32")]
+PAIRS = ["add", "sub", "mul", "div", "floor_div", "floor_mod", "pow", "maximum", "equal", "less", "atan2", "bitwise_and"]
+
+
+@pytest.mark.parametrize(("left", "right"), TWO_DTYPES)
+@pytest.mark.parametrize("build", PAIRS)
+def test_tensors_of_two_dtypes_do_not_meet(build: str, left: str, right: str) -> None:
+    """Builders promote nothing: the error names both operands."""
     x, y = Tensor(np.ones(2, left)), Tensor(np.ones(2, right))
-    assert ops.add(x, y)._data.dtype == expected
-    assert ops.mul(x, y)._data.dtype == expected
+    with pytest.raises(DtypeError, match=rf"{left}\[2\] and {right}\[2\]: the dtypes must be the same"):
+        getattr(ops, build)(x, y)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -104,20 +97,54 @@ def test_a_number_takes_the_dtype_of_the_tensor(dtype: str, number: Any) -> None
     assert ops.pow(x, number)._data.dtype == dtype
 
 
-def test_quotient_of_integers_is_float32() -> None:
-    """Quotients: int / int, int / number and int + 1.5 are float32 (Paddle 2.6)."""
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_integers_stay_integers(dtype: str) -> None:
+    """Sums, means, quotients and rounding keep the dtype of integers; quotients are cut off towards 0."""
+    x, y = Tensor(np.array([7, -7, 6], dtype)), Tensor(np.array([2, 2, -3], dtype))
+    for found, expected in (
+        (ops.div(x, y), [3, -3, -2]),
+        (ops.div(x, 2), [3, -3, 3]),
+        (ops.div(6, y), [3, 3, -2]),
+        (ops.reduce_sum(x), 6),
+        (ops.reduce_mean(x), 2),
+        (ops.add(x, 1), [8, -6, 7]),
+        (ops.abs(x), [7, 7, 6]),
+        (ops.sign(x), [1, -1, 1]),
+        (ops.floor(x), [7, -7, 6]),
+        (ops.round(x), [7, -7, 6]),
+    ):
+        assert found._data.dtype == dtype
+        assert found._data.tolist() == expected
+
+
+def test_functions_of_real_numbers_refuse_integers() -> None:
+    """Exp of an integer tensor is an error that names the operand."""
+    for build in (ops.exp, ops.tanh, ops.relu, ops.elu, ops.gelu, ops.var):
+        with pytest.raises(DtypeError, match=r"got int64\[2\]: it takes floating-point tensors"):
+            build(Tensor(np.array([1, 2])))
+
+
+def test_a_fraction_does_not_meet_an_integer_tensor() -> None:
+    """An integer tensor cannot hold 1.5, and nothing is promoted."""
+    for build in (ops.add, ops.mul, ops.div, ops.pow, ops.maximum, ops.less):
+        with pytest.raises(DtypeError, match=r"int64\[2\] and the number 1\.5"):
+            build(Tensor(np.array([1, 2])), 1.5)
+
+
+def test_a_sum_of_bools_needs_a_dtype() -> None:
+    """What a sum of bools counts in is said, not guessed."""
+    flags = Tensor(np.array([True, True]))
+    with pytest.raises(DtypeError, match="got bool"):
+        ops.reduce_sum(flags)
+    assert ops.reduce_sum(flags, dtype="int64")._data == 2
+
+
+def test_integers_divided_by_zero_are_an_error() -> None:
+    """There is no integer for it, so none is made up."""
     x = Tensor(np.array([1, 2]))
-    for found in (ops.div(x, x), ops.div(x, 2), ops.add(x, 1.5), ops.mul(1.5, x), ops.pow(x, 0.5)):
-        assert found._data.dtype == "float32"
-    assert ops.add(x, 1)._data.dtype == "int64"
-
-
-def test_sum_and_mean_of_integers() -> None:
-    """The sum of int32 or bool is int64, the mean of integers stays an integer (Paddle 2.6)."""
-    assert ops.reduce_sum(Tensor(np.array([1, 2], "int32")))._data.dtype == "int64"
-    assert ops.reduce_sum(Tensor(np.array([True, True])))._data == 2
-    mean = ops.reduce_mean(Tensor(np.array([1, 2])))
-    assert (mean._data.dtype, mean._data) == ("int64", 1)
+    for build in (lambda: ops.div(x, 0), lambda: ops.div(x, Tensor(np.array([1, 0])))):
+        with pytest.raises(ZeroDivisionError):
+            build()
 
 
 # ---- extremes --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """First values of variables: a distribution, and how its width follows from a shape.
 
-Plain numpy; no Tensor and no graph here. Both facades name these functions their own way.
+Plain numpy; no Tensor and no graph here. Facades name these functions their own way.
 """
 
 from __future__ import annotations
@@ -29,14 +29,18 @@ class Initializer:
     Args:
         name: what it is called in messages.
         draw: ``draw(rng, shape)`` -> float64 or integer array of that shape.
+        seed: where given, the values are drawn from it alone, whatever ``rng`` is.
     """
 
     name: str
     draw: Draw
+    seed: int | None = None
 
     def __call__(self, rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """Return a new C-contiguous array of ``shape`` and ``dtype``."""
         sizes = tuple(int(size) for size in shape)
+        if self.seed is not None:
+            rng = np.random.default_rng(self.seed)
         return np.array(np.broadcast_to(self.draw(rng, sizes), sizes), dtype=dtype, order="C")
 
 
@@ -52,9 +56,9 @@ def uniform(low: float, high: float, *, is_integer: bool = False) -> Initializer
     return Initializer(f"uniform({low}, {high})", lambda rng, shape: rng.uniform(low, high, shape))
 
 
-def normal(mean: float, std: float) -> Initializer:
-    """Normal with the given mean and standard deviation."""
-    return Initializer(f"normal({mean}, {std})", lambda rng, shape: rng.normal(mean, std, shape))
+def normal(mean: float, std: float, seed: int | None = None) -> Initializer:
+    """Normal with the given mean and standard deviation; a seed fixes the values."""
+    return Initializer(f"normal({mean}, {std})", lambda rng, shape: rng.normal(mean, std, shape), seed)
 
 
 def truncated_normal(mean: float, std: float) -> Initializer:
@@ -72,7 +76,7 @@ def variance_scaling(
         mode: "fan_in", "fan_out" or "fan_avg".
         distribution: "random_uniform", "random_normal" or "truncated_normal".
         channels_first: layout of a convolution's filter, as ``fans`` reads it.
-        rows_are_outputs: whether axis 0 counts the outputs (OneFlow) or the inputs (Paddle's Linear).
+        rows_are_outputs: whether axis 0 counts the outputs, or the inputs.
 
     Source: He et al. 2015, Glorot and Bengio 2010; OneFlow v0.4.0's variance_scaling_initializer.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError
+from opkit.errors import DtypeError, ShapeError
 from opkit.ir import TensorDesc, canonical_dtype
 from opkit.ops.basis.arithmetic import div, mul, scalar_div, scalar_mul, sub
 from opkit.ops.basis.broadcasting import (
@@ -26,7 +26,7 @@ from opkit.ops.core.define import define, first_only, quiet
 from opkit.ops.core.inference import numel
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
+from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.pointwise.compare import equal
 from opkit.ops.pointwise.elementwise import abs as absolute
 from opkit.ops.pointwise.elementwise import reciprocal_no_nan, sqrt, square
@@ -260,8 +260,14 @@ def argmin(x: Value, axis: int | None = None, keepdims: bool = False, dtype: Any
 
 
 # ---- variance, norms: built of ops -----------------------------------------------------------------------------------
+def _need_floating(op: str, x: Value) -> None:
+    if dtype_of(x).kind not in "fc":
+        raise DtypeError(f"op {op!r} got {desc_of(x)}: it takes floating-point tensors", help="cast it first")
+
+
 def var(x: Value, axis: Any = None, keepdims: bool = False, unbiased: bool = True) -> Value:
     """Return the variance over axes; unbiased: divided by the count less one (of one element: NaN)."""
+    _need_floating("var", x)
     axes = normal_axes(axis, ndim_of(x), "var")
     centred = square(sub(x, reduce_mean(x, axes, keepdims=True)))
     if not unbiased:
@@ -290,6 +296,7 @@ def norm(x: Value, p: float = 2.0, axis: Any = None, keepdims: bool = False) -> 
     if p == 1:
         return reduce_sum(size, axis, keepdims)
     if p == 2:
+        _need_floating("norm", x)
         axes = normal_axes(axis, ndim_of(x), "norm")
         return local.mode.apply(NORM2, (x,), {"axis": axes, "keepdims": bool(keepdims)})
     return power(reduce_sum(power(size, p), axis, keepdims), 1.0 / p)

@@ -29,4 +29,24 @@ def in_floating_point(build: Callable[..., Any]) -> Callable[..., Any]:
     return built
 
 
+#: Made of several ops on one operand, which they take as it is.
+_COMPOSED = (
+    "elu",
+    "gelu",
+    "hardshrink",
+    "hardtanh",
+    "leaky_relu",
+    "mish",
+    "norm",
+    "relu6",
+    "selu",
+    "softshrink",
+    "softsign",
+    "std",
+    "tanhshrink",
+    "thresholded_relu",
+    "var",
+)
+
+globals().update({name: in_floating_point(getattr(ops, name)) for name in _COMPOSED})
 globals().update({name: build for name, build in builders_for(always(PADDLE)).items() if name in ops.__all__})
