@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, unknown
 from opkit.ir import adopt as _adopt
 from opkit.oneflow import (
     config,
@@ -100,6 +99,7 @@ from opkit.oneflow.session import clear_default_session
 from opkit.oneflow.user_op import user_op_builder
 from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
 from opkit.oneflow.watch import losses, watch, watch_diff
+from opkit.shim.missing import guard
 
 int = int32
 function_config = ExecutionConfig = FunctionConfig
@@ -229,6 +229,4 @@ def current_scope() -> Any:
     return scope
 
 
-def __getattr__(name: str) -> Any:
-    otherwise = "see the OneFlow page of the docs"
-    raise unknown("opkit has no", name, __all__, prefix="flow.", otherwise=otherwise, limit=3).error(MissingNameError)
+__getattr__ = guard("flow", __all__, otherwise="see the OneFlow page of the docs")

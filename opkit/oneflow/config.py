@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, UnsupportedError, unknown
+from opkit.errors import UnsupportedError
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings
+from opkit.shim.missing import guard
 
 __all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]
 
@@ -92,9 +93,10 @@ def load_library(path: str) -> None:
 load_library_now = load_library
 
 
+_missing = guard("flow.config", [*_WITHOUT_EFFECT, *__all__])
+
+
 def __getattr__(name: str) -> Any:
     if name in _WITHOUT_EFFECT:
         return lambda *args, **kwargs: _values.__setitem__(name, args[0] if args else True)
-    raise unknown("opkit has no", name, [*_WITHOUT_EFFECT, *__all__], prefix="flow.config.", limit=3).error(
-        MissingNameError
-    )
+    return _missing(name)

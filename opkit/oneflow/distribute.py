@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opkit.oneflow.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = ["Distribute", "auto", "broadcast", "split"]
 
@@ -31,4 +31,4 @@ def auto() -> Distribute:
     return Distribute("")
 
 
-__getattr__ = guard(__name__, __all__)
+__getattr__ = guard("flow.distribute", __all__)

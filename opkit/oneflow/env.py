@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import MissingNameError, UnsupportedError, unknown
+from opkit.errors import UnsupportedError
+from opkit.shim.missing import guard
 
 __all__ = ["init", "machine"]
 
@@ -35,9 +36,10 @@ def machine(*val: Any) -> None:
         raise UnsupportedError(f"flow.env.machine: opkit runs on one machine, got {len(machines)}")
 
 
+_missing = guard("flow.env", [*_WITHOUT_EFFECT, *__all__])
+
+
 def __getattr__(name: str) -> Any:
     if name in _WITHOUT_EFFECT:
         return lambda *args, **kwargs: None
-    raise unknown("opkit has no", name, [*_WITHOUT_EFFECT, *__all__], prefix="flow.env.", limit=3).error(
-        MissingNameError
-    )
+    return _missing(name)

@@ -9,6 +9,7 @@ from typing import Any
 from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session
 from opkit.shim import frameworks
+from opkit.shim.missing import guard
 
 __all__ = ["CustomOpModule", "custom_op_module", "enable_typing_check"]
 
@@ -120,5 +121,4 @@ def enable_typing_check(val: bool = True) -> None:
     """Accept the wish: annotations of jobs are always checked."""
 
 
-def __getattr__(name: str) -> Any:
-    raise unknown("opkit has no", name, __all__, prefix="flow.experimental.", limit=3).error(MissingNameError)
+__getattr__ = guard("flow.experimental", __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
+from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array, nn
 from opkit.oneflow.initializers import (
     Regularizer,
@@ -19,6 +19,7 @@ from opkit.oneflow.user_op import as_value
 from opkit.oneflow.variable import get_variable
 from opkit.ops.core.value import dtype_of, shape_of
 from opkit.ops.kernels.initializer import Initializer
+from opkit.shim.missing import guard
 
 __all__ = ["batch_normalization", "conv2d", "dense", "layer_norm"]
 
@@ -218,5 +219,4 @@ def _named(
         return _variable(part, shape, dtype, initializer, regularizer, trainable)
 
 
-def __getattr__(name: str) -> Any:
-    raise unknown("opkit has no", name, __all__, prefix="flow.layers.", limit=3).error(MissingNameError)
+__getattr__ = guard("flow.layers", __all__)

@@ -9,10 +9,10 @@ import math as _math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit.errors import MissingNameError, unknown
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
+from opkit.shim.missing import guard
 
 __all__ = [
     "abs",
@@ -282,7 +282,4 @@ def unsorted_segment_sum(
     return call("unsorted_segment_sum", given, axis=axis, num_segments=num_segments)
 
 
-def __getattr__(name: str) -> Any:
-    raise unknown(
-        "opkit has no", name, [item for item in globals() if not item.startswith("_")], prefix="flow.math.", limit=3
-    ).error(MissingNameError)
+__getattr__ = guard("flow.math", globals())

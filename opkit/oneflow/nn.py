@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
+from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import array
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
+from opkit.shim.missing import guard
 
 __all__ = [
     "avg_pool2d",
@@ -365,5 +366,4 @@ def sigmoid_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | No
     return call("sigmoid_cross_entropy", {"prediction": [logits], "label": [labels]})
 
 
-def __getattr__(name: str) -> Any:
-    raise unknown("opkit has no", name, __all__, prefix="flow.nn.", limit=3).error(MissingNameError)
+__getattr__ = guard("flow.nn", __all__)

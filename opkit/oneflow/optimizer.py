@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opkit.errors import MissingNameError, UsageError, unknown
+from opkit.errors import UsageError
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
 from opkit.oneflow.semantics.training import Recipe
 from opkit.oneflow.session import session
+from opkit.shim.missing import guard
 
 __all__ = [
     "Adam",
@@ -359,5 +360,4 @@ def _texts(names: Sequence[str] | str | None) -> tuple[str, ...] | None:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def __getattr__(name: str) -> Any:
-    raise unknown("opkit has no", name, __all__, prefix="flow.optimizer.", limit=3).error(MissingNameError)
+__getattr__ = guard("flow.optimizer", __all__)

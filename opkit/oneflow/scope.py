@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
-from opkit.oneflow.missing import guard
 from opkit.settings import current_settings
+from opkit.shim.missing import guard
 
 __all__ = [
     "consistent_view",
@@ -102,4 +102,4 @@ def mirrored_view_enabled() -> bool:
     return False
 
 
-__getattr__ = guard(__name__, __all__)
+__getattr__ = guard("flow.scope", __all__)

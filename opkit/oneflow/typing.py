@@ -8,8 +8,8 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.oneflow.missing import guard
 from opkit.oneflow.scalar_types import float32
+from opkit.shim.missing import guard
 
 __all__ = ["Bundle", "Callback", "ListNumpy", "ListOfNumpyDef", "Numpy", "NumpyDef"]
 
@@ -80,4 +80,4 @@ def _checked(shape: Sequence[int], dtype: Any) -> dict[str, Any]:
     return {"shape": shape, "dtype": dtype}
 
 
-__getattr__ = guard(__name__, __all__)
+__getattr__ = guard("flow.typing", __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 
-from opkit.oneflow.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = ["unique_str"]
 
@@ -19,4 +19,4 @@ def unique_str(prefix: str = "") -> str:
         return f"{prefix}{next(_counter)}"
 
 
-__getattr__ = guard(__name__, __all__)
+__getattr__ = guard("flow.util", __all__)

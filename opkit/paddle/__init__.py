@@ -40,12 +40,12 @@ from opkit.paddle.framework.place import (
     set_device,
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
-from opkit.paddle.missing import guard as _guard
 from opkit.paddle.semantics.dtypes import DType as dtype
 from opkit.paddle.semantics.dtypes import dtype_object as _dtype
 from opkit.paddle.semantics.printing import set_printoptions
 from opkit.paddle.static.batch import batch
 from opkit.paddle.tensor import NAMES as _NAMES
+from opkit.shim.missing import guard as _guard
 from opkit.static import disable_static, enable_static
 
 bool = _dtype("bool")

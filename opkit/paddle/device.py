@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opkit.paddle.framework.place import get_device, is_compiled_with_cuda, set_device
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = [
     "get_all_device_type",

@@ -1,6 +1,5 @@
 """``paddle.linalg``: matrix products, norms, factors, systems."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.tensor.decomposition import (
     cholesky,
     cholesky_solve,
@@ -24,6 +23,7 @@ from opkit.paddle.tensor.decomposition import (
 from opkit.paddle.tensor.linalg import bmm, dist, dot, matmul, mm, mv, norm, outer
 from opkit.paddle.tensor.products import matrix_power, multi_dot
 from opkit.paddle.tensor.stat import corrcoef, cov
+from opkit.shim.missing import guard
 
 __all__ = [
     "bmm",

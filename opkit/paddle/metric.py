@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.paddle.missing import guard
 from opkit.paddle.semantics import builders as ops
+from opkit.shim.missing import guard
 
 __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = ["L1Decay", "L2Decay"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Collection, Mapping
@@ -16,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from opkit.atomic import write_file
 from opkit.errors import OpkitError, unknown
 from opkit.ir import Program, Variable
 from opkit.static.scope import Scope
 
-__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive", "write_file"]
+__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive"]
 
 _INDEX = "names.json"
 
@@ -91,25 +91,6 @@ def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]
             np.lib.format.write_array(entry, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
             archive.writestr(f"{number}.npy", entry.getvalue())
     write_file(path, data.getvalue())
-
-
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, which appears whole or not at all; its folder is made."""
-    full = os.path.abspath(path)
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=os.path.dirname(full), prefix=".opkit-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
-        os.replace(scratch, full)
-    except BaseException:
-        os.unlink(scratch)
-        raise
 
 
 def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

@@ -47,14 +47,14 @@ def test_a_crash_while_saving_leaves_the_former_checkpoint_whole(
 ) -> None:
     """When writing fails midway, the old values are still there and no scratch folder stays behind."""
     write_checkpoint(tmp_path / "a", {"w": np.zeros(3)})
-    real = checkpoint._write_synced
+    real = checkpoint.write_synced
 
     def failing(file: Path, data: bytes) -> None:
         if file.name == "out":
             raise OSError(28, "No space left on device")
         real(file, data)
 
-    monkeypatch.setattr(checkpoint, "_write_synced", failing)
+    monkeypatch.setattr(checkpoint, "write_synced", failing)
     with pytest.raises(CheckpointError, match="No space left"):
         write_checkpoint(tmp_path / "a", {"w": np.ones(3)})
     assert read_checkpoint(tmp_path / "a")["w"].numpy().tolist() == [0, 0, 0]

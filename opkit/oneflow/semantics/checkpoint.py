@@ -6,13 +6,11 @@ Each variable is ``NAME/out`` (raw little-endian data in C order) and ``NAME/met
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import math
 import os
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Mapping
@@ -21,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from opkit.atomic import sync_folder, write_synced
 from opkit.errors import OpkitError
 from opkit.ir import canonical_dtype, to_numpy
 
@@ -152,18 +151,11 @@ def _write_all(folder: Path, variables: Mapping[str, np.ndarray]) -> None:
         sizes: tuple[int, ...] = array.shape
         dims = "".join(f"  dim: {size}\n" for size in sizes)
         dtype = canonical_dtype(array.dtype)
-        _write_synced(place / _META, f"shape {{\n{dims}}}\ndata_type: {_OPKIT_NAMES.get(dtype, dtype)}\n".encode())
-        _write_synced(place / _DATA, raw)
+        write_synced(place / _META, f"shape {{\n{dims}}}\ndata_type: {_OPKIT_NAMES.get(dtype, dtype)}\n".encode())
+        write_synced(place / _DATA, raw)
         sums[name] = zlib.crc32(raw)
-    _write_synced(folder / _MANIFEST, json.dumps({"schema": 1, "crc32": sums}, indent=1, sort_keys=True).encode())
-    _write_synced(folder / _DONE, b"")
-
-
-def _write_synced(file: Path, data: bytes) -> None:
-    with open(file, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    write_synced(folder / _MANIFEST, json.dumps({"schema": 1, "crc32": sums}, indent=1, sort_keys=True).encode())
+    write_synced(folder / _DONE, b"")
 
 
 def _previous(target: Path) -> Path:
@@ -179,11 +171,7 @@ def _swap(scratch: Path, target: Path) -> None:
         os.rename(target, previous)
         os.rename(scratch, target)
     shutil.rmtree(previous, ignore_errors=True)
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            parent = os.open(target.parent, os.O_RDONLY)
-            os.fsync(parent)
-            os.close(parent)
+    sync_folder(target.parent)
 
 
 def _refuse_foreign(target: Path) -> None:

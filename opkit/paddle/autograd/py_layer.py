@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opkit.eager import PyLayer, PyLayerContext, no_grad
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = ["PyLayer", "PyLayerContext", "once_differentiable"]
 

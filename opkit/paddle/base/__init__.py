@@ -16,9 +16,9 @@ from opkit.paddle.base.core import LoDTensor
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda
-from opkit.paddle.missing import guard
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, DataFeeder, ExecutionStrategy, Executor
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, gradients, name_scope
+from opkit.shim.missing import guard
 from opkit.static import (
     Scope,
     append_backward,

@@ -1,7 +1,7 @@
 """``paddle.base.backward``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.static.program import gradients
+from opkit.shim.missing import guard
 from opkit.static import append_backward
 
 calc_gradient = gradients

@@ -1,7 +1,7 @@
 """``paddle.base.compiler``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy
+from opkit.shim.missing import guard
 
 __all__ = ["BuildStrategy", "CompiledProgram", "ExecutionStrategy"]
 

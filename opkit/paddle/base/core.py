@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda
-from opkit.paddle.missing import guard
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
+from opkit.shim.missing import guard
 from opkit.static import Scope
 
 __all__ = [

@@ -1,7 +1,7 @@
 """``paddle.base.data_feeder``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.static.executor import DataFeeder
+from opkit.shim.missing import guard
 
 __all__ = ["DataFeeder"]
 

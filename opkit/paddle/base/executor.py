@@ -1,7 +1,7 @@
 """``paddle.base.executor``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.static.executor import Executor
+from opkit.shim.missing import guard
 from opkit.static import global_scope, scope_guard
 
 __all__ = ["Executor", "global_scope", "scope_guard"]

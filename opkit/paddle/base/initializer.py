@@ -1,6 +1,5 @@
 """``paddle.base.initializer``: initializers by their older names too."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.nn.initializer import (
     Constant,
     Normal,
@@ -10,6 +9,7 @@ from opkit.paddle.nn.initializer import (
     XavierUniform,
     set_global_initializer,
 )
+from opkit.shim.missing import guard
 
 ConstantInitializer = Constant
 NormalInitializer = Normal

@@ -1,7 +1,7 @@
 """``paddle.base.param_attr``."""
 
 from opkit.paddle.framework.parameter import ParamAttr
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = ["ParamAttr"]
 

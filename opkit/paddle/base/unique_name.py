@@ -1,6 +1,6 @@
 """``paddle.base.unique_name``."""
 
-from opkit.paddle import missing
+from opkit.shim import missing
 from opkit.static.names import guard_names, switch_names, unique_name
 
 generate = unique_name

@@ -10,11 +10,11 @@ from opkit.errors import UsageError
 from opkit.ir import Variable
 from opkit.paddle import tensor as functions
 from opkit.paddle.framework.parameter import create_parameter
-from opkit.paddle.missing import guard
 from opkit.paddle.static import nn
 from opkit.paddle.static.metrics import accuracy
 from opkit.paddle.static.program import Print, create_global_var, py_func
 from opkit.paddle.static.program import data as add_data
+from opkit.shim.missing import guard
 
 __all__ = [
     "Print",

@@ -1,7 +1,7 @@
 """``paddle.fluid.optimizer``: optimizers by their older names."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.optimizer import SGD, Adagrad, Adam, Momentum, RMSProp
+from opkit.shim.missing import guard
 
 SGDOptimizer = SGD
 AdamOptimizer = Adam

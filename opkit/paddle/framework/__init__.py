@@ -4,7 +4,7 @@ from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
 from opkit.paddle.framework.static_mode import in_dynamic_mode
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = [
     "CPUPlace",

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from opkit.atomic import write_file
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
-from opkit.static.storage import write_file
 
 __all__ = ["UnsafeFileError", "load", "save"]
 

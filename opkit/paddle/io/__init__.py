@@ -20,7 +20,7 @@ from opkit.paddle.io.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = [
     "BatchSampler",

@@ -1,11 +1,11 @@
 """``paddle.nn``."""
 
 from opkit.paddle.framework.parameter import ParamAttr
-from opkit.paddle.missing import guard
 from opkit.paddle.nn import clip, functional, initializer, layer, utils
 from opkit.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from opkit.paddle.nn.layer import *  # noqa: F403
 from opkit.paddle.nn.layer import __all__ as _layers
+from opkit.shim.missing import guard
 
 __all__ = [
     *_layers,

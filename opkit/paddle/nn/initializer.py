@@ -2,7 +2,7 @@
 
 from opkit.paddle.framework.initializer import *  # noqa: F403
 from opkit.paddle.framework.initializer import __all__
-from opkit.paddle.missing import guard
+from opkit.shim.missing import guard
 
 __all__ = [*__all__]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
-from opkit.paddle.missing import guard
 from opkit.paddle.semantics import builders as ops
+from opkit.shim.missing import guard
 
 __all__ = [
     "clip_grad_norm_",

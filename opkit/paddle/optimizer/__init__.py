@@ -1,10 +1,10 @@
 """``paddle.optimizer``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.optimizer import lr
 from opkit.paddle.optimizer.kinds import SGD, Adagrad, Adam, AdamW, Momentum, RMSProp
 from opkit.paddle.optimizer.more_kinds import Adadelta, Adamax, Lamb
 from opkit.paddle.optimizer.optimizer import Optimizer
+from opkit.shim.missing import guard
 
 __all__ = [
     "SGD",

@@ -1,6 +1,5 @@
 """``paddle.optimizer.lr``: schedules of the learning rate."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.optimizer.cycles import (
     CosineAnnealingDecay,
     CosineAnnealingWarmRestarts,
@@ -23,6 +22,7 @@ from opkit.paddle.optimizer.decays import (
     StepDecay,
 )
 from opkit.paddle.optimizer.scheduler import LRScheduler
+from opkit.shim.missing import guard
 
 __all__ = [
     "CosineAnnealingDecay",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from opkit.atomic import write_file
 from opkit.errors import UsageError
 from opkit.ir import Program, Variable
 from opkit.static.program_file import ops_between, read_program, write_program
@@ -22,7 +23,6 @@ from opkit.static.storage import (
     read_archive,
     set_program_state,
     write_archive,
-    write_file,
 )
 
 __all__ = [

@@ -3,7 +3,6 @@
 from opkit.ir import Operation as Operator
 from opkit.ir import Program, Variable
 from opkit.paddle.framework.parameter import ParamAttr, create_parameter
-from opkit.paddle.missing import guard
 from opkit.paddle.static import nn
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor
 from opkit.paddle.static.graph import install_graph
@@ -31,6 +30,7 @@ from opkit.paddle.static.program import (
     name_scope,
     py_func,
 )
+from opkit.shim.missing import guard
 from opkit.static import (
     Scope,
     append_backward,

@@ -1,6 +1,5 @@
 """``paddle.tensor``: the functions on tensors."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.tensor import (
     attribute,
     creation,
@@ -35,6 +34,7 @@ from opkit.paddle.tensor.scans import *  # noqa: F403
 from opkit.paddle.tensor.search import *  # noqa: F403
 from opkit.paddle.tensor.selection import *  # noqa: F403
 from opkit.paddle.tensor.stat import *  # noqa: F403
+from opkit.shim.missing import guard
 
 methods.install_tensor()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from opkit.paddle.missing import guard
 from opkit.paddle.utils import unique_name
+from opkit.shim.missing import guard
 
 __all__ = ["deprecated", "run_check", "try_import", "unique_name"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from opkit.atomic import write_file
 from opkit.checker import Case, Checkable, CheckResult, OpReport
 from opkit.checker.collect import FORMER
 from opkit.checker.model.case import plain
@@ -208,11 +209,10 @@ def _write(path: Path, failure: Failure) -> None:
     arrays = {name: value for name, value in _arrays(failure) if value.dtype.kind != "O"}
     lists = {name: len(value) for name, value in failure.case.inputs.items() if isinstance(value, (list, tuple))}
     text = json.dumps({"key": failure.key, "lists": lists, **failure.facts})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as handle:
-        save: Callable[..., None] = np.savez
-        save(handle, meta=np.array(text), **arrays)
-    os.replace(handle.name, path)
+    data = io.BytesIO()
+    save: Callable[..., None] = np.savez
+    save(data, meta=np.array(text), **arrays)
+    write_file(path, data.getvalue())
 
 
 def _read(path: Path) -> Failure | None:

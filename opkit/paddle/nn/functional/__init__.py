@@ -1,6 +1,5 @@
 """``paddle.nn.functional``."""
 
-from opkit.paddle.missing import guard
 from opkit.paddle.nn.functional.activation import *  # noqa: F403
 from opkit.paddle.nn.functional.activation import __all__ as _activations
 from opkit.paddle.nn.functional.attention import *  # noqa: F403
@@ -21,6 +20,7 @@ from opkit.paddle.nn.functional.vision import *  # noqa: F403
 from opkit.paddle.nn.functional.vision import __all__ as _images
 from opkit.paddle.nn.functional.windows import *  # noqa: F403
 from opkit.paddle.nn.functional.windows import __all__ as _windows
+from opkit.shim.missing import guard
 
 __all__ = [
     *_activations,

@@ -1,9 +1,9 @@
 """``paddle.static.nn``: layers of graphs, and py_func."""
 
 from opkit.paddle.framework.parameter import create_parameter
-from opkit.paddle.missing import guard
 from opkit.paddle.static.nn.layers import batch_norm, conv2d, embedding, fc, layer_norm, prelu, sparse_embedding
 from opkit.paddle.static.program import py_func
+from opkit.shim.missing import guard
 
 __all__ = [
     "batch_norm",
