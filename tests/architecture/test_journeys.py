@@ -107,7 +107,7 @@ def build(folder: Path) -> Callable[[], None]:
     scaffold("my_relu", folder, "elementwise")
 
     def journey() -> None:
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:  # noqa: PT012 - the patch ends with the run
             patch.setattr(sys, "argv", ["opkit", "build", str(folder / "my_relu")])
             main()
         assert ended.value.code == 0
