@@ -11,7 +11,7 @@ import pytest
 
 import opkit
 from opkit.shim.freezing import Freezing
-from opkit.verify.isolation.supervisor import Job, Supervisor, can_fork
+from opkit.verify.isolation.supervisor import Supervisor, Task, can_fork
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_ending_twice_is_ending_once() -> None:
 @pytest.mark.parametrize("is_left_early", [False, True])
 def test_a_supervisor_leaves_nothing_frozen(is_left_early: bool) -> None:
     """A run of jobs in children thaws the parent at its end, left early or not."""
-    run = Supervisor(1).run([Job("k", lambda outbox: outbox.send(gc.get_freeze_count() > 1000))])
+    run = Supervisor(1).run([Task("k", lambda outbox: outbox.send(gc.get_freeze_count() > 1000))])
     assert next(run) == ("k", True)
     if is_left_early:
         run.close()
