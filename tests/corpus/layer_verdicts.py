@@ -1,0 +1,83 @@
+"""What ``opkit gradcheck`` says of rows of the corpus: many in one file, one run per file.
+
+Holds no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import opkit
+from opkit.checker import OpReport, Status
+from tests.corpus.layer_model import Layer, as_module, as_script
+from tests.corpus.not_yet import MAY_BE_UNDECIDED
+
+__all__ = ["ACCUSED", "BEYOND", "FORMS", "expected", "named", "recorded", "recorded_alone", "verdict_of"]
+
+#: Words for outcomes: a fault is found; a fault is found only beyond what a run was seen to do.
+ACCUSED, BEYOND = "accused", "beyond"
+
+#: The two ways to hand a PyLayer to gradcheck.
+FORMS = ("named", "script")
+
+#: Errors that judge nothing: no case could be found or read, time ran out, the file or opkit broke.
+_NOT_JUDGED = frozenset({"GC182", "GC183", "GC192", "GC195", "GC196", "GC197"})
+
+
+def expected(row: Layer, form: str) -> frozenset[str]:
+    """Return the verdicts that are right for a row."""
+    if not row.fault:
+        is_open = form == "script" and row.name in MAY_BE_UNDECIDED
+        return frozenset({"pass", BEYOND, "undecided"} if is_open else {"pass"})
+    return frozenset({BEYOND if form == "script" and row.beyond else ACCUSED})
+
+
+def verdict_of(reports: Iterable[OpReport]) -> str:
+    """Return "pass", "accused", "beyond", "undecided", "skip", "not judged (CODE)" or "missing"."""
+    reports = list(reports)
+    if not reports:
+        return "missing"
+    found = [item for report in reports for item in report.findings]
+    if any(item.code not in _NOT_JUDGED for item in found):
+        return ACCUSED
+    if found:
+        return f"not judged ({found[0].code})"
+    open_ = [item for report in reports for item in report.checks if item.status is Status.UNDECIDED]
+    if any(item.to_json().get("beyond") for item in open_):
+        return BEYOND
+    return Status.worst(report.status for report in reports).value
+
+
+def _run(targets: list[str]) -> tuple[OpReport, ...]:
+    return opkit.gradcheck(targets, jobs=1, timeout=20.0, replay=False).ops
+
+
+def _by_name(layers: Iterable[Layer], reports: Iterable[OpReport]) -> Mapping[str, str]:
+    found: dict[str, list[OpReport]] = {layer.name: [] for layer in layers}
+    for report in reports:
+        found.get(report.op.rpartition("::")[2].partition("#")[0], []).append(report)
+    return {name: verdict_of(items) for name, items in found.items()}
+
+
+def named(layers: Iterable[Layer], folder: Path) -> Mapping[str, str]:
+    """Return the verdict of ``FILE.py::Name`` for each."""
+    layers = list(layers)
+    path = folder / "layers.py"
+    path.write_text(as_module(layers))
+    return _by_name(layers, _run([f"{path}::{layer.name}" for layer in layers]))
+
+
+def recorded(layers: Iterable[Layer], folder: Path) -> Mapping[str, str]:
+    """Return the verdict on each in a script that runs them all on their typical input."""
+    layers = list(layers)
+    path = folder / "script.py"
+    path.write_text(as_module(layers))
+    return _by_name(layers, _run([str(path)]))
+
+
+def recorded_alone(layer: Layer, folder: Path) -> str:
+    """Return the verdict of a script that runs nothing else."""
+    path = folder / f"run_{layer.name}.py"
+    path.write_text(as_script(layer))
+    return _by_name([layer], _run([str(path)]))[layer.name]
