@@ -65,7 +65,7 @@ def grad(
         outputs: Tensors of any shape.
         inputs: Tensors, leaves or not.
         grad_outputs: one cotangent per output; None stands for ones.
-        retain_graph: keep the graph for another walk (Paddle's ``grad`` always does).
+        retain_graph: keep the graph for another walk.
         create_graph: record the walk, so that the result can be differentiated again.
         allow_unused: an input that the outputs do not depend on gives None instead of an error.
         blocked: Tensors through which no gradient passes.

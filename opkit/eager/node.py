@@ -335,8 +335,10 @@ def _shaped(array: np.ndarray) -> Shaped:
 def _share_version(source: Tensor, view: Tensor) -> None:
     """Let the output of a view op count in-place changes together with its input, where they share memory.
 
-    The pieces of a split and what is broadcast share memory too, but not in Paddle: an in-place change of one of
-    them gives it memory of its own (``opkit.eager.inplace``).
+    The pieces of a split and what is broadcast share memory too, but count for themselves: an in-place change of one
+    of them gives it memory of its own (``opkit.eager.inplace``).
+
+    Source: Paddle 2.6, in-place operations on slices and on expanded tensors.
     """
     data = view._data
     if (data is source._data or data.base is not None) and data.flags.writeable == source._data.flags.writeable:

@@ -1,4 +1,4 @@
-"""PyLayer: an op whose forward and backward are a user's Python functions (Paddle 2.6, paddle.autograd.PyLayer).
+"""PyLayer: an op whose forward and backward are a user's Python functions.
 
 Here is the way that one Tensor in, one Tensor out takes, which is the one that has to be quick. Everything else goes
 through ``opkit.eager.pylayer_record`` (forward) and ``opkit.eager.pylayer_rule`` (backward).
@@ -49,7 +49,10 @@ class PyLayer:
     _single_rule: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Make an object that is of no use but that ``A().apply`` works, as in Paddle."""
+        """Make an object that is of no use but that ``A().apply`` works.
+
+        Source: Paddle 2.6, which allows it.
+        """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

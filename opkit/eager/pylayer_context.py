@@ -130,7 +130,10 @@ class PyLayerContext:
         self._marks().materialize = value
 
     def watch_output(self, index: int, cell: list[int]) -> None:
-        """In-place changes of a saved output are visible to backward and not counted, as in Paddle."""
+        """In-place changes of a saved output are visible to backward and not counted.
+
+        Source: Paddle 2.6.
+        """
 
     def keep_saved(self, outputs: Sequence[Any]) -> None:
         """End the saving; what is one of the outputs is from now on held weakly.
@@ -151,8 +154,10 @@ class PyLayerContext:
     def walk_release(self) -> None:
         """Drop the way back to the inputs, now that the walk has passed for the last time.
 
-        What was saved stays, since Paddle lets it be read after backward; but computed Tensors among it no longer hold
-        the graph they came from: who keeps an op's output does not keep all that led to it.
+        What was saved stays and can be read after backward; but computed Tensors among it no longer hold the graph they
+        came from: who keeps an op's output does not keep all that led to it.
+
+        Source: Paddle 2.6 for what can be read after backward.
         """
         self.walk_edges = None
         saved = self.walk_saved

@@ -21,7 +21,10 @@ _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class PyLayerError(AutogradError, ValueError):
-    """A PyLayer's forward or backward broke a rule (Paddle raises ValueError)."""
+    """A PyLayer's forward or backward broke a rule.
+
+    Source: Paddle 2.6 raises ValueError.
+    """
 
 
 class MissingForwardError(AutogradError, NotImplementedError):
@@ -29,7 +32,10 @@ class MissingForwardError(AutogradError, NotImplementedError):
 
 
 class MissingBackwardError(AutogradError, NotImplementedError, OSError):
-    """A PyLayer without backward was differentiated (Paddle raises OSError for what its backward raises)."""
+    """A PyLayer without backward was differentiated.
+
+    Source: Paddle 2.6 raises OSError for what a backward raises.
+    """
 
 
 class StaticPyLayerError(UnsupportedError, ValueError):
