@@ -226,7 +226,7 @@ class Executor:
             self.cache.add(key, plan)
         arrays = list(fed.values())
         bound = _Bound(plan, program, scope, fetches, arrays)
-        check_initialized(plan, bound.holders)
+        check_initialized(plan.read_names, bound.holders)
         result = plan.run(arrays, bound.holders)
         self._last = bound if len(fed) == len(feed) else None
         return result

@@ -151,7 +151,7 @@ class CompiledJob:
             plan = self._compile(arrays, is_exact)
             self._cache.add(key, plan)
         holders = [self._scope.find_var(name) or self._scope.var(name) for name in plan.holders]
-        check_initialized(plan, holders)
+        check_initialized(plan.read_names, holders)
         self._last, self._holders, self._checks, self._layout = plan, holders, checks, layout
         return plan.run(arrays, holders)
 

@@ -5,16 +5,12 @@ What a user's function may not return is ``opkit.static.plan.user_calls``'s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from opkit.errors import GraphError, nearest
 from opkit.ir import Operation, Value
 from opkit.static.builder import add_note, note_site
 from opkit.static.scope import Holder
-
-if TYPE_CHECKING:
-    from opkit.static.plan.plan import Plan
 
 __all__ = [
     "ForbiddenCallError",
@@ -45,13 +41,17 @@ def explain_failure(error: Exception, op: Operation) -> None:
         add_note(error, "help: arguments are read-only; copy one before writing to it: x = numpy.array(x)")
 
 
-def check_initialized(plan: Plan, holders: Sequence[Holder]) -> None:
-    """Refuse to run while a variable that the plan reads has no data.
+def check_initialized(read: Collection[str], holders: Sequence[Holder]) -> None:
+    """Refuse to run while a variable that is read has no data.
+
+    Args:
+        read: names of the variables that a plan reads.
+        holders: the places of all that it knows.
 
     Raises:
         UninitializedError: the message names the variables.
     """
-    missing = [holder.name for holder in holders if holder.array is None and holder.name in plan.read_names]
+    missing = [holder.name for holder in holders if holder.array is None and holder.name in read]
     if missing:
         raise UninitializedError(
             f"variable{'s' * (len(missing) > 1)} {', '.join(map(repr, missing[:5]))} of the program "

@@ -6,28 +6,44 @@ For runs that are observed, and to finish a run whose sizes turned out otherwise
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from opkit.ir import Operation
+from opkit.ir import Operation, Value
 from opkit.ops.core.finite import NonFiniteError
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify
-from opkit.static.plan.emit import is_state
 from opkit.static.plan.failures import explain_failure
 from opkit.static.plan.folding import Like
+from opkit.static.plan.layout import Layout, is_state
+from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import UserCall
 from opkit.static.scope import Holder
 
-if TYPE_CHECKING:
-    from opkit.static.plan.plan import Plan
-
-__all__ = ["interpret"]
+__all__ = ["Steps", "interpret"]
 
 
-def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
+class Steps(Protocol):
+    """What is run: a plan.
+
+    Attributes:
+        ops: in order.
+        known: descriptions of the Values.
+        constants: Values that are not computed.
+        layout: where all others live.
+        holders: index of each variable's place, by name.
+    """
+
+    ops: Sequence[Operation]
+    known: Known
+    constants: Mapping[Value, np.ndarray]
+    layout: Layout
+    holders: dict[str, int]
+
+
+def interpret(plan: Steps, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
     """Run the ops from one position on.
 
     Args:
@@ -76,13 +92,13 @@ def interpret(plan: Plan, start: int, slots: list[Any], holders: Sequence[Holder
             slots[number[value]] = array
 
 
-def _held(plan: Plan, value: Any, holders: Sequence[Holder]) -> np.ndarray:
+def _held(plan: Steps, value: Any, holders: Sequence[Holder]) -> np.ndarray:
     array = holders[plan.holders[value.variable.name]].array
     assert array is not None
     return array
 
 
-def _run(plan: Plan, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
+def _run(plan: Steps, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
     opdef: Any = op.opdef
     if not opdef.is_user:
         result = opdef.kernel(*arrays, **op.attrs)

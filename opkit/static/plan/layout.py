@@ -13,15 +13,21 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import Operation, TensorDesc, Value, to_numpy
-from opkit.static.plan.blocks import Run, find_runs
 from opkit.static.plan.prune import shape_only
 from opkit.static.plan.quiet import unquiet
+from opkit.static.plan.runs import Run, find_runs
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "is_state", "lay_out"]
 
 #: The position after the last op: a Value that is fetched lives until there.
 _END = 1 << 60
+
+
+def is_state(value: Value) -> bool:
+    """Say whether a Value is read from the scope: a variable as it is, or as an op has changed it in place."""
+    op = value.producer
+    return value.variable.persistable and (op is None or value.index >= len(op.results) or value not in op.results)
 
 
 @dataclass(slots=True)

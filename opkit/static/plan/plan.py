@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import Program, TensorDesc, Value, to_numpy
+from opkit.ir import Operation, Program, TensorDesc, Value, to_numpy
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.references import OF_LOCAL
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
-from opkit.static.plan.emit import Chunk, Emitter, is_state
+from opkit.static.plan.emit import Emitter
 from opkit.static.plan.failures import ForbiddenCallError, explain_failure, no_source
 from opkit.static.plan.folding import fold
 from opkit.static.plan.interpret import interpret
-from opkit.static.plan.layout import lay_out
+from opkit.static.plan.layout import is_state, lay_out
+from opkit.static.plan.names import Chunk
 from opkit.static.plan.prune import prune
 from opkit.static.plan.sizes import resolve_sizes
 from opkit.static.plan.user_calls import MismatchError, is_own
@@ -73,8 +74,9 @@ class Plan:
         self.known = known = resolve_sizes(ops, sizes, is_exact=is_exact)
         for value in fetched:
             known.setdefault(value, value.desc)
-        ops, self.constants = fold(ops, known, is_exact)
-        self.ops = prune(ops, fetched, lambda value: is_exact and known[value].is_static)
+        ops, folded = fold(ops, known, is_exact)
+        self.constants: Mapping[Value, np.ndarray] = folded
+        self.ops: Sequence[Operation] = prune(ops, fetched, lambda value: is_exact and known[value].is_static)
         read = [value for value in fetched if value not in self.constants]
         self.layout = lay_out(self.ops, read, known, self.constants, is_exact=is_exact)
         self.read_names = {value.variable.name for value in self.layout.number if is_state(value)}
@@ -120,7 +122,6 @@ class Plan:
         self.holders: dict[str, int] = {}
         emitter = Emitter(self.ops, dict(known), self.constants, self.layout, self.holders, is_exact=self.is_exact)
         emitter.emit()
-        self.user_calls = emitter.calls
         self._parts = emitter.chunks
         self._chunks: list[Callable[..., None]] = []
         self._files: list[str] = []
