@@ -199,7 +199,10 @@ def _specialised(
     attrs: Mapping[str, Any],
     counts: Mapping[str, int],
 ) -> BoundOp:
-    """Make the OpDef of one signature."""
+    """Make the OpDef of one signature.
+
+    It declares to write nothing, since its kernel gets read-only views, and no rule for inference: it stays as it is.
+    """
     input_names: Names = tuple((slot.name, index) for slot in groups for index in range(max(slot.count, 1)))
     output_names: Names = tuple((name, index) for name, count in counts.items() for index in range(count))
 

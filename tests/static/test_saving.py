@@ -165,3 +165,16 @@ def test_archives_keep_arrays(tmp_path: Path) -> None:
     for name, array in arrays.items():
         assert (found[name].shape, found[name].dtype) == (array.shape, array.dtype)
         np.testing.assert_array_equal(found[name], array)
+
+
+def test_a_model_that_an_earlier_opkit_saved() -> None:
+    """A file written before ops declared what they write loads and computes what it computed then."""
+    executor = paddle.static.Executor()
+    saved = str(Path(__file__).parent / "data" / "saved" / "earlier")
+    program, feeds, fetches = paddle.static.load_inference_model(saved, executor)
+    assert [op.type for op in program.global_block().ops] == [
+        "matmul", "broadcast_add", "normalization", "relu", "py_func",
+    ]  # fmt: skip
+    found = executor.run(program, feed={feeds[0]: np.arange(6, dtype="float32").reshape(2, 3)}, fetch_list=fetches)[0]
+    expected = [[0.2434626817703247, 0, 0, 0], [0, 0, 0.48440253734588623, 0]]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

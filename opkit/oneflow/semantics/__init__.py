@@ -1,1 +1,4 @@
-"""What only OneFlow means: training, schedules, checkpoints; framework-free rows know none of it."""
+"""What only OneFlow means: dtypes, training, schedules and checkpoints.
+
+The rows below know none of it; the facade's other modules are names over it.
+"""

@@ -1,1 +1,4 @@
-"""What only Paddle means: layers of graphs, files; framework-free rows know none of it."""
+"""What only Paddle means: dtypes and promotion, update formulas, layers of graphs, names, files and printing.
+
+The rows below know none of it; the facade's other packages are names over it.
+"""

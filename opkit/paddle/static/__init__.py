@@ -3,6 +3,7 @@
 from opkit.ir import Operation as Operator
 from opkit.ir import Program, Variable
 from opkit.paddle.framework.parameter import ParamAttr, create_parameter
+from opkit.paddle.semantics.names import install_names
 from opkit.paddle.static import nn
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor
 from opkit.paddle.static.graph import install_graph
@@ -17,7 +18,6 @@ from opkit.paddle.static.io import (
     set_program_state,
 )
 from opkit.paddle.static.metrics import accuracy
-from opkit.paddle.static.names import install_names
 from opkit.paddle.static.program import (
     InputSpec,
     Print,
