@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import TensorDesc
-from opkit.ops.core.define import define, first_only
-from opkit.ops.core.inference import like, shape_error
+from opkit.ops.core.define import define, define_linear, first_only
+from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
@@ -98,23 +98,8 @@ def _infer_diag(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
     return [TensorDesc((-1 if unknown else max(0, min(rows + min(k, 0), columns - max(k, 0))),), x.dtype)]
 
 
-DIAG: OpDef = define(
-    "diag",
-    "in",
-    "out",
-    _diag,
-    infer=_infer_diag,
-    attrs="diagonal:int32",
-    grad=first_only(lambda applied, dout: local.mode.apply(DIAG_GRAD, (dout, applied.inputs[0]), applied.attrs)),
-)
-DIAG_GRAD: OpDef = define(
-    "diag_grad",
-    "dy =in",
-    "dx",
-    _diag_slope,
-    infer=like("diag_grad", 1),
-    attrs="diagonal:int32",
-    grad=lambda applied, douts: (local.mode.apply(DIAG, (douts[0],), applied.attrs), None),
+DIAG, DIAG_GRAD = define_linear(
+    "diag", _diag, _diag_slope, names=("in", "out", "in"), infer=_infer_diag, attrs="diagonal:int32"
 )
 
 

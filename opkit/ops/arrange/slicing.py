@@ -14,7 +14,7 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.selection import add_rows
 from opkit.ops.basis.creation import zeros_like
-from opkit.ops.core.define import define, first_only
+from opkit.ops.core.define import define, define_linear, define_map, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -290,15 +290,12 @@ PAD_MODE_GRAD: OpDef = define(
 
 
 # ---- flip, roll, tile ------------------------------------------------------------------------------------------------
-FLIP: OpDef = define(
-    "flip",
-    "x",
-    "y",
-    lambda x, axis: np.flip(x, tuple(axis)),
-    infer=unchanged("flip"),
-    attrs="axis:vector<int32>",
-    grad=first_only(lambda applied, dout: local.mode.apply(FLIP, (dout,), applied.attrs)),
-    view=True,
+def _flip_rule(applied: Any, dout: Value) -> Value:
+    return local.mode.apply(FLIP, (dout,), applied.attrs)
+
+
+FLIP: OpDef = define_map(
+    "flip", lambda x, axis: np.flip(x, tuple(axis)), _flip_rule, attrs="axis:vector<int32>", view=True
 )
 
 
@@ -311,15 +308,7 @@ def _roll_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(ROLL, (dout,), back)
 
 
-ROLL: OpDef = define(
-    "roll",
-    "x",
-    "y",
-    _roll,
-    infer=unchanged("roll"),
-    attrs="shifts:vector<int32> axis:vector<int32>",
-    grad=first_only(_roll_rule),
-)
+ROLL: OpDef = define_map("roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>")
 
 
 def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
@@ -335,23 +324,12 @@ def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
     return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
 
 
-TILE: OpDef = define(
+TILE, TILE_GRAD = define_linear(
     "tile",
-    "x",
-    "y",
     lambda x, reps: np.tile(x, tuple(reps)),
+    _tile_back,
     infer=lambda descs, attrs: [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)],
     attrs="reps:vector<int32>",
-    grad=first_only(lambda applied, dout: local.mode.apply(TILE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
-)
-TILE_GRAD: OpDef = define(
-    "tile_grad",
-    "dy =like",
-    "dx",
-    _tile_back,
-    infer=like("tile_grad", 1),
-    attrs="reps:vector<int32>",
-    grad=lambda applied, douts: (local.mode.apply(TILE, (douts[0],), applied.attrs), None),
 )
 
 
@@ -387,23 +365,12 @@ def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> Any:
     return np.add.reduce(parts, axis + 1, dy.dtype)
 
 
-REPEAT: OpDef = define(
+REPEAT, REPEAT_GRAD = define_linear(
     "repeat_interleave",
-    "x",
-    "y",
     lambda x, repeats, axis: np.repeat(x, repeats, axis),
+    _repeat_back,
     infer=_repeated,
     attrs="repeats:int64 axis:int32",
-    grad=first_only(lambda applied, dout: local.mode.apply(REPEAT_GRAD, (dout, applied.inputs[0]), applied.attrs)),
-)
-REPEAT_GRAD: OpDef = define(
-    "repeat_interleave_grad",
-    "dy =like",
-    "dx",
-    _repeat_back,
-    infer=like("repeat_interleave_grad", 1),
-    attrs="repeats:int64 axis:int32",
-    grad=lambda applied, douts: (local.mode.apply(REPEAT, (douts[0],), applied.attrs), None),
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from opkit.errors import DtypeError, ShapeError
 from opkit.ir import STRICT, TensorDesc, canonical_dtype
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
-from opkit.ops.core.inference import like, unchanged
+from opkit.ops.core.inference import in_dtype, like, unchanged
 from opkit.ops.core.meeting import number_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -83,16 +83,12 @@ def _no_grad_for_like(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (_back_to_input(applied, douts[0]), None)
 
 
-def _infer_cast(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc(descs[0].shape, attrs["dtype"])]
-
-
 CAST: OpDef = define(
     "cast",
     "in",
     "out",
     _cast,
-    infer=_infer_cast,
+    infer=in_dtype,
     attrs="dtype:data_type",
     grad=first_only(_back_to_input),
     out=_cast_out,

@@ -10,11 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from opkit.ir import ForInference
+from opkit.ops.core.inference import like, unchanged
+from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, AttrDef, GradRule, Infer, Kernel, OpDef
 from opkit.ops.core.quiet import quiet
 from opkit.ops.core.registry import BUILTIN
 
-__all__ = ["NO_ATTRS", "attr_list", "define", "first_only", "named", "quiet"]
+__all__ = ["NO_ATTRS", "attr_list", "define", "define_linear", "define_map", "first_only", "named", "quiet"]
 
 #: The attributes of an op that has none.
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
@@ -85,6 +87,66 @@ def define(
     )
     BUILTIN.add(opdef)
     return opdef
+
+
+def define_map(
+    name: str,
+    kernel: Kernel,
+    rule: Callable[[Any, Any], Any],
+    *,
+    names: tuple[str, str] = ("x", "y"),
+    infer: Infer | None = None,
+    **rest: Any,
+) -> OpDef:
+    """Define an op of one input and one output.
+
+    Args:
+        name: op type name.
+        kernel: see ``define``.
+        rule: ``rule(applied, dout)`` returns the input's cotangent.
+        names: of the input and the output.
+        infer: left out: shape and dtype stay.
+        rest: what else ``define`` takes.
+    """
+    source, result = names
+    return define(name, source, result, kernel, infer=infer or unchanged(name), grad=first_only(rule), **rest)
+
+
+def define_linear(
+    name: str,
+    kernel: Kernel,
+    adjoint: Kernel,
+    *,
+    names: tuple[str, str, str] = ("x", "y", "like"),
+    infer: Infer,
+    attrs: str,
+) -> tuple[OpDef, OpDef]:
+    """Define a linear op and its gradient op ``NAME_grad``, each of which is the other's gradient.
+
+    Args:
+        name: op type name.
+        kernel: ``kernel(x, **attrs)``.
+        adjoint: ``adjoint(dy, like, **attrs)``, where ``like`` tells x's shape and dtype.
+        names: of the input, the output, and the input of the gradient op that tells x's shape.
+        infer: of the op; the gradient op's result is like x.
+        attrs: of both.
+
+    Returns:
+        the op and the gradient op.
+    """
+    source, result, model = names
+    both: list[OpDef] = []
+
+    def forward_rule(applied: Any, dout: Any) -> Any:
+        return local.mode.apply(both[1], (dout, applied.inputs[0]), applied.attrs)
+
+    def backward_rule(applied: Any, douts: Any) -> Any:
+        return local.mode.apply(both[0], (douts[0],), applied.attrs), None
+
+    both.append(define(name, source, result, kernel, infer=infer, attrs=attrs, grad=first_only(forward_rule)))
+    grad_name, shape = f"{name}_grad", like(f"{name}_grad", 1)
+    both.append(define(grad_name, f"dy ={model}", "dx", adjoint, infer=shape, attrs=attrs, grad=backward_rule))
+    return both[0], both[1]
 
 
 def _argument(text: str) -> ArgDef:

@@ -21,6 +21,7 @@ __all__ = [
     "check_same_dtype",
     "dtype_error",
     "explain",
+    "in_dtype",
     "is_same_size",
     "like",
     "merge_shapes",
@@ -167,6 +168,11 @@ def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
         return [TensorDesc(broadcast_shape(op, descs), dtype or descs[0].dtype)]
 
     return infer
+
+
+def in_dtype(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    """Infer the first input's shape in the dtype that the attribute ``dtype`` says."""
+    return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 
 def like(op: str, index: int, *, dtype_from: int = 0) -> Infer:

@@ -16,12 +16,12 @@ from opkit.ops.arrange.matrix import tril
 from opkit.ops.arrange.shape import concat, expand_dims
 from opkit.ops.arrange.slicing import slice as part_of
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
-from opkit.ops.core.define import NO_ATTRS, define, first_only
+from opkit.ops.core.define import NO_ATTRS, define, define_map
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, shape_of
-from opkit.ops.linear.inversion import check_square, solve, transposed
+from opkit.ops.linear.inversion import check_square, decomposed, solve, square, transposed
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.compare import equal, where
 
@@ -45,15 +45,7 @@ def _least(rows: int, columns: int) -> int:
 
 # ---- Cholesky --------------------------------------------------------------------------------------------------------
 def _cholesky(x: np.ndarray) -> Any:
-    try:
-        return np.linalg.cholesky(x)
-    except np.linalg.LinAlgError as error:
-        raise NotPositiveError(f"op 'cholesky': {error}") from None
-
-
-def _infer_cholesky(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    check_square("cholesky", descs)
-    return [descs[0]]
+    return decomposed("cholesky", NotPositiveError, np.linalg.cholesky, x)
 
 
 def _lower_half(x: Value) -> Value:
@@ -72,9 +64,7 @@ def _cholesky_rule(applied: Any, dout: Value) -> Value:
     return _symmetric(transposed(solve(factor_t, transposed(solve(factor_t, inner)))))
 
 
-CHOLESKY: OpDef = define(
-    "cholesky", "x", "y", _cholesky, infer=_infer_cholesky, grad=first_only(_cholesky_rule), reads="y"
-)
+CHOLESKY: OpDef = define_map("cholesky", _cholesky, _cholesky_rule, infer=square("cholesky"), reads="y")
 
 
 def cholesky(x: Value) -> Value:

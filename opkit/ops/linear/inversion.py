@@ -5,30 +5,32 @@ Factors of matrices (Cholesky, QR, eigenvalues, singular values) are in ``opkit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import OpkitError, ShapeError, UsageError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import expand_dims, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import add, mul, neg, sub
 from opkit.ops.basis.broadcasting import sum_to
-from opkit.ops.core.define import NO_ATTRS, define, first_only
+from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only
 from opkit.ops.core.inference import broadcast_shape, check_floating, check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 
 __all__ = [
     "check_square",
+    "decomposed",
     "determinant",
     "inverse",
     "log_determinant",
     "pseudo_inverse",
     "solve",
+    "square",
     "transposed",
 ]
 
@@ -49,17 +51,27 @@ def check_square(op: str, descs: Sequence[TensorDesc]) -> None:
         raise shape_error(op, descs, "it takes square matrices or stacks of them")
 
 
+def decomposed(op: str, error: type[OpkitError], function: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+    """Return what numpy computes of matrices; where it refuses them, raise an error of the type given."""
+    try:
+        return function(x)
+    except np.linalg.LinAlgError as reason:
+        raise error(f"op {op!r}: {reason}") from None
+
+
+def square(op: str) -> Infer:
+    """Return an inference of square matrices from square matrices."""
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_square(op, descs)
+        return [descs[0]]
+
+    return infer
+
+
 # ---- inverse ---------------------------------------------------------------------------------------------------------
 def _inverse(x: np.ndarray) -> Any:
-    try:
-        return np.linalg.inv(x)
-    except np.linalg.LinAlgError as error:
-        raise SingularError(f"op 'inverse': {error}") from None
-
-
-def _infer_inverse(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    check_square("inverse", descs)
-    return [descs[0]]
+    return decomposed("inverse", SingularError, np.linalg.inv, x)
 
 
 def _inverse_rule(applied: Any, dout: Value) -> Value:
@@ -67,7 +79,7 @@ def _inverse_rule(applied: Any, dout: Value) -> Value:
     return neg(matmul(matmul(y, dout), y))
 
 
-INVERSE: OpDef = define("inverse", "x", "y", _inverse, infer=_infer_inverse, grad=first_only(_inverse_rule), reads="y")
+INVERSE: OpDef = define_map("inverse", _inverse, _inverse_rule, infer=square("inverse"), reads="y")
 
 
 def inverse(x: Value) -> Value:

@@ -23,7 +23,15 @@ from opkit.ops.core.inference import (
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
-from opkit.ops.network.statistics import by_statistics, share_of, slope_by, slope_by_x, slope_of, statistics_of, wide_of
+from opkit.ops.network.statistics import (
+    share_of,
+    slope_by,
+    slope_by_x,
+    slope_of,
+    statistics_of,
+    wide_of,
+    with_statistics,
+)
 from opkit.ops.pointwise.elementwise import rsqrt
 
 __all__ = ["batch_norm"]
@@ -86,10 +94,7 @@ def _trained_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
         centred = sub(x, broadcast_like(mean, x, axes))
         through = scalar_mul(mul(centred, share_of(by_variance, x, axes)), 2.0)
         dx = through if dx is None else add(dx, through)
-    if by_mean is not None or by_r is not None:
-        through = by_statistics(x, mean, r, by_mean, by_r, axes)
-        dx = through if dx is None else add(dx, through)
-    return dx, d_gamma, d_beta
+    return with_statistics(dx, x, mean, r, by_mean, by_r, axes), d_gamma, d_beta
 
 
 @quiet

@@ -215,20 +215,13 @@ def _bias_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return (broadcast_like(douts[0], dy, [i for i in range(len(shape_of(dy))) if i != axis]),)
 
 
+_SHARED: dict[str, Any] = {"defaults": _DEFAULTS, "reads": "in weight"}
+
+
 def _define_conv(spatial: int) -> OpDef:
-    name = f"conv{spatial}d"
-    return define(
-        name,
-        "in weight ?bias ?bias_multiplier",
-        "out",
-        _conv,
-        infer=_infer_conv(name, spatial),
-        attrs=_ATTRS,
-        defaults=_DEFAULTS,
-        grad=_conv_rule,
-        reads="in weight",
-        out=_conv,
-    )
+    name, inputs = f"conv{spatial}d", "in weight ?bias ?bias_multiplier"
+    infer = _infer_conv(name, spatial)
+    return define(name, inputs, "out", _conv, infer=infer, attrs=_ATTRS, grad=_conv_rule, out=_conv, **_SHARED)
 
 
 _CONVS = {spatial: _define_conv(spatial) for spatial in (1, 2, 3)}
@@ -314,18 +307,9 @@ def _deconv_rule(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 
 
 def _define_deconv(spatial: int) -> OpDef:
-    name = f"deconv{spatial}d"
-    return define(
-        name,
-        "in weight",
-        "out",
-        _deconv,
-        infer=_infer_deconv(name, spatial),
-        attrs=f"{_ATTRS} output_padding:vector<int32>",
-        defaults=_DEFAULTS,
-        grad=_deconv_rule,
-        reads="in weight",
-    )
+    name, attrs = f"deconv{spatial}d", f"{_ATTRS} output_padding:vector<int32>"
+    infer = _infer_deconv(name, spatial)
+    return define(name, "in weight", "out", _deconv, infer=infer, attrs=attrs, grad=_deconv_rule, **_SHARED)
 
 
 _DECONVS = {spatial: _define_deconv(spatial) for spatial in (1, 2, 3)}

@@ -26,7 +26,7 @@ from opkit.ops.core.inference import (
     shape_error,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import GradRule, Kernel, OpDef
 from opkit.ops.core.value import Value, shape_of
 from opkit.ops.pointwise.compare import not_equal
 from opkit.ops.pointwise.elementwise import square
@@ -131,6 +131,14 @@ _SPARSE_ATTRS: dict[str, Any] = {
     "defaults": {"ignore_index": NOTHING_IGNORED},
 }
 
+
+def _define_slope(name: str, inputs: str, kernel: Kernel, grad: GradRule, **rest: Any) -> OpDef:
+    """Define the gradient op of a loss by its logits, whose shape is that of the third input, the softmax."""
+    return define(
+        name, inputs, "prediction_diff", kernel, infer=lambda descs, attrs: [descs[2]], grad=grad, reads=inputs, **rest
+    )
+
+
 SPARSE: OpDef = define(
     "sparse_softmax_cross_entropy",
     "prediction label",
@@ -141,14 +149,11 @@ SPARSE: OpDef = define(
     reads="label prob",
     **_SPARSE_ATTRS,
 )
-SPARSE_GRAD: OpDef = define(
+SPARSE_GRAD = _define_slope(
     "sparse_softmax_cross_entropy_grad",
     "label dy prob",
-    "prediction_diff",
     _sparse_slope,
-    infer=lambda descs, attrs: [descs[2]],
-    grad=_sparse_slope_grad,
-    reads="label dy prob",
+    _sparse_slope_grad,
     out=_sparse_slope,
     **_SPARSE_ATTRS,
 )
@@ -189,15 +194,8 @@ define(
     reads="label prob",
     **_SPARSE_ATTRS,
 )
-define(
-    "sparse_softmax_cross_entropy_ms_grad",
-    "label dy prob",
-    "prediction_diff",
-    _sparse_slope,
-    infer=lambda descs, attrs: [descs[2]],
-    grad=_sparse_slope_grad,
-    reads="label dy prob",
-    **_SPARSE_ATTRS,
+_define_slope(
+    "sparse_softmax_cross_entropy_ms_grad", "label dy prob", _sparse_slope, _sparse_slope_grad, **_SPARSE_ATTRS
 )
 
 
@@ -319,15 +317,7 @@ def _infer_soft(op: str) -> Any:
     return infer
 
 
-SOFT_GRAD: OpDef = define(
-    "softmax_cross_entropy_grad",
-    "dy label prob",
-    "prediction_diff",
-    _soft_slope,
-    infer=lambda descs, attrs: [descs[2]],
-    grad=_soft_slope_grad,
-    reads="dy label prob",
-)
+SOFT_GRAD = _define_slope("softmax_cross_entropy_grad", "dy label prob", _soft_slope, _soft_slope_grad)
 SOFT: OpDef = define(
     "softmax_cross_entropy",
     "prediction label",

@@ -24,7 +24,7 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.blocks import BLOCK
-from opkit.ops.network.statistics import by_statistics, slope_by_x, wide_of
+from opkit.ops.network.statistics import slope_by_x, wide_of, with_statistics
 from opkit.ops.pointwise.elementwise import rsqrt, square
 
 __all__ = ["instance_norm", "layer_norm"]
@@ -103,10 +103,7 @@ def _layer_norm_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
     if by_h is not None:
         attrs = {key: applied.attrs[key] for key in ("begin_norm_axis", "epsilon")}
         dx = local.mode.apply(LAYER_NORM_GRAD, (by_h, x, mean, r, None), attrs)
-    if by_mean is not None or by_r is not None:
-        through = by_statistics(x, mean, r, by_mean, by_r, axes)
-        dx = through if dx is None else add(dx, through)
-    return dx, d_beta, d_gamma
+    return with_statistics(dx, x, mean, r, by_mean, by_r, axes), d_beta, d_gamma
 
 
 @quiet

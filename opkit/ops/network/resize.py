@@ -13,8 +13,8 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc
-from opkit.ops.core.define import define, first_only, quiet
-from opkit.ops.core.inference import like, shape_error
+from opkit.ops.core.define import define, define_linear, first_only, quiet
+from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, shape_of
@@ -88,24 +88,7 @@ def _infer_resize(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
     return [TensorDesc(tuple(shape), descs[0].dtype)]
 
 
-RESIZE: OpDef = define(
-    "resize",
-    "x",
-    "y",
-    _resize,
-    infer=_infer_resize,
-    attrs=_ATTRS,
-    grad=first_only(lambda applied, dout: local.mode.apply(RESIZE_GRAD, (dout, applied.inputs[0]), applied.attrs)),
-)
-RESIZE_GRAD: OpDef = define(
-    "resize_grad",
-    "dy =like",
-    "dx",
-    _resize_back,
-    infer=like("resize_grad", 1),
-    attrs=_ATTRS,
-    grad=lambda applied, douts: (local.mode.apply(RESIZE, (douts[0],), applied.attrs), None),
-)
+RESIZE, RESIZE_GRAD = define_linear("resize", _resize, _resize_back, infer=_infer_resize, attrs=_ATTRS)
 
 
 # ---- OneFlow's upsample ----------------------------------------------------------------------------------------------

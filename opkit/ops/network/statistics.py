@@ -18,7 +18,15 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.elementwise import square
 
-__all__ = ["by_statistics", "share_of", "slope_by", "slope_by_x", "slope_of", "statistics_of", "wide_of"]
+__all__ = [
+    "share_of",
+    "slope_by",
+    "slope_by_x",
+    "slope_of",
+    "statistics_of",
+    "wide_of",
+    "with_statistics",
+]
 
 
 # ---- the operator, on arrays and on values ---------------------------------------------------------------------------
@@ -71,7 +79,7 @@ def share_of(cotangent: Value, x: Value, axes: Sequence[int]) -> Value:
     return local.mode.apply(REDUCE_MEAN_GRAD, (cotangent, x), {"axis": tuple(axes), "keepdims": False})
 
 
-def by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]) -> Value:
+def _by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]) -> Value:
     """Return the cotangent of x through its mean and through ``r``, whose slope is ``-h * r * r / n``."""
     total = None if by_mean is None else share_of(by_mean, x, axes)
     if by_r is not None:
@@ -80,3 +88,13 @@ def by_statistics(x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes
         through = neg(mul(mul(h, square(r)), share_of(by_r, x, axes)))
         total = through if total is None else add(total, through)
     return total
+
+
+def with_statistics(
+    dx: Value | None, x: Value, mean: Value, r: Value, by_mean: Any, by_r: Any, axes: Sequence[int]
+) -> Value | None:
+    """Return dx with what comes through the outputs mean and r added; their cotangents may be None."""
+    if by_mean is None and by_r is None:
+        return dx
+    through = _by_statistics(x, mean, r, by_mean, by_r, axes)
+    return through if dx is None else add(dx, through)

@@ -14,8 +14,8 @@ from opkit.errors import DtypeError
 from opkit.ops.basis.arithmetic import add, div, met, mul, neg, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import broadcast_to, sum_to
 from opkit.ops.basis.creation import as_value, cast
-from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
-from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape, unchanged
+from opkit.ops.core.define import NO_ATTRS, define, define_map, named, quiet
+from opkit.ops.core.inference import broadcast_shape, broadcasted, same_shape
 from opkit.ops.core.meeting import Choose, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -57,28 +57,23 @@ def _to_number(x: Value, exponent: float) -> Value:
     return local.mode.apply(SCALAR_POW, (x,), {"exponent": float(exponent)})
 
 
+def _scalar_pow_rule(applied: Any, dout: Value) -> Value:
+    return local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs)
+
+
+_POW: dict[str, Any] = {"attrs": "exponent:double", "elementwise": True}
 SCALAR_POW_GRAD: OpDef = define(
     "scalar_pow_grad",
     "x dy",
     "dx",
     _scalar_pow_slope,
     infer=same_shape("scalar_pow_grad"),
-    attrs="exponent:double",
     grad=_scalar_pow_slope_grad,
     reads="x dy",
-    elementwise=True,
+    **_POW,
 )
-SCALAR_POW: OpDef = define(
-    "scalar_pow",
-    "in",
-    "out",
-    _scalar_pow,
-    infer=unchanged("scalar_pow"),
-    attrs="exponent:double",
-    grad=first_only(lambda applied, dout: local.mode.apply(SCALAR_POW_GRAD, (applied.inputs[0], dout), applied.attrs)),
-    reads="in",
-    out=_scalar_pow,
-    elementwise=True,
+SCALAR_POW: OpDef = define_map(
+    "scalar_pow", _scalar_pow, _scalar_pow_rule, names=("in", "out"), reads="in", out=_scalar_pow, **_POW
 )
 
 

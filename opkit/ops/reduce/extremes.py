@@ -22,7 +22,7 @@ from opkit.ops.basis.broadcasting import (
     reduced_shape,
 )
 from opkit.ops.basis.creation import cast, cast_like, ones_like
-from opkit.ops.core.define import define, first_only, quiet
+from opkit.ops.core.define import define, define_map, first_only, quiet
 from opkit.ops.core.inference import numel
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -69,16 +69,9 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
             dout = div(dout, count)
         return mul(broadcast_like(dout, x, axis), chosen)
 
-    return define(
-        name,
-        "input_tensor",
-        "output_tensor",
-        kernel,
-        infer=infer_reduce(name),
-        attrs=_ATTRS,
-        grad=first_only(rule),
-        reads="input_tensor output_tensor",
-        out=kernel,
+    names = ("input_tensor", "output_tensor")
+    return define_map(
+        name, kernel, rule, names=names, infer=infer_reduce(name), attrs=_ATTRS, reads=" ".join(names), out=kernel
     )
 
 
@@ -155,15 +148,8 @@ def _prod_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), local.mode.apply(PROD_OTHERS, (x,), {"axis": axis}))
 
 
-PROD_OTHERS: OpDef = define(
-    "prod_of_others",
-    "x",
-    "y",
-    _prod_others,
-    infer=lambda descs, attrs: [descs[0]],
-    attrs="axis:vector<int32>",
-    grad=first_only(_prod_others_grad),
-    reads="x y",
+PROD_OTHERS: OpDef = define_map(
+    "prod_of_others", _prod_others, _prod_others_grad, attrs="axis:vector<int32>", reads="x y"
 )
 REDUCE_PROD: OpDef = define(
     "reduce_prod",
@@ -314,13 +300,4 @@ def _norm2_grad(applied: Any, dout: Value) -> Value:
     return mul(x, broadcast_like(mul(dout, reciprocal_no_nan(size)), x, axis))
 
 
-NORM2: OpDef = define(
-    "norm2",
-    "x",
-    "y",
-    _norm2,
-    infer=infer_reduce("norm2"),
-    attrs=_ATTRS,
-    grad=first_only(_norm2_grad),
-    reads="x y",
-)
+NORM2: OpDef = define_map("norm2", _norm2, _norm2_grad, infer=infer_reduce("norm2"), attrs=_ATTRS, reads="x y")

@@ -13,15 +13,27 @@ import numpy as np
 from opkit.ops.arrange.shape import reshape, swapaxes
 from opkit.ops.basis.arithmetic import mul, sub
 from opkit.ops.basis.broadcasting import broadcast_like, infer_reduce, reduce_sum
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.define import NO_ATTRS, define, define_map, quiet
 from opkit.ops.core.inference import same_shape, unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import GradRule, Kernel, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 from opkit.ops.kernels.blocks import row_blocks
 from opkit.ops.pointwise.elementwise import exp
 
 __all__ = ["log_softmax", "logsumexp", "softmax", "softmax_of"]
+
+
+def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule) -> tuple[OpDef, OpDef]:
+    """Define an op over the last axis whose gradient op reads its result; return both."""
+    shape = same_shape(f"{name}_grad", floating=True)
+    grad = define(f"{name}_grad", "y dy", "dx", slope, infer=shape, grad=slope_grad, reads="y dy", out=slope)
+
+    def rule(applied: Any, dout: Value) -> Value:
+        return local.mode.apply(grad, (applied.outputs[0], dout), NO_ATTRS)
+
+    kept = unchanged(name, floating=True)
+    return define_map(name, kernel, rule, names=("in", "out"), infer=kept, reads="out", out=kernel), grad
 
 
 # ---- softmax over the last axis (OneFlow) ----------------------------------------------------------------------------
@@ -61,26 +73,7 @@ def _softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
     return by_y, local.mode.apply(SOFTMAX_GRAD, (y, g), NO_ATTRS) if need_dy else None
 
 
-SOFTMAX_GRAD: OpDef = define(
-    "softmax_grad",
-    "y dy",
-    "dx",
-    _softmax_slope,
-    infer=same_shape("softmax_grad", floating=True),
-    grad=_softmax_slope_grad,
-    reads="y dy",
-    out=_softmax_slope,
-)
-SOFTMAX: OpDef = define(
-    "softmax",
-    "in",
-    "out",
-    softmax_of,
-    infer=unchanged("softmax", floating=True),
-    grad=first_only(lambda applied, dout: local.mode.apply(SOFTMAX_GRAD, (applied.outputs[0], dout), NO_ATTRS)),
-    reads="out",
-    out=softmax_of,
-)
+SOFTMAX, SOFTMAX_GRAD = _define_rows("softmax", softmax_of, _softmax_slope, _softmax_slope_grad)
 
 
 # ---- log_softmax over the last axis ----------------------------------------------------------------------------------
@@ -114,26 +107,7 @@ def _log_softmax_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[An
     return by_y, sub(g, reduce_sum(weighted, -1, keepdims=True)) if need_dy else None
 
 
-LOG_SOFTMAX_GRAD: OpDef = define(
-    "log_softmax_grad",
-    "y dy",
-    "dx",
-    _log_softmax_slope,
-    infer=same_shape("log_softmax_grad", floating=True),
-    grad=_log_softmax_slope_grad,
-    reads="y dy",
-    out=_log_softmax_slope,
-)
-LOG_SOFTMAX: OpDef = define(
-    "log_softmax",
-    "in",
-    "out",
-    log_softmax_of,
-    infer=unchanged("log_softmax", floating=True),
-    grad=first_only(lambda applied, dout: local.mode.apply(LOG_SOFTMAX_GRAD, (applied.outputs[0], dout), NO_ATTRS)),
-    reads="out",
-    out=log_softmax_of,
-)
+LOG_SOFTMAX, LOG_SOFTMAX_GRAD = _define_rows("log_softmax", log_softmax_of, _log_softmax_slope, _log_softmax_slope_grad)
 
 
 def _over_last(opdef: Any, x: Value, axis: int) -> Value:
@@ -172,14 +146,13 @@ def _logsumexp_grad(applied: Any, dout: Value) -> Value:
     return mul(broadcast_like(dout, x, axis), exp(sub(x, wide)))
 
 
-LOGSUMEXP: OpDef = define(
+LOGSUMEXP: OpDef = define_map(
     "logsumexp",
-    "input_tensor",
-    "output_tensor",
     _logsumexp,
+    _logsumexp_grad,
+    names=("input_tensor", "output_tensor"),
     infer=infer_reduce("logsumexp"),
     attrs="axis:vector<int32> keepdims:bool",
-    grad=first_only(_logsumexp_grad),
     reads="input_tensor output_tensor",
 )
 

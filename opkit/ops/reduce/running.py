@@ -5,19 +5,19 @@ Running sums and products are in ``opkit.ops.reduce.scan``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ir import canonical_dtype
 from opkit.ops.arrange.matrix import tril
 from opkit.ops.arrange.scattering import take_along_axis
 from opkit.ops.arrange.shape import expand_dims, reshape, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import mul, neg, sub
 from opkit.ops.core.define import define, first_only, quiet
-from opkit.ops.core.inference import unchanged
+from opkit.ops.core.inference import in_dtype, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -37,16 +37,12 @@ def _running_places(x: np.ndarray, axis: int, largest: bool, dtype: str) -> np.n
     return np.ascontiguousarray(np.moveaxis(np.maximum.accumulate(places, -1), -1, axis).astype(dtype))
 
 
-def _infer_places(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc(descs[0].shape, attrs["dtype"])]
-
-
 RUNNING_PLACES: OpDef = define(
     "running_extreme_places",
     "x",
     "places",
     _running_places,
-    infer=_infer_places,
+    infer=in_dtype,
     attrs="axis:int32 largest:bool dtype:data_type",
     defaults={"dtype": "int64"},
 )

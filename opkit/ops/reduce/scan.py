@@ -12,8 +12,7 @@ import numpy as np
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
-from opkit.ops.core.define import define, first_only, quiet
-from opkit.ops.core.inference import unchanged
+from opkit.ops.core.define import define_map, quiet
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
@@ -34,15 +33,7 @@ def _cumsum_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
 
 
-CUMSUM: OpDef = define(
-    "cumsum",
-    "x",
-    "y",
-    _cumsum,
-    infer=unchanged("cumsum"),
-    attrs="axis:int32 reverse:bool",
-    grad=first_only(_cumsum_rule),
-)
+CUMSUM: OpDef = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool")
 
 
 def cumsum(x: Value, axis: int | None = None) -> Value:
@@ -72,16 +63,7 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
 
-CUMPROD: OpDef = define(
-    "cumprod",
-    "x",
-    "y",
-    _cumprod,
-    infer=unchanged("cumprod"),
-    attrs="axis:int32",
-    grad=first_only(_cumprod_rule),
-    reads="x y",
-)
+CUMPROD: OpDef = define_map("cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y")
 
 
 def cumprod(x: Value, axis: int) -> Value:

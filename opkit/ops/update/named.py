@@ -48,8 +48,9 @@ def blocks_of(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
         yield tuple([array[start : start + _BLOCK] for array in flat])
 
 
-def _gradient(model: np.ndarray, diff: np.ndarray, scale: float, l1: float, l2: float) -> np.ndarray:
-    """Return the gradient of one block as a new array."""
+def _gradient(model: np.ndarray, diff: np.ndarray, terms: Mapping[str, float]) -> np.ndarray:
+    """Return the gradient of one block as a new array; the terms are the attributes that all updates have."""
+    scale, l1, l2 = terms["scale"], terms["l1"], terms["l2"]
     result = diff.astype(model.dtype) if diff.dtype != model.dtype else diff * _like(scale, model)
     if diff.dtype != model.dtype and scale != 1.0:
         result *= _like(scale, model)
@@ -69,25 +70,17 @@ def _rate(learning_rate: np.ndarray, model: np.ndarray) -> Any:
 
 
 @quiet
-def _sgd(
-    model: np.ndarray,
-    diff: np.ndarray,
-    learning_rate: np.ndarray,
-    *,
-    scale: float,
-    l1: float,
-    l2: float,
-    weight_decay: float,
-) -> tuple[()]:
+def _sgd(model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, **terms: float) -> tuple[()]:
     """``model -= lr * (d + weight_decay * model)``."""
+    weight_decay = terms["weight_decay"]
     rate = _rate(learning_rate, model)
-    if not (l1 or l2 or weight_decay) and diff.dtype == model.dtype:
-        rate = _like(rate * _like(scale, model), model)
+    if not (terms["l1"] or terms["l2"] or weight_decay) and diff.dtype == model.dtype:
+        rate = _like(rate * _like(terms["scale"], model), model)
         for w, g in blocks_of(model, diff):
             np.subtract(w, g * rate, out=w)
         return ()
     for w, g in blocks_of(model, diff):
-        step = _gradient(w, g, scale, l1, l2)
+        step = _gradient(w, g, terms)
         if weight_decay:
             step += _like(weight_decay, w) * w
         step *= rate
@@ -97,21 +90,13 @@ def _sgd(
 
 @quiet
 def _momentum(
-    model: np.ndarray,
-    diff: np.ndarray,
-    learning_rate: np.ndarray,
-    momentum: np.ndarray,
-    *,
-    beta: float,
-    scale: float,
-    l1: float,
-    l2: float,
-    weight_decay: float,
+    model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, momentum: np.ndarray, *, beta: float, **terms: float
 ) -> tuple[()]:
     """``momentum = beta * momentum - lr * d; model += momentum - lr * weight_decay * model``."""
+    weight_decay = terms["weight_decay"]
     rate, keep = _rate(learning_rate, model), _like(beta, model)
     for w, g, m in blocks_of(model, diff, momentum):
-        step = _gradient(w, g, scale, l1, l2)
+        step = _gradient(w, g, terms)
         step *= rate
         np.multiply(m, keep, out=m)
         np.subtract(m, step, out=m)
@@ -133,18 +118,16 @@ def _adam(
     beta1: float,
     beta2: float,
     epsilon: float,
-    scale: float,
-    l1: float,
-    l2: float,
-    weight_decay: float,
+    **terms: float,
 ) -> tuple[()]:
     """``model -= lr * (m / (sqrt(v) + epsilon) + weight_decay * model)`` with the moments of Kingma and Ba 2015."""
+    weight_decay = terms["weight_decay"]
     rate = _rate(learning_rate, model)
     keep1, new1 = _like(beta1, model), _like(1.0 - np.float32(beta1), model)
     keep2, new2 = _like(beta2, model), _like(1.0 - np.float32(beta2), model)
     small = _like(epsilon, model)
     for w, g, first, second in blocks_of(model, diff, m, v):
-        step = _gradient(w, g, scale, l1, l2)
+        step = _gradient(w, g, terms)
         np.multiply(first, keep1, out=first)
         first += new1 * step
         np.multiply(second, keep2, out=second)
@@ -172,17 +155,14 @@ def _rmsprop(
     decay_rate: float,
     epsilon: float,
     centered: bool,
-    scale: float,
-    l1: float,
-    l2: float,
-    weight_decay: float,
+    **terms: float,
 ) -> tuple[()]:
     """``model -= lr * d / sqrt(mean_square + epsilon)``; centred: minus the squared mean under the root."""
     rate, keep = _rate(learning_rate, model), _like(decay_rate, model)
     new, small = _like(1.0 - np.float32(decay_rate), model), _like(epsilon, model)
     held = [model, diff, mean_square] + ([mean_gradient] if centered and mean_gradient is not None else [])
     for w, g, s, *mean in blocks_of(*held):
-        step = _gradient(w, g, scale, l1, l2)
+        step = _gradient(w, g, terms)
         np.multiply(s, keep, out=s)
         s += new * step * step
         root = s.copy()

@@ -1,8 +1,8 @@
 """``paddle.optimizer``."""
 
 from opkit.paddle.optimizer import lr
-from opkit.paddle.optimizer.kinds import SGD, Adagrad, Adam, AdamW, Momentum, RMSProp
-from opkit.paddle.optimizer.more_kinds import Adadelta, Adamax, Lamb
+from opkit.paddle.optimizer.adam import Adam, Adamax, AdamW, Lamb
+from opkit.paddle.optimizer.descent import SGD, Adadelta, Adagrad, Momentum, RMSProp
 from opkit.paddle.optimizer.optimizer import Optimizer
 from opkit.shim.missing import guard
 

@@ -24,8 +24,8 @@ def _scalar(array: np.ndarray, like: np.ndarray) -> Any:
     return like.dtype.type(array.reshape(-1)[0])
 
 
-def _decayed(param: np.ndarray, grad: np.ndarray, l1: float, l2: float) -> np.ndarray:
-    """Return the gradient with the regularisation terms added."""
+def _decayed(param: np.ndarray, grad: np.ndarray, *, l1: float, l2: float) -> np.ndarray:
+    """Return the gradient with the regularisation terms added; kernels take the two weights as ``decay``."""
     grad = grad if grad.dtype == param.dtype else grad.astype(param.dtype)
     if l2:
         grad = grad + param.dtype.type(l2) * param
@@ -50,15 +50,14 @@ def _momentum(
     mu: float,
     use_nesterov: bool,
     rescale_grad: float,
-    l1: float,
-    l2: float,
+    **decay: float,
 ) -> tuple[()]:
     """``v = mu * v + grad; param -= lr * v``, or ``param -= lr * (grad + mu * v)`` with Nesterov's momentum."""
     step, keep = _scalar(rate, param), param.dtype.type(mu)
     for p, g, v in blocks_of(param, grad, velocity):
         if rescale_grad != 1.0:
             g = g * p.dtype.type(rescale_grad)
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         np.multiply(v, keep, out=v)
         np.add(v, g, out=v)
         np.subtract(p, step * (g + keep * v if use_nesterov else v), out=p)
@@ -78,8 +77,7 @@ def _adam(
     beta1: float,
     beta2: float,
     epsilon: float,
-    l1: float,
-    l2: float,
+    **decay: float,
 ) -> tuple[()]:
     """Adam (Kingma and Ba 2015), with epsilon scaled by the bias correction as Paddle has it."""
     kind = param.dtype.type
@@ -88,7 +86,7 @@ def _adam(
     small = kind(epsilon) * root
     keep1, keep2 = kind(beta1), kind(beta2)
     for p, g, m, v in blocks_of(param, grad, moment1, moment2):
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         np.multiply(m, keep1, out=m)
         m += (kind(1) - keep1) * g
         np.multiply(v, keep2, out=v)
@@ -101,36 +99,12 @@ def _adam(
 
 @quiet
 def _adamw(
-    param: np.ndarray,
-    grad: np.ndarray,
-    rate: np.ndarray,
-    moment1: np.ndarray,
-    moment2: np.ndarray,
-    beta1_pow: np.ndarray,
-    beta2_pow: np.ndarray,
-    *,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    coeff: float,
+    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *state: np.ndarray, coeff: float, **adam: float
 ) -> tuple[()]:
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019): ``param *= 1 - lr * coeff`` goes first."""
     if coeff:
         np.multiply(param, param.dtype.type(1) - _scalar(rate, param) * param.dtype.type(coeff), out=param)
-    _adam(
-        param,
-        grad,
-        rate,
-        moment1,
-        moment2,
-        beta1_pow,
-        beta2_pow,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        l1=0.0,
-        l2=0.0,
-    )
+    _adam(param, grad, rate, *state, l1=0.0, l2=0.0, **adam)
     return ()
 
 
@@ -147,14 +121,13 @@ def _rmsprop(
     epsilon: float,
     momentum: float,
     centered: bool,
-    l1: float,
-    l2: float,
+    **decay: float,
 ) -> tuple[()]:
     """RMSProp (Hinton), with epsilon under the root as Paddle has it."""
     kind = param.dtype.type
     step = _scalar(rate, param)
     for p, g, u, s, mean in blocks_of(param, grad, momentum_acc, mean_square, mean_grad):
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         s[...] = kind(rho) * s + (kind(1) - kind(rho)) * g * g
         spread = s
         if centered:
@@ -167,12 +140,12 @@ def _rmsprop(
 
 @quiet
 def _adagrad(
-    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, moment: np.ndarray, *, epsilon: float, l1: float, l2: float
+    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, moment: np.ndarray, *, epsilon: float, **decay: float
 ) -> tuple[()]:
     """Adagrad (Duchi et al. 2011)."""
     step, small = _scalar(rate, param), param.dtype.type(epsilon)
     for p, g, m in blocks_of(param, grad, moment):
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         m += g * g
         np.subtract(p, step * g / (np.sqrt(m) + small), out=p)
     return ()
@@ -183,21 +156,18 @@ def _adamax(
     param: np.ndarray,
     grad: np.ndarray,
     rate: np.ndarray,
-    moment: np.ndarray,
-    inf_norm: np.ndarray,
-    beta1_pow: np.ndarray,
-    *,
+    *state: np.ndarray,
     beta1: float,
     beta2: float,
     epsilon: float,
-    l1: float,
-    l2: float,
+    **decay: float,
 ) -> tuple[()]:
     """Adamax (Kingma and Ba 2015, section 7.1), with epsilon added before the maximum as Paddle has it."""
+    moment, inf_norm, beta1_pow = state
     kind = param.dtype.type
     step = _scalar(rate, param) / (kind(1) - _scalar(beta1_pow, param))
     for p, g, m, u in blocks_of(param, grad, moment, inf_norm):
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         m[...] = kind(beta1) * m + (kind(1) - kind(beta1)) * g
         np.maximum(np.abs(g), kind(beta2) * u + kind(epsilon), out=u)
         np.subtract(p, step * (m / u), out=p)
@@ -215,14 +185,13 @@ def _adadelta(
     *,
     rho: float,
     epsilon: float,
-    l1: float,
-    l2: float,
+    **decay: float,
 ) -> tuple[()]:
     """Adadelta (Zeiler 2012), its step times the learning rate."""
     kind = param.dtype.type
     step, keep, small = _scalar(rate, param), kind(rho), kind(epsilon)
     for p, g, s, d in blocks_of(param, grad, squared_grad, squared_update):
-        g = _decayed(p, g, l1, l2)
+        g = _decayed(p, g, **decay)
         s[...] = keep * s + (kind(1) - keep) * g * g
         move = -np.sqrt((d + small) / (s + small)) * g
         d[...] = keep * d + (kind(1) - keep) * move * move
@@ -235,11 +204,7 @@ def _lamb(
     param: np.ndarray,
     grad: np.ndarray,
     rate: np.ndarray,
-    moment1: np.ndarray,
-    moment2: np.ndarray,
-    beta1_pow: np.ndarray,
-    beta2_pow: np.ndarray,
-    *,
+    *state: np.ndarray,
     beta1: float,
     beta2: float,
     epsilon: float,
@@ -247,6 +212,7 @@ def _lamb(
     always_adapt: bool,
 ) -> tuple[()]:
     """LAMB (You et al. 2020): Adam's step with decay, scaled to the norm of the parameter."""
+    moment1, moment2, beta1_pow, beta2_pow = state
     kind = param.dtype.type
     g = grad if grad.dtype == param.dtype else grad.astype(param.dtype)
     moment1[...] = kind(beta1) * moment1 + (kind(1) - kind(beta1)) * g

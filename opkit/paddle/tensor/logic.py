@@ -20,18 +20,19 @@ def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., An
     return function
 
 
+def _comparisons(**builders: Callable[[Any, Any], Any]) -> dict[str, Callable[..., Any]]:
+    return {name: _comparison(name, build) for name, build in builders.items()}
+
+
 #: Paddle's name -> function of two operands.
-COMPARISONS: dict[str, Callable[..., Any]] = {
-    name: _comparison(name, build)
-    for name, build in {
-        "equal": ops.equal,
-        "not_equal": ops.not_equal,
-        "less_than": ops.less,
-        "less_equal": ops.less_equal,
-        "greater_than": ops.greater,
-        "greater_equal": ops.greater_equal,
-    }.items()
-}
+COMPARISONS = _comparisons(
+    equal=ops.equal,
+    not_equal=ops.not_equal,
+    less_than=ops.less,
+    less_equal=ops.less_equal,
+    greater_than=ops.greater,
+    greater_equal=ops.greater_equal,
+)
 
 
 def logical_and(x: Any, y: Any, out: Any = None, name: str | None = None) -> Any:

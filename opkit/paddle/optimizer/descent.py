@@ -1,21 +1,15 @@
-"""The kinds of optimizers: each names its update op, the state it keeps, and the op's attributes."""
+"""Gradient descent, with and without memory: each names its update op, the state it keeps, and the op's attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from opkit.errors import UsageError
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
 from opkit.paddle.semantics import updates
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Momentum", "RMSProp"]
-
-
-def _between(kind: str, name: str, value: Any) -> float:
-    if not 0 <= float(value) < 1:
-        raise UsageError(f"{kind}: {name} must be at least 0 and below 1, got {value!r}")
-    return float(value)
+__all__ = ["SGD", "Adadelta", "Adagrad", "Momentum", "RMSProp"]
 
 
 class SGD(Optimizer):
@@ -67,85 +61,6 @@ class Momentum(Optimizer):
             "rescale_grad": self._rescale_grad,
             **self.decay_of(parameter, group),
         }
-
-
-class Adam(Optimizer):
-    """Adam (Kingma and Ba 2015)."""
-
-    update = updates.ADAM
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: float = 1e-08,
-        parameters: Any = None,
-        weight_decay: Any = None,
-        grad_clip: Any = None,
-        lazy_mode: bool = False,
-        multi_precision: bool = False,
-        use_multi_tensor: bool = False,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._beta1 = _between(type(self).__name__, "beta1", beta1)
-        self._beta2 = _between(type(self).__name__, "beta2", beta2)
-        self._epsilon = float(epsilon)
-
-    def state_spec(self) -> StateSpec:
-        """Return the moments and the running powers of the betas."""
-        return {"moment1": None, "moment2": None, "beta1_pow_acc": self._beta1, "beta2_pow_acc": self._beta2}
-
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        return {**self._betas(), **self.decay_of(parameter, group)}
-
-    def _betas(self) -> dict[str, Any]:
-        return {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
-
-
-class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019).
-
-    Args:
-        apply_decay_param_fun: ``fn(parameter name)`` says whether it decays.
-        lr_ratio: ``fn(parameter)`` returns a factor on its learning rate.
-    """
-
-    update = updates.ADAMW
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: float = 1e-08,
-        parameters: Any = None,
-        weight_decay: Any = 0.01,
-        lr_ratio: Callable[[Any], float] | None = None,
-        apply_decay_param_fun: Callable[[str], bool] | None = None,
-        grad_clip: Any = None,
-        lazy_mode: bool = False,
-        multi_precision: bool = False,
-        name: str | None = None,
-    ) -> None:
-        if not isinstance(weight_decay, (int, float)):
-            raise TypeError(f"AdamW: weight_decay is a number, got {type(weight_decay).__name__}")
-        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, None, grad_clip)
-        self._coeff = float(weight_decay)
-        self._lr_ratio = lr_ratio
-        self._decays = apply_decay_param_fun
-
-    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the update op's attributes."""
-        decays = self._decays is None or self._decays(parameter.name)
-        coeff = float(group.get("weight_decay", self._coeff))
-        return {**self._betas(), "coeff": coeff if decays else 0.0}
-
-    def _update(self, parameter: Any, gradient: Any, rate: float, group: Mapping[str, Any]) -> None:
-        factor = 1.0 if self._lr_ratio is None else self._lr_ratio(parameter)
-        super()._update(parameter, gradient, rate * factor, group)
 
 
 class RMSProp(Optimizer):
@@ -209,3 +124,29 @@ class Adagrad(Optimizer):
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
         return {"epsilon": self._epsilon, **self.decay_of(parameter, group)}
+
+
+class Adadelta(Optimizer):
+    """Adadelta (Zeiler 2012)."""
+
+    update = updates.ADADELTA
+    state = {"_avg_squared_grad": None, "_avg_squared_update": None}
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        epsilon: float = 1e-06,
+        rho: float = 0.95,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if learning_rate is None or epsilon is None or rho is None:
+            raise UsageError("Adadelta: learning_rate, epsilon and rho must be given")
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._epsilon, self._rho = float(epsilon), float(rho)
+
+    def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the update op's attributes."""
+        return {"rho": self._rho, "epsilon": self._epsilon, **self.decay_of(parameter, group)}
