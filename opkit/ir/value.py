@@ -90,7 +90,6 @@ class Variable:
     trainable: bool = False
     need_clip: bool = True
     regularizer: Any = None
-    lod_level: int = 0
     has_shape: bool = True
 
     def __init__(

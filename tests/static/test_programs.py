@@ -161,6 +161,13 @@ def test_clone_for_test_switches_dropout_off() -> None:
     np.testing.assert_array_equal(run(fetch=[y], program=test)[0], X * 2)
 
 
+def test_clone_for_test_scales_what_training_left_unscaled() -> None:
+    """Dropout that does not scale up in training scales down in a clone for test."""
+    y = paddle.nn.functional.dropout(fed(), 0.25, mode="downscale_in_infer")
+    test = static.default_main_program().clone(for_test=True)
+    np.testing.assert_array_equal(run(fetch=[y], program=test)[0], X * np.float32(0.75))
+
+
 def test_clone_for_test_keeps_what_dropout_adds() -> None:
     """Dropout with something to add to its output gives input plus addend in a clone for test."""
     x = fed()

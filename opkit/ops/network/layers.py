@@ -5,6 +5,7 @@ Normalisation stands in ``batch_normalization`` and ``layer_normalization``, win
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,10 +13,10 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.ir import Operation, Rewrite, TensorDesc
-from opkit.ops.basis.arithmetic import BROADCAST_ADD, add, div, mul, neg, scalar_mul, sub
+from opkit.ops.basis.arithmetic import BROADCAST_ADD, SCALAR_MUL, add, div, mul, neg, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum
 from opkit.ops.basis.creation import cast_like, zeros_like
-from opkit.ops.basis.random import random_mask_like
+from opkit.ops.basis.random import MASK_LIKE, random_mask_like
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_size, shape_error, unchanged
 from opkit.ops.core.mode import local
@@ -95,9 +96,21 @@ DROPOUT_GRAD: OpDef = define(
 
 
 def _keep_all(op: Operation) -> Rewrite:
-    """In inference nothing is dropped: what is left is the input, and what was to be added to the output."""
-    x, _, addend = op.inputs
-    return Rewrite(same_as=0) if addend is None else Rewrite(opdef=BROADCAST_ADD, inputs=(x, addend))
+    """In inference nothing is dropped: the input stays, times what the random mask and the scale make on average.
+
+    With something to add to the output the scale must make up for the mask, as ``dropout`` has it.
+    """
+    x, mask, addend = op.inputs
+    if addend is not None:
+        return Rewrite(opdef=BROADCAST_ADD, inputs=(x, addend))
+    drawn = None if mask is None else mask.producer
+    if drawn is None or drawn.opdef is not MASK_LIKE:
+        return Rewrite(same_as=0)
+    average = op.attrs["scale"] * (1.0 - drawn.attrs["rate"])
+    if math.isclose(average, 1.0, rel_tol=1e-9):
+        return Rewrite(same_as=0)
+    attrs = {"has_int_operand": False, "has_float_operand": True, "int_operand": 0, "float_operand": average}
+    return Rewrite(opdef=SCALAR_MUL, inputs=(x,), attrs=attrs)
 
 
 DROPOUT: OpDef = define(
@@ -115,8 +128,14 @@ DROPOUT: OpDef = define(
 )
 
 
-def dropout(x: Value, rate: float, seed: int = 0) -> Value:
-    """Return ``x`` with elements set to 0 with probability ``rate``, the others divided by ``1 - rate``.
+def dropout(x: Value, rate: float, seed: int = 0, *, upscale: bool = True) -> Value:
+    """Return ``x`` with elements set to 0 with probability ``rate``.
+
+    Args:
+        x: floating-point, any shape.
+        rate: between 0 and 1.
+        seed: of the mask alone; 0: the process' generator.
+        upscale: divide what is kept by ``1 - rate``; else inference multiplies by ``1 - rate``.
 
     Raises:
         UsageError: the rate is not between 0 and 1.
@@ -128,7 +147,7 @@ def dropout(x: Value, rate: float, seed: int = 0) -> Value:
     if rate == 1:
         return mul(x, zeros_like(x))
     mask = random_mask_like(x, rate, seed)
-    return local.mode.apply(DROPOUT, (x, mask, None), {"scale": 1 / (1 - rate)})
+    return local.mode.apply(DROPOUT, (x, mask, None), {"scale": 1 / (1 - rate) if upscale else 1.0})
 
 
 # ---- l2_normalize ----------------------------------------------------------------------------------------------------

@@ -31,10 +31,10 @@ __all__ = [
 
 def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0) -> Variable:
     """Return a Variable that is fed; sizes of None or -1 may be any."""
-    variable = add_data(name, shape, default_dtype() if dtype is None else dtype)
+    variable: Any = add_data(name, shape, default_dtype() if dtype is None else dtype)
     if lod_level:
         variable.lod_level = lod_level
-    return variable
+    return variable  # type: ignore[no-any-return]
 
 
 def create_global_var(

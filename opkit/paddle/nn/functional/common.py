@@ -58,13 +58,11 @@ def dropout(
         return ops.identity(x) if mode == "upscale_in_train" else ops.mul(x, 1.0 - rate)
     if rate == 0:
         return ops.identity(x)
-    if axis is None and mode == "upscale_in_train":
-        return ops.dropout(x, rate)
+    if axis is None:
+        return ops.dropout(x, rate, upscale=mode == "upscale_in_train")
     if rate == 1:
         return ops.mul(x, 0.0)
-    axes = range(x.ndim) if axis is None else [item % x.ndim for item in ints(axis)]
-    keep = ops.random_mask_like(x, rate) if axis is None else _mask(x, axes, rate)
-    kept = ops.mul(x, ops.cast_like(keep, x))
+    kept = ops.mul(x, ops.cast_like(_mask(x, [item % x.ndim for item in ints(axis)], rate), x))
     return ops.div(kept, 1.0 - rate) if mode == "upscale_in_train" else kept
 
 
