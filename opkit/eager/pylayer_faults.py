@@ -6,6 +6,7 @@ import os
 from typing import Any, NoReturn
 
 from opkit.errors import AutogradError, Location, UnsupportedError
+from opkit.ir import current_dialect
 
 __all__ = [
     "MissingBackwardError",
@@ -61,7 +62,7 @@ def refuse_static(cls: Any) -> NoReturn:
     raise StaticPyLayerError(
         f"PyLayer {cls.__name__}: a PyLayer works in dynamic mode only, and a static program is being built",
         where=function_location(cls, "forward"),
-        help="use paddle.static.nn.py_func with functions on arrays, or paddle.disable_static()",
+        help=current_dialect().words.python_in_graph,
     )
 
 

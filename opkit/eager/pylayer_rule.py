@@ -10,6 +10,7 @@ import numpy as np
 
 from opkit.eager.pylayer_faults import note, refuse
 from opkit.eager.tensor import Tensor, wrap
+from opkit.ir import current_dialect
 
 __all__ = ["Slot", "checked_grads", "general_rule"]
 
@@ -146,7 +147,7 @@ def _checked(cls: Any, value: Any, shape: Any, dtype: Any, is_stopped: bool, pos
             cls,
             "backward",
             f"backward must return Tensors or None, got {type(value).__name__} at position {position}",
-            help="paddle.to_tensor makes a Tensor" if isinstance(value, (np.ndarray, np.generic, int, float)) else "",
+            help=current_dialect().words.make_tensor if isinstance(value, (np.ndarray, np.generic, int, float)) else "",
         )
     if is_stopped:
         refuse(
