@@ -18,7 +18,10 @@ Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
 
 
 class FreedGraphError(AutogradError, SystemError):
-    """A graph was to be walked that an earlier walk has freed (Paddle raises SystemError)."""
+    """A graph was to be walked that an earlier walk has freed.
+
+    Source: Paddle 2.6 raises SystemError.
+    """
 
 
 class Step(Protocol):

@@ -11,11 +11,14 @@ from sys import getrefcount
 from typing import Any
 from weakref import ref
 
-from opkit.eager.pylayer_context import CLOSED, PyLayerContext
+import numpy as np
+
+from opkit.eager.pylayer_context import PyLayerContext
 from opkit.eager.pylayer_def import pylayer_def
 from opkit.eager.pylayer_faults import MissingBackwardError, MissingForwardError, note, refuse_static
 from opkit.eager.pylayer_record import record
-from opkit.eager.pylayer_rule import checked_grads, general_rule
+from opkit.eager.pylayer_records import Saved, SingleRecord
+from opkit.eager.pylayer_rule import checked_grads
 from opkit.eager.tensor import Tensor
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_ITEM
@@ -23,6 +26,7 @@ from opkit.ops.core.references import OF_ITEM
 __all__ = ["PyLayer"]
 
 _new = object.__new__
+_OUTPUT = Saved.OUTPUT
 
 
 class PyLayer:
@@ -47,6 +51,8 @@ class PyLayer:
 
     _context: Any
     _single_rule: Any
+    #: The record of the last simple application, which the next one of the same shape and dtype shares.
+    _last_record = SingleRecord((), np.dtype(np.float32))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Make an object that is of no use but that ``A().apply`` works.
@@ -130,17 +136,20 @@ class PyLayer:
                 ctx.walk_indices = (x._index,)
         ctx.walk_uses = 0
         ctx.walk_rule = cls._single_rule
-        ctx.walk_shape = array.shape
-        ctx.walk_dtype = array.dtype
+        single = cls._last_record
+        if single.shape != array.shape or single.dtype is not array.dtype:
+            single = cls._last_record = SingleRecord(array.shape, array.dtype)
+        ctx.walk_record = single
         result._sg = False
         result._node = ctx
         result._index = 0
         saved = ctx.walk_saved
         if saved is None:
-            ctx.walk_saved = CLOSED
+            ctx.walk_saved = Saved.NOTHING
         elif len(saved) == 1 and saved[0] is result:
+            ctx.walk_saved = _OUTPUT
+            ctx.walk_output = ref(result)
             ctx.walk_array = data
-            ctx.walk_saved = ref(result)
         else:
             ctx.keep_saved((result,))
         return result
@@ -149,7 +158,7 @@ class PyLayer:
 def _context_class(cls: type[PyLayer]) -> type[PyLayerContext]:
     """Return the class of a PyLayer's contexts, and give the PyLayer the rule of its simple applications."""
     kind: Any = type(f"{cls.__name__}_backward", (PyLayerContext,), {"__slots__": (), "__module__": cls.__module__})
-    kind.opdef = pylayer_def(cls, cls.apply, lambda ctx, douts: general_rule(ctx, douts, False))
+    kind.opdef = pylayer_def(cls, cls.apply, lambda ctx, douts: ctx.walk_rule(ctx, douts, False))
     kind.walk_class = cls
     cls._single_rule = staticmethod(_make_single_rule(cls))
     return kind  # type: ignore[no-any-return]
@@ -174,9 +183,10 @@ def _make_single_rule(cls: type[PyLayer]) -> Callable[[Any, Any, bool], Any]:
             raise
         if type(result) is Tensor:
             data = result._data
-            if data.shape == ctx.walk_shape and data.dtype is ctx.walk_dtype:
+            record = ctx.walk_record
+            if data.shape == record.shape and data.dtype is record.dtype:
                 if release:
-                    if type(ctx.walk_saved) is ref:
+                    if ctx.walk_saved is _OUTPUT:
                         ctx.walk_edges = None
                     else:
                         ctx.walk_release()

@@ -9,20 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
+from opkit.eager.pylayer_records import GeneralRecord, Saved, SavedItems, SavedOutput, SingleRecord
 from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import UsageError
 
-__all__ = ["CLOSED", "Marks", "PyLayerContext", "SavedOutput"]
+__all__ = ["Marks", "PyLayerContext"]
 
 _new = object.__new__
-
-
-class Closed:
-    """Stands for the saved tensors of a context whose forward ended without saving any."""
-
-
-CLOSED = Closed()
+_OUTPUT = Saved.OUTPUT  # read for every gradient: an Enum's member is slow to look up
 
 
 class Marks:
@@ -36,17 +33,6 @@ class Marks:
         self.non_differentiable: tuple[Any, ...] = ()
 
 
-class SavedOutput:
-    """An output that was saved: the context must not keep its own output Tensor alive, only its data."""
-
-    __slots__ = ("array", "held", "index")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.held = ref(tensor)
-        self.array = tensor._data
-        self.index = tensor._index
-
-
 class PyLayerContext:
     """Carries tensors and free attributes from a PyLayer's forward to its backward.
 
@@ -57,25 +43,25 @@ class PyLayerContext:
         "__dict__",
         "__weakref__",
         "walk_array",
-        "walk_dtype",
         "walk_edges",
         "walk_marks",
+        "walk_output",
+        "walk_record",
         "walk_rule",
         "walk_saved",
-        "walk_shape",
         "walk_uses",
     )
 
-    # walk_saved: None until something is saved, then the tuple of what was saved; CLOSED when forward is over and
-    # nothing was. A lone saved output (by far the commonest) is a weak reference, and walk_array its data; a tuple
-    # with outputs among its items holds a SavedOutput for each.
-    walk_array: Any
-    walk_dtype: Any
     walk_edges: tuple[Any, ...] | None
-    walk_marks: Any
+    walk_marks: Marks | None
+    walk_record: SingleRecord | GeneralRecord
     walk_rule: Any
-    walk_saved: Any
-    walk_shape: Any
+    #: None until something is saved, then the tuple of what was. When forward is over: Saved, the tuple, or SavedItems
+    #: where outputs or packed values are among its items.
+    walk_saved: tuple[Any, ...] | Saved | SavedItems | None
+    #: With Saved.OUTPUT, by far the commonest: the output and its data.
+    walk_output: ref[Tensor]
+    walk_array: np.ndarray
     walk_uses: int
     walk_indices: tuple[int, ...] = (0,)
     walk_width: int = 1
@@ -99,8 +85,8 @@ class PyLayerContext:
     def saved_tensor(self) -> Any:
         """Return what ``save_for_backward`` was given, as a tuple; None where it was not called."""
         saved = self.walk_saved
-        if type(saved) is ref:
-            tensor = saved()
+        if saved is _OUTPUT:
+            tensor = self.walk_output()
             if tensor is None:
                 # The output died; backward sees a Tensor on the same data and the same place in the graph.
                 tensor = _new(Tensor)
@@ -111,8 +97,8 @@ class PyLayerContext:
             return (tensor,)
         if type(saved) is tuple:
             return saved
-        if type(saved) is list:
-            return tuple(map(self._restored, saved))
+        if type(saved) is SavedItems:
+            return tuple(map(self._restored, saved.items))
         return None
 
     def mark_not_inplace(self, *args: Any) -> None:
@@ -143,13 +129,15 @@ class PyLayerContext:
         """
         saved = self.walk_saved
         if saved is None:
-            self.walk_saved = CLOSED
+            self.walk_saved = Saved.NOTHING
+        if type(saved) is not tuple:
             return
         mine = {id(output) for output in outputs if output._node is self}
         if not any(id(item) in mine or type(item) is Packed for item in saved):
             return
-        # A list says that items have to be restored.
-        self.walk_saved = [SavedOutput(item) if id(item) in mine else item for item in saved]
+        self.walk_saved = SavedItems(
+            tuple(SavedOutput(ref(item), item._data, item._index) if id(item) in mine else item for item in saved)
+        )
 
     def walk_release(self) -> None:
         """Drop the way back to the inputs, now that the walk has passed for the last time.
@@ -161,28 +149,20 @@ class PyLayerContext:
         """
         self.walk_edges = None
         saved = self.walk_saved
-        if type(saved) is tuple or type(saved) is list:
-            self.walk_saved = type(saved)([_cut(item) for item in saved])
+        if type(saved) is tuple:
+            self.walk_saved = tuple(map(_cut, saved))
+        elif type(saved) is SavedItems:
+            self.walk_saved = SavedItems(tuple(map(_cut, saved.items)))
 
     def _restored(self, item: Any) -> Any:
         if type(item) is Packed:
             return item.unpack()
-        if type(item) is not SavedOutput:
-            return item
-        tensor = item.held()
-        if tensor is None:
-            tensor = _new(Tensor)
-            tensor._data = item.array
-            tensor._sg = False
-            tensor._node = self
-            tensor._index = item.index
-        return tensor
+        return item.restored(self) if type(item) is SavedOutput else item
 
     def _marks(self) -> Marks:
         if self.walk_marks is None:
             self.walk_marks = Marks()
-        marks: Marks = self.walk_marks
-        return marks
+        return self.walk_marks
 
     def _refuse_second_save(self) -> None:
         name = type(self).__name__.removesuffix("_backward")

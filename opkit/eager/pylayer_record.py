@@ -13,7 +13,8 @@ from typing import Any
 from opkit.eager.node import SEVERAL, edge_of
 from opkit.eager.pylayer_context import Marks
 from opkit.eager.pylayer_faults import note, refuse
-from opkit.eager.pylayer_rule import Slot, general_rule
+from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
+from opkit.eager.pylayer_rule import general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify
@@ -64,9 +65,8 @@ def record(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], r
     ctx.walk_edges = edges
     ctx.walk_indices = indices
     ctx.walk_rule = general_rule
-    ctx.walk_shape = slots
-    ctx.walk_array = _output_slots(items)
-    ctx.walk_dtype = [(t._data.shape, t._data.dtype, t._sg) for t in tensors]
+    inputs = tuple(Input(tensor._data.shape, tensor._data.dtype, tensor._sg) for tensor in tensors)
+    ctx.walk_record = GeneralRecord(inputs, tuple(slots), _output_places(items))
     ctx.keep_saved(_tensors_in(items))
     return result
 
@@ -120,25 +120,25 @@ def _is_tensor_list(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and bool(item) and all(isinstance(member, Tensor) for member in item)
 
 
-def _output_slots(items: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Return per argument of backward: the output's (index, shape, dtype), or a list of those for a list of Tensors."""
+def _output_places(items: Sequence[Any]) -> tuple[Place | list[Place], ...]:
+    """Return per argument of backward the output that it belongs to, a list of them for a list of Tensors."""
     last = {id(tensor): position for position, tensor in enumerate(_tensors_in(items))}
-    slots: list[Any] = []
+    places: list[Place | list[Place]] = []
     position = 0
     for item in items:
         if isinstance(item, Tensor):
-            slots.append(_place(item, position, last))
+            places.append(_place(item, position, last))
             position += 1
         elif _is_tensor_list(item):
-            slots.append([_place(member, position + i, last) for i, member in enumerate(item)])
+            places.append([_place(member, position + i, last) for i, member in enumerate(item)])
             position += len(item)
-    return slots
+    return tuple(places)
 
 
-def _place(tensor: Tensor, position: int, last: Mapping[int, int]) -> tuple[int, Any, Any]:
+def _place(tensor: Tensor, position: int, last: Mapping[int, int]) -> Place:
     # A Tensor returned twice is one Tensor: its gradient arrives in its last place, the earlier ones are unused.
     index = position if last[id(tensor)] == position else -1
-    return index, tensor._data.shape, tensor._data.dtype
+    return Place(index, tensor._data.shape, tensor._data.dtype)
 
 
 def _refuse_or_replace_inputs(

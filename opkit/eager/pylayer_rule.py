@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opkit.eager.pylayer_faults import note, refuse
+from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.tensor import Tensor, wrap
 from opkit.ir import current_dialect
 
-__all__ = ["Slot", "checked_grads", "general_rule"]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One Tensor argument of forward, or one list with Tensors in it.
-
-    Args:
-        start: position of its first Tensor among all.
-        members: None for a Tensor; for a list its length and the positions of its Tensors.
-    """
-
-    start: int
-    members: tuple[int, tuple[int, ...]] | None
+__all__ = ["checked_grads", "general_rule"]
 
 
 def general_rule(ctx: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     """Run a PyLayer's backward on any number of gradients (``autograd.Step.walk_rule``)."""
     cls = ctx.walk_class
+    record: GeneralRecord = ctx.walk_record
     materialize = ctx.walk_marks is None or ctx.walk_marks.materialize
     args = [
         [_gradient(item, douts, materialize) for item in place]
         if isinstance(place, list)
         else _gradient(place, douts, materialize)
-        for place in ctx.walk_array
+        for place in record.outputs
     ]
     try:
         result = cls.backward(ctx, *args)
@@ -46,11 +34,10 @@ def general_rule(ctx: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]
     return checked_grads(ctx, result, release)
 
 
-def _gradient(place: tuple[int, Any, Any], douts: Sequence[Any], materialize: bool) -> Tensor | None:
-    index, shape, dtype = place
-    dout = None if index < 0 else douts[index]
+def _gradient(place: Place, douts: Sequence[Any], materialize: bool) -> Tensor | None:
+    dout = None if place.index < 0 else douts[place.index]
     if dout is None:
-        return wrap(np.zeros(shape, dtype)) if materialize else None
+        return wrap(np.zeros(place.shape, place.dtype)) if materialize else None
     if dout._sg:
         return wrap(dout._data, stop_gradient=False)
     found: Tensor = dout
@@ -64,18 +51,14 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
         PyLayerError: the count, a type or a shape is wrong, or one is missing.
     """
     cls = ctx.walk_class
-    inputs = ctx.walk_dtype
-    if isinstance(inputs, np.dtype):  # the context of a simple application
-        inputs, slots = [(ctx.walk_shape, inputs, False)], [Slot(0, None)]
-    else:
-        slots = ctx.walk_shape
+    inputs, slots = ctx.walk_record.inputs, ctx.walk_record.slots
     given = _as_outputs(result, slots)
     if len(given) > len(slots):
         refuse(cls, "backward", _count_message(len(slots), len(given)))
     grads: list[Any] = [None] * len(inputs)
     for position, slot in enumerate(slots):
         count = 1 if slot.members is None else len(slot.members[1])
-        wants = [not inputs[slot.start + i][2] for i in range(count)]
+        wants = [not inputs[slot.start + i].is_stopped for i in range(count)]
         if position >= len(given):
             if any(wants):
                 refuse(
@@ -87,8 +70,7 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
             continue
         values = _slot_values(cls, slot, given[position], position)
         for i, value in enumerate(values):
-            shape, dtype, is_stopped = inputs[slot.start + i]
-            grads[slot.start + i] = _checked(cls, value, shape, dtype, is_stopped, position)
+            grads[slot.start + i] = _checked(cls, value, inputs[slot.start + i], position)
     if release:
         ctx.walk_release()
     return grads
@@ -132,9 +114,9 @@ def _slot_values(cls: Any, slot: Slot, value: Any, position: int) -> Sequence[An
     )
 
 
-def _checked(cls: Any, value: Any, shape: Any, dtype: Any, is_stopped: bool, position: int) -> Tensor | None:
+def _checked(cls: Any, value: Any, wanted: Input, position: int) -> Tensor | None:
     if value is None:
-        if is_stopped:
+        if wanted.is_stopped:
             return None
         refuse(
             cls,
@@ -149,25 +131,25 @@ def _checked(cls: Any, value: Any, shape: Any, dtype: Any, is_stopped: bool, pos
             f"backward must return Tensors or None, got {type(value).__name__} at position {position}",
             help=current_dialect().words.make_tensor if isinstance(value, (np.ndarray, np.generic, int, float)) else "",
         )
-    if is_stopped:
+    if wanted.is_stopped:
         refuse(
             cls,
             "backward",
             f"backward must return None at position {position}: the stop_gradient of that input is True",
         )
-    if value._data.shape != shape:
+    if value._data.shape != wanted.shape:
         refuse(
             cls,
             "backward",
-            f"the gradient at position {position} must have its input's shape {list(shape)}, "
+            f"the gradient at position {position} must have its input's shape {list(wanted.shape)}, "
             f"got {list(value._data.shape)}",
         )
-    if value._data.dtype == dtype:
+    if value._data.dtype == wanted.dtype:
         return value
     if value._node is not None and not value._sg:
-        cast: Tensor = value.astype(dtype)  # type: ignore[attr-defined]  # methods are attached at import
+        cast: Tensor = value.astype(wanted.dtype)  # type: ignore[attr-defined]  # methods are attached at import
         return cast
-    return wrap(value._data.astype(dtype), value._sg)
+    return wrap(value._data.astype(wanted.dtype), value._sg)
 
 
 def _count_message(expected: int, got: int) -> str:
