@@ -5,7 +5,7 @@ Which members a type has stands in the tables of ``library``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 __all__ = [
@@ -28,11 +28,20 @@ __all__ = [
     "UNKNOWN",
     "VOID",
     "Type",
+    "TypeTooLargeError",
     "common_integer",
     "from_text",
     "pointer",
     "spelled",
 ]
+
+
+#: Parts of a type: the names in it, each as often as it stands there.
+MOST_PARTS = 200
+
+
+class TypeTooLargeError(Exception):
+    """A type has too many parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,15 @@ class Type:
 
     name: str
     args: tuple[Type, ...] = ()
+    parts: int = field(init=False, compare=False, repr=False, default=1)
+
+    def __post_init__(self) -> None:
+        if self.args:
+            parts = 1 + sum(arg.parts for arg in self.args)
+            # A pair of a type and itself doubles it: thirty aliases would make a type of a thousand million parts.
+            if parts > MOST_PARTS:
+                raise TypeTooLargeError(f"a type of more than {MOST_PARTS} parts")
+            object.__setattr__(self, "parts", parts)
 
     @property
     def is_integer(self) -> bool:

@@ -39,6 +39,7 @@ __all__ = ["ATTR_KINDS", "CallLowering"]
 
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
+_ATTR_READERS = frozenset({"Attr", "attr", "attr_or_default"})
 _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 _ATTR_OWNERS = frozenset(
     {"InferContext", "SbpContext", "SbpInferContext", "OpConf", "FwOp", "DeviceInferContext", "BatchAxisContext"}
@@ -132,15 +133,19 @@ class CallLowering(ExpressionLowering):
     def method_call(self, node: syntax.Call, member: syntax.Member) -> Value:
         """Lower a call of a member function."""
         name = member.name.text
-        if name in ("Attr", "attr", "attr_or_default"):
-            made = self.attr_call(node, member)
-            if made is not None:
-                return made
         owner = self.owner_of(member)
+        wanted = None
+        if name in _ATTR_READERS and member.name.args:
+            wanted = self.program.template_type_argument(member.name.args, self.bindings)
         args = [self.lower(arg) for arg in node.args]
         if owner.is_unknown or any(arg.is_unknown for arg in args):
             return unknown_value()
         kind = owner.type
+        if name in _ATTR_READERS:
+            if kind.name == "OpBuilder":
+                return self.builder_attr(owner, wanted, args, node)
+            if kind.name in _ATTR_OWNERS:
+                return self.attr_call(owner, wanted, args, node, member)
         if kind.name == "struct":
             return self.struct_call(owner, name, args, node)
         if name in ("emplace_back", "push_back") and kind.is_vector:
@@ -292,19 +297,11 @@ class CallLowering(ExpressionLowering):
 
     # -- attributes ---------------------------------------------------------------------------
 
-    def attr_call(self, node: syntax.Call, member: syntax.Member) -> Value | None:
-        """Lower ``Attr<T>("name")`` of contexts and ``Attr("name", value)`` of builders."""
-        owner = self.owner_of(member)
+    def attr_call(
+        self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call, member: syntax.Member
+    ) -> Value:
+        """Lower ``Attr<T>("name")`` of a context."""
         kind = owner.type
-        given = member.name.args
-        wanted = self.program.template_type_argument(given, self.bindings) if given else None
-        args = [self.lower(arg) for arg in node.args]
-        if owner.is_unknown or any(arg.is_unknown for arg in args):
-            return unknown_value()
-        if kind.name == "OpBuilder":
-            return self.builder_attr(owner, wanted, args, node)
-        if kind.name not in _ATTR_OWNERS:
-            return None
         if len(args) != 1 and member.name.text != "attr_or_default":
             raise LowerError("SPEC022", f"'{member.name.text}' takes the attribute's name", node)
         if wanted is None:

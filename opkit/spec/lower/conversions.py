@@ -36,8 +36,8 @@ def copied(value: Value) -> str:
     if kind in ("vector", "fixed_vector"):
         if value.type.element.is_object:
             item = Value("item", value.type.element, is_stored=True)
-            return f"[{copied(item)} for item in {code}]"
-        return f"list({code})"
+            return f"[{copied(item)} for item in METER.whole({code})]"
+        return f"list(METER.whole({code}))" if kind == "vector" else f"list({code})"
     if kind in ("Shape", "ShapeView"):
         return f"Shape({code}.dims)"
     if kind == "SbpSignature":

@@ -233,14 +233,13 @@ class DeclarationLowering(StandardLowering):
                 params, kinds = self.parameters(node.params)
                 wanted = AUTO if node.result is None else self.program.type_of(node.result, self.bindings)
                 start = len(self.lines)
+                self.emit("METER.enter()", node)
                 self.function_body(node.body, wanted)
                 result = self.result if self.result != AUTO else VOID
                 frame = self.frame
                 if frame.nonlocals:
                     names = ", ".join(sorted(frame.nonlocals))
                     self.lines.insert(start, ("    " * self.indent + f"nonlocal {names}", node.first))
-                if len(self.lines) == header + 1:
-                    self.emit("pass", node)
             self.frame, self.result, self.loops, self.indent = saved
         defaults = "".join(f", {inner}={code}" for inner, code in frame.captured.values())
         shown = f"{params}{', *' if defaults else ''}{defaults}".removeprefix(", ")

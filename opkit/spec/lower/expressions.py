@@ -55,6 +55,7 @@ class ExpressionLowering(OperatorLowering):
 
     def lower(self, node: syntax.Expr) -> Value:
         """Lower one expression."""
+        self.program.spend(node)
         return _HANDLERS[type(node)](self, node)
 
     def member(self, node: syntax.Member) -> Value:

@@ -28,6 +28,8 @@ from opkit.spec.text.lexer import Token
 
 __all__ = ["Linker"]
 
+#: Characters of what a check of the spec says about a failure.
+_LONGEST_MESSAGE = 2_000
 _NUMBERS = (
     "invalid",
     "char",
@@ -141,13 +143,13 @@ class Linker:
         sites = program.sites
 
         def text(site: int, given: list[Any], parts: tuple[Any, ...]) -> str:
-            more = "".join(map(show, parts))
+            more = _clipped("".join(map(show, parts)))
             said = sites[site].text
             if "Error" in said.split("(", 1)[0]:
                 return more or said
             message = f"{said} failed"
             if given:
-                message += f" ({' vs '.join(map(show, given))})"
+                message += f" ({' vs '.join(_clipped(show(item)) for item in given)})"
             return f"{message}: {more}" if more else message
 
         def failed(site: int, given: list[Any], *parts: Any) -> FatalError:
@@ -178,6 +180,7 @@ class Linker:
 
     def evaluate(self, code: str) -> Any:
         """Evaluate generated code of a constant expression."""
+        METER.reset()
         return eval(compile(code, "<constant>", "eval"), self.globals)
 
     def _link(self, unit: Unit) -> None:
@@ -214,7 +217,11 @@ class Linker:
         Raises:
             InferError: a check failed, or C++ leaves undefined what the spec does.
         """
-        METER.steps = 0
+        METER.reset()
+        return self.run_within(unit, what, *args)
+
+    def run_within(self, unit: Unit, what: str, *args: Any) -> Any:
+        """Call a unit as part of a call that is running: what it does counts in that call's bounds."""
         try:
             return self.function(unit)(*args)
         except FaultError as fault:
@@ -250,6 +257,8 @@ def _said(error: Exception) -> str:
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and ":" in error.args[0]:
         name, _, kind = error.args[0].rpartition(":")
         return f"the op has no attribute {name!r} of type {kind}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this"
     text = str(error)
     if isinstance(error, (AttributeError, TypeError)) and "NoneType" in text:
         return "a null pointer is used"
@@ -260,6 +269,10 @@ def _said(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "the recursion does not end"
     return f"{type(error).__name__}: {text}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "..."
 
 
 def _home(token: Token) -> SourceText:

@@ -243,26 +243,26 @@ class LoopLowering(DeclarationLowering):
         kind = values.type
         if values.is_unknown:
             return "()", UNKNOWN
-        if values.items is not None:
+        if values.items is not None:  # as many as stand in the spec, so that they need not be counted
             items = values.items
             element = base if base.name != "auto" else items[0].type if items else INT64
             codes = ", ".join(convert(item, element, node).code for item in items)
             return f"[{codes}]", element
         if kind.is_vector:
-            return values.code, kind.element
+            return f"METER.each({values.code})", kind.element
         if kind.name in ("map", "ordered_map"):
-            return f"{values.at(ATOM)}.items()", Type("pair", kind.args)
+            return f"METER.each({values.at(ATOM)}.items())", Type("pair", kind.args)
         if kind.name in ("set", "ordered_set"):
-            return values.code, kind.element
+            return f"METER.each({values.code})", kind.element
         if kind == STRING:
-            return f"map(ord, {values.code})", Type("char")
+            return f"map(ord, METER.each({values.code}))", Type("char")
         raise LowerError("SPEC023", f"a {spelled(kind)} cannot be iterated over", node.range)
 
     def aliased_for(self, node: syntax.RangeFor, values: Value, kind: Type) -> None:
         """Lower a loop that assigns to the elements it visits."""
         owner = self.temporary(values.code, node)
         index = self.fresh(f"{node.name}_at")
-        self.emit(f"for {index} in range(len({owner})):", node)
+        self.emit(f"for {index} in METER.span(0, len({owner})):", node)
         alias = Value(f"at({owner}, {index})", kind, ATOM, True, f"{owner}[{index}]", ("item", owner, index))
         self.declare(node.name, kind, "alias", node, alias)
         self.loops.append(lambda: None)

@@ -11,7 +11,21 @@ from typing import Any
 from opkit.spec.library.types import UNKNOWN, Type
 from opkit.spec.parse.syntax import Function, Node
 
-__all__ = ["ADD", "ANY", "ATOM", "CMP", "MUL", "NOT", "TERNARY", "UNARY", "Frame", "LowerError", "Value", "Variable"]
+__all__ = [
+    "ADD",
+    "ANY",
+    "ATOM",
+    "CMP",
+    "MUL",
+    "NOT",
+    "TERNARY",
+    "UNARY",
+    "Frame",
+    "LowerError",
+    "SpentError",
+    "Value",
+    "Variable",
+]
 
 #: Python's precedence levels, as far as generated code needs them.
 ATOM, UNARY, MUL, ADD, SHIFT, CMP, NOT, AND, OR, TERNARY, ANY = 20, 14, 13, 12, 11, 6, 5, 4, 3, 2, 0
@@ -26,6 +40,10 @@ class LowerError(Exception):
         self.message = message
         self.node = node
         self.help = help
+
+
+class SpentError(LowerError):
+    """The spec is too much to lower; only the first place is reported."""
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from opkit.spec.library.types import (
     STRING,
     UNKNOWN,
     Type,
+    TypeTooLargeError,
     from_text,
     known_type_names,
     plain_type,
@@ -24,7 +25,7 @@ from opkit.spec.library.types import (
 from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.conversions import convert, number_literal
 from opkit.spec.lower.declarations import is_cell_parameter
-from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.lowered import LowerError, SpentError, Value
 from opkit.spec.lower.units import Site, Unit
 from opkit.spec.parse import syntax
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTION_TYPES", "Names"]
 
+#: Expressions and type names that are lowered for one file; OneFlow's largest spec has some 20,000.
+MOST_LOWERED = 500_000
+_SMALLER = "a type here multiplies itself; write it out or make it smaller"
 _NAMESPACES = frozenset({"oneflow", "user_op", "cfg", "summary", "maybe", "details", "internal"})
 #: Names that OneFlow gives to function types.
 FUNCTION_TYPES: dict[str, Type] = {
@@ -87,6 +91,8 @@ class Names:
         self.owners: dict[int, syntax.Struct] = {}
         self.resolving: set[str] = set()
         self.current: Unit | None = None
+        self.spent = 0
+        self.is_spent = False
 
     def collect(self, items: list[syntax.Node]) -> list[syntax.ExprStatement]:
         """Collect what a file defines; return the expressions at file scope."""
@@ -158,6 +164,11 @@ class Names:
 
     def report(self, error: LowerError, subject: str = "") -> None:
         """Report a mistake with the macro it comes from."""
+        if isinstance(error, SpentError):
+            # Past the bound every further piece of the spec would be reported.
+            if self.is_spent:
+                return
+            self.is_spent = True
         node = error.node
         self.findings.add(
             error.code, error.message, self.tree.span(node), self.tree.expansion(node), help=error.help, subject=subject
@@ -172,7 +183,10 @@ class Names:
 
     def type_of(self, name: syntax.TypeName, bindings: Bindings, stars: int | None = None) -> Type:
         """Return the type that a type name stands for, or raise a LowerError."""
-        kind = self.find_type(name.name, bindings)
+        try:
+            kind = self.find_type(name.name, bindings)
+        except TypeTooLargeError as error:
+            raise LowerError("SPEC007", f"this is {error}", name, _SMALLER) from None
         if kind is None:
             text = name.name.text
             last = name.name.parts[-1].text
@@ -193,8 +207,21 @@ class Names:
         kind = self.type_of(name, bindings)
         return Type("ref", (kind,)) if is_cell_parameter(name, kind) else kind
 
+    def spend(self, node: syntax.Node) -> None:
+        """Count an expression or a type name that is lowered; constants and templates lower theirs at each use."""
+        self.spent += 1
+        if self.spent > MOST_LOWERED:
+            raise SpentError(
+                "SPEC007",
+                f"this spec has more than {MOST_LOWERED:,} expressions and type names, those of constants, default "
+                "arguments and templates counted at each use",
+                node,
+                "a constant, type or template here multiplies itself; write it out or make it smaller",
+            )
+
     def find_type(self, name: syntax.Name, bindings: Bindings) -> Type | None:
         """Return the type that a name stands for, None where it stands for none."""
+        self.spend(name)
         part = name.parts[-1]
         text = part.text
         if len(name.parts) == 1:

@@ -40,6 +40,8 @@ __all__ = ["OperatorLowering"]
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
+#: Types whose values can be large, so that comparing them counts; a constant is as short as it stands in the spec.
+_COUNTED = frozenset({"string", "vector", "map", "ordered_map", "set", "ordered_set"})
 _PYTHON_PREC = {"|": 8, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": ADD, "-": ADD, "*": MUL}
 
 
@@ -141,8 +143,6 @@ class OperatorLowering(Writer):
         if left.is_const and right.is_const:
             text = left.const + right.const
             return Value(repr(text), STRING, const=text, is_const=True)
-        if left.is_const or right.is_const:
-            return Value(f"{left.at(ADD)} + {right.at(ADD + 1)}", STRING, ADD)
         return Value(f"cat({left.code}, {right.code})", STRING)
 
     def arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
@@ -150,9 +150,7 @@ class OperatorLowering(Writer):
         if left.type.is_real or right.type.is_real:
             return self.real_arithmetic(op, left, right, node)
         if op in ("<<", ">>"):
-            left = self.promoted(left)
-            made = Value(f"{left.at(11)} {op} {right.at(12)}", left.type, 11)
-            return self.wrapped(made) if op == "<<" else made
+            return self.shift(op, self.promoted(left), right)
         kind = common_integer(left.type, right.type)
         left, right = convert_number(left, kind), convert_number(right, kind)
         if left.is_const and right.is_const and not (op in "/%" and right.const == 0):
@@ -166,6 +164,16 @@ class OperatorLowering(Writer):
         if left.is_small and right.is_small and op == "*" and INT_INFO[kind.name][0] == 64:
             return made
         return self.wrapped(made)
+
+    def shift(self, op: str, left: Value, right: Value) -> Value:
+        """Lower ``<<`` and ``>>``."""
+        bits = INT_INFO[left.type.name][0]
+        if right.is_const and 0 <= right.const < bits:
+            made = Value(f"{left.at(11)} {op} {right.at(12)}", left.type, 11)
+        else:
+            name = "shift_left" if op == "<<" else "shift_right"
+            made = Value(f"{name}({left.code}, {right.code}, {bits})", left.type)
+        return self.wrapped(made) if op == "<<" else made
 
     def division(self, op: str, left: Value, right: Value, kind: Type, node: syntax.Node) -> Value:
         """Lower / and %, which truncate towards zero."""
@@ -246,6 +254,8 @@ class OperatorLowering(Writer):
         if left.type.name == "ptr" and op in ("==", "!="):
             word = "is" if op == "==" else "is not"
             return Value(f"{left.at(CMP + 1)} {word} {right.at(CMP + 1)}", BOOL, CMP)
+        if not (left.is_const or right.is_const) and left.type.name in _COUNTED:
+            left = Value(f"METER.whole({left.code})", left.type)
         shown, other = left.at(CMP + 1), right.at(CMP + 1)
         made = Value(f"{shown} {op} {other}", BOOL, CMP, negated=f"{shown} {_NEGATED[op]} {other}")
         if left.is_const and right.is_const and op in ("==", "!="):

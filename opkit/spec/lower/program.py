@@ -11,6 +11,7 @@ from opkit.diagnostics import Note
 from opkit.spec.library.types import (
     UNKNOWN,
     Type,
+    TypeTooLargeError,
     spelled,
 )
 from opkit.spec.lower.bindings import Bindings
@@ -48,6 +49,8 @@ class Program(Instances):
                 unit.type = Type("function", (lowering.result, *kinds))
         except LowerError as error:
             unit.report(error)
+        except TypeTooLargeError as too_large:
+            unit.report(LowerError("SPEC007", f"this makes {too_large}", unit.node))
         except RecursionError:
             unit.report(LowerError("SPEC011", "this function is nested too deeply", unit.node))
         finally:
@@ -74,6 +77,7 @@ class Program(Instances):
                 bind_fields(lowering, owner, function)
             with lowering.scope():
                 params, kinds = lowering.parameters(function.params)
+                lowering.emit("METER.enter()", function)
                 lowering.function_body(body, unit.type.args[0])
             return first + params, kinds
 
@@ -128,6 +132,8 @@ class Program(Instances):
             return unit
         except LowerError as error:
             unit.report(error)
+        except TypeTooLargeError as too_large:
+            unit.report(LowerError("SPEC007", f"this makes {too_large}", unit.node))
         except RecursionError:
             unit.report(LowerError("SPEC011", "this function is nested too deeply", expression))
         finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.spec.library.types import BOOL, ERROR, VOID, Type, pointer, spelled
+from opkit.spec.library.types import BOOL, ERROR, VOID, Type, TypeTooLargeError, pointer, spelled
 from opkit.spec.lower.conversions import condition, convert, copied
 from opkit.spec.lower.declarations import AUTO
 from opkit.spec.lower.loops import LoopLowering
@@ -35,6 +35,10 @@ class StatementLowering(LoopLowering):
         start = len(self.lines)
         try:
             _STATEMENTS[type(node)](self, node)
+        except TypeTooLargeError as too_large:
+            self.unit.report(LowerError("SPEC007", f"this makes {too_large}", node))
+            del self.lines[start:]
+            self.emit("pass", node)
         except LowerError as error:
             self.unit.report(error)
             del self.lines[start:]

@@ -243,7 +243,7 @@ class CompiledGrad:
         unit = op.units.get("check_attr")
         if unit is not None:
             attrs = {f"{name}:{kind}": value for name, (kind, value) in builder.attrs.items()}
-            op._run_check(unit, Conf(builder.name, builder.type, builder.inputs, builder.outputs, attrs))
+            op._run_check(unit, Conf(builder.name, builder.type, builder.inputs, builder.outputs, attrs), is_part=True)
 
     def _given_floats(self, attrs: Mapping[str, Any] | None) -> dict[tuple[str, str], Any]:
         """Return the forward op's float attributes as given, by what the gradient function sees of them: float32.

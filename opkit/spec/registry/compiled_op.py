@@ -71,8 +71,10 @@ class CompiledOp:
             self._run_check(unit, conf)
         return dict(plain)
 
-    def _run_check(self, unit: Unit, conf: Conf) -> None:
-        self.linker.run(unit, f"checking the attributes of {self.name!r}", self, conf)
+    def _run_check(self, unit: Unit, conf: Conf, is_part: bool = False) -> None:
+        """Run the spec's own check; ``is_part`` where that is a part of a call which is running already."""
+        run = self.linker.run_within if is_part else self.linker.run
+        run(unit, f"checking the attributes of {self.name!r}", self, conf)
 
     def _plain_attrs(self, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
         if not self._defaults and self.attrs:

@@ -25,7 +25,7 @@ from opkit.spec.library.registration_names import (
     SETTERS,
     ZEROS,
 )
-from opkit.spec.library.types import ATTR_TYPES, INT32, STRING, UNKNOWN, Type, spelled
+from opkit.spec.library.types import ATTR_TYPES, INT32, STRING, UNKNOWN, Type, TypeTooLargeError, spelled
 from opkit.spec.lower.calls import ATTR_KINDS
 from opkit.spec.lower.conversions import convert
 from opkit.spec.lower.link import Linker
@@ -36,6 +36,7 @@ from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.parse import syntax
 from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, plain_value
+from opkit.spec.runtime.gradient_contexts import MOST_BLOBS
 
 __all__ = ["read_registrations"]
 
@@ -124,6 +125,8 @@ class _Reader:
             return value
         except LowerError as error:
             self.program.report(error, subject)
+        except TypeTooLargeError as too_large:
+            self.program.report(LowerError("SPEC007", f"this makes {too_large}", node), subject)
         except RecursionError:
             self.program.report(LowerError("SPEC011", "this is nested too deeply", node), subject)
         return None
@@ -199,6 +202,14 @@ class _Reader:
             return
         if not value.is_const or not count.is_const:
             self.add("SPEC036", f".{link.name} needs constants", link.node, subject=entry.name)
+            return
+        if not 0 <= count.const <= MOST_BLOBS:
+            self.add(
+                "SPEC036",
+                f".{link.name} takes 0 to {MOST_BLOBS:,} blobs, not {count.const:,}",
+                args[1],
+                subject=entry.name,
+            )
             return
         name = str(value.const)
         if self.is_taken(entry, name, args[0]):

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sized
+from typing import Any
 
 from opkit.spec.runtime.faults import FatalError
 
 __all__ = [
     "METER",
     "MOST_ELEMENTS",
+    "MOST_MOVED",
     "MOST_STEPS",
     "Meter",
     "Stream",
@@ -23,6 +26,8 @@ __all__ = [
     "idiv",
     "irem",
     "parse_int",
+    "shift_left",
+    "shift_right",
     "show",
     "string_compare",
     "string_find",
@@ -34,10 +39,10 @@ __all__ = [
     "truncate",
 ]
 
-#: Bounds of a single call: loop iterations, elements of a vector, characters of a string.
+#: Bounds of a single call: loop iterations and function calls; elements that are copied, compared or searched;
+#: elements of a vector or characters of a string.
 MOST_STEPS = 1_000_000
-
-
+MOST_MOVED = 20_000_000
 MOST_ELEMENTS = 100_000
 
 
@@ -48,27 +53,68 @@ _M64 = (1 << 64) - 1
 
 
 class Meter:
-    """Counts the loop iterations of one call, so that no spec can hang."""
+    """Counts what one call does, so that no spec can hang or use up the memory."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("moved", "steps")
 
     def __init__(self) -> None:
-        self.steps = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with a new call."""
+        self.steps = self.moved = 0
 
     def tick(self) -> bool:
         """Count one iteration; True, so that it can stand in a loop's condition."""
         self.steps += 1
         if self.steps > MOST_STEPS:
-            raise FatalError(f"more than {MOST_STEPS:,} loop iterations; does this loop end?")
+            raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this loop end?")
         return True
+
+    def enter(self) -> None:
+        """Count one call of a function of the spec."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this recursion end?")
+
+    def move(self, count: int) -> None:
+        """Count elements that are copied, compared, searched or made."""
+        self.moved += count
+        if self.moved > MOST_MOVED:
+            raise FatalError(f"more than {MOST_MOVED:,} elements are made, copied, compared or searched")
+
+    def each(self, items: Sized) -> Any:
+        """Return a container to iterate over, after counting the iterations."""
+        self.steps += len(items)
+        if self.steps > MOST_STEPS:
+            raise FatalError(
+                f"a loop over {len(items):,} elements, and more than {MOST_STEPS:,} loop iterations and function calls"
+            )
+        return items
+
+    def whole(self, items: Any) -> Any:
+        """Return a container or string to compare or copy, after counting what it holds."""
+        self.move(weight(items))
+        return items
 
     def span(self, begin: int, end: int) -> range:
         """Return the iterations of a counting loop, after counting them all."""
         if end > begin:
             self.steps += end - begin
             if self.steps > MOST_STEPS:
-                raise FatalError(f"a loop from {begin} to {end} has more than {MOST_STEPS:,} iterations")
+                raise FatalError(
+                    f"a loop from {begin} to {end}, and more than {MOST_STEPS:,} loop iterations and function calls"
+                )
         return range(begin, end)
+
+
+def weight(items: Any) -> int:
+    """Return how many elements a value holds, those of its elements included; eight characters count as one."""
+    if isinstance(items, str):
+        return len(items) >> 3
+    if isinstance(items, list):
+        return len(items) + (sum(map(weight, items)) if items and isinstance(items[0], (list, str)) else 0)
+    return len(items)
 
 
 METER = Meter()
@@ -143,7 +189,22 @@ def cat(a: str, b: str) -> str:
     """Join two strings, within bounds."""
     if len(a) + len(b) > MOST_ELEMENTS:
         raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
+    METER.move((len(a) + len(b)) >> 3)
     return a + b
+
+
+def shift_left(a: int, count: int, bits: int) -> int:
+    """Do as C++'s ``<<``, before the result is cut to its type; a count that the type does not have is a fault."""
+    if not 0 <= count < bits:
+        raise FatalError(f"{a} << {count}: an integer of {bits} bits is shifted by 0 to {bits - 1}")
+    return a << count
+
+
+def shift_right(a: int, count: int, bits: int) -> int:
+    """Do as C++'s ``>>``; a count that the type does not have is a fault."""
+    if not 0 <= count < bits:
+        raise FatalError(f"{a} >> {count}: an integer of {bits} bits is shifted by 0 to {bits - 1}")
+    return a >> count
 
 
 def show(value: object) -> str:
@@ -168,17 +229,21 @@ def substr(text: str, start: int, count: int | None = None) -> str:
     """Do as std::string::substr."""
     if not 0 <= start <= len(text):
         raise FatalError(f"substr from {start} of a string of {len(text)} characters")
+    METER.move(len(text) >> 3)
     return text[start:] if count is None else text[start : start + count]
 
 
 def string_find(text: str, piece: str) -> int:
     """Do as std::string::find; npos is the largest size_t."""
+    METER.move(len(text) >> 3)
     found = text.find(piece)
     return found if found >= 0 else _M64
 
 
 def string_rfind(text: str, piece: str) -> int:
     """Do as std::string::rfind."""
+    # At worst each place is compared with the whole piece.
+    METER.move(len(text) * len(piece) >> 8)
     found = text.rfind(piece)
     return found if found >= 0 else _M64
 
@@ -205,6 +270,7 @@ def parse_int(text: str, bits: int) -> int:
 
 def string_compare(a: str, b: str) -> int:
     """Do as std::string::compare."""
+    METER.move((len(a) + len(b)) >> 3)
     return (a > b) - (a < b)
 
 
@@ -220,7 +286,7 @@ class Stream:
     def put(self, *values: object) -> Stream:
         """Write values, as a chain of ``<<`` does."""
         for value in values:
-            shown = show(value)
+            shown = show(METER.whole(value) if isinstance(value, list) else value)
             self.size += len(shown)
             if self.size > MOST_ELEMENTS:
                 raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
@@ -229,4 +295,5 @@ class Stream:
 
     def str(self) -> str:
         """Return what was written."""
+        METER.move(len(self.text) + (self.size >> 3))
         return "".join(self.text)

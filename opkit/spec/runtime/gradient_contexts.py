@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from opkit.spec.runtime.arithmetic import METER
 from opkit.spec.runtime.contexts import Arg, Conf
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc
 
-__all__ = ["FwOp", "GradContext", "OpBuilder"]
+__all__ = ["MOST_BLOBS", "FwOp", "GradContext", "OpBuilder"]
+
+#: Blobs of one argument.
+MOST_BLOBS = 10_000
 
 Complete = Callable[["OpBuilder"], None]
 
@@ -42,8 +46,9 @@ class OpBuilder:
 
     def output(self, arg: str, count: int = 1) -> OpBuilder:
         """Declare an output with so many blobs."""
-        if not 0 <= count <= 10_000:
-            raise FatalError(f"output {arg!r} of {self.type!r} with {count} blobs")
+        if not 0 <= count <= MOST_BLOBS:
+            raise FatalError(f"output {arg!r} of {self.type!r} with {count:,} blobs; at most {MOST_BLOBS:,}")
+        METER.move(16 * count)
         self.outputs[arg] = [f"{self.name}/{arg}_{index}" for index in range(count)]
         return self
 
@@ -61,7 +66,10 @@ class OpBuilder:
         if self.complete is not None:
             self.complete(self)
         attrs = {f"{name}:{kind}": value for name, (kind, value) in self.attrs.items()}
-        return Conf(self.name, self.type, dict(self.inputs), dict(self.outputs), attrs)
+        METER.move(sum(map(len, self.inputs.values())) + sum(map(len, self.outputs.values())))
+        # A builder that goes on after Build() does not change the op that was built.
+        inputs = {arg: list(blobs) for arg, blobs in self.inputs.items()}
+        return Conf(self.name, self.type, inputs, dict(self.outputs), attrs)
 
 
 class FwOp:
@@ -122,6 +130,7 @@ class FwOp:
 
     def add(self, conf: Conf) -> None:
         """Add a finished backward op, as AddOp does."""
+        METER.move(16 + sum(map(len, conf.inputs.values())) + sum(map(len, conf.outputs.values())))
         self.added.append(conf)
 
 

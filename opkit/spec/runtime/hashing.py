@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from opkit.spec.runtime.arithmetic import MOST_ELEMENTS
+from opkit.spec.runtime.arithmetic import METER, MOST_ELEMENTS
 from opkit.spec.runtime.faults import FatalError
 
 __all__ = ["HashMap", "MapIterator", "OrderedMap", "make_map"]
@@ -59,6 +59,7 @@ class MapIterator:
         if self.at_end:
             return []
         items = self.owner.items() if self.owner.is_map else list(self.owner)
+        METER.move(len(items))
         keys = list(self.owner)
         start = keys.index(self.key)
         stop = len(keys) if last.at_end else keys.index(last.key)
@@ -137,6 +138,7 @@ class HashMap:
         self._link(key)
 
     def _link(self, key: Any) -> None:
+        METER.move(len(self.order))
         bucket = _hash(key) % self.buckets
         for place, other in enumerate(self.order):
             if _hash(other) % self.buckets == bucket:
@@ -189,6 +191,7 @@ class HashMap:
             key = key.first
         if key not in self.data:
             return 0
+        METER.move(len(self.order) >> 2)
         del self.data[key]
         self.order.remove(key)
         return 1
@@ -200,6 +203,7 @@ class HashMap:
 
     def items(self) -> list[tuple[Any, Any]]:
         """Return the pairs in iteration order."""
+        METER.move(len(self.data))
         return [(key, self.data[key]) for key in self]
 
     def copy(self) -> HashMap:
@@ -210,6 +214,7 @@ class HashMap:
 
     def assign(self, other: HashMap) -> None:
         """Become a copy of another."""
+        METER.move(len(other.data))
         self.data, self.order, self.buckets = dict(other.data), list(other.order), other.buckets
 
     def __iter__(self) -> Iterator[Any]:
@@ -234,6 +239,7 @@ class OrderedMap(HashMap):
 
     def place(self, key: Any) -> None:
         """Keep the keys sorted."""
+        METER.move(len(self.order) >> 4)
         self.order.insert(bisect_left(self.order, key), key)
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opkit.spec.runtime.arithmetic import to_i64
+from opkit.spec.runtime.arithmetic import METER, to_i64
 from opkit.spec.runtime.containers import MOST_AXES
 from opkit.spec.runtime.faults import FatalError
 
@@ -26,6 +26,7 @@ class Record:
 
     def assign(self, other: Record) -> None:
         """Become a copy of another."""
+        METER.tick()
         self.__dict__.update({name: _copied(value) for name, value in other.__dict__.items()})
 
     def copy(self) -> Record:
@@ -37,6 +38,7 @@ class Record:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, list):
+        METER.move(len(value))
         return [_copied(item) for item in value]
     if isinstance(value, Shape):
         return Shape(value.dims)

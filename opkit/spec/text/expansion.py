@@ -12,23 +12,25 @@ from opkit.diagnostics import Note, SourceText
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import IDENT, PUNCT, Token
 from opkit.spec.text.macros import (
+    MOST_TOKENS,
     SEQUENCE_MACROS,
     TYPE_SEQUENCES,
     Macro,
+    TooManyError,
     comma_join,
     paste,
     split_arguments,
     stringize,
+    within,
 )
 
-__all__ = ["MOST_TOKENS", "State", "TooLargeError", "Tokens", "expand"]
+__all__ = ["State", "TooLargeError", "Tokens", "expand", "spend", "too_large"]
 
-#: Bounds: tokens of a whole expanded file, and macros expanded within each other.
-MOST_TOKENS = 400_000
-
-
+#: Macros expanded within each other, as arguments or as what a replacement is rescanned for.
 _DEEPEST = 100
-
+_LONGEST_CHAIN = 500
+#: Characters that # and ## may make in a whole file.
+_MOST_MADE = 4_000_000
 
 Tokens = list[Token]
 
@@ -48,6 +50,7 @@ class State:
     once: set[str] = field(default_factory=set)
     out: Tokens = field(default_factory=list)
     work: int = 0
+    made: int = 0
     has_sequences: bool = False
     has_open_call: bool = False
 
@@ -94,28 +97,57 @@ def expand(state: State, tokens: Tokens, depth: int) -> Tokens:
     return out
 
 
-def _spend(state: State, count: int, token: Token) -> None:
+def too_large(state: State, token: Token, what: str, help: str = "") -> TooLargeError:
+    """Report a bound that expansion ran past, at the place in the spec that a token comes from; return the error."""
+    place = token.origin or token
+    state.findings.add("SPEC007", what.format(repr(place.text)), place.span, help=help)
+    return TooLargeError()
+
+
+def spend(state: State, count: int, token: Token) -> None:
+    """Count tokens that were made or read."""
     state.work += count + 1
     if state.work > MOST_TOKENS:
-        place = token.origin or token
-        state.findings.add(
-            "SPEC007",
-            f"expanding {place.text!r} makes more than {MOST_TOKENS:,} tokens",
-            place.span,
-            help="a macro here multiplies itself; write it out or make it smaller",
+        raise too_large(
+            state,
+            token,
+            f"expanding {{}} makes more than {MOST_TOKENS:,} tokens",
+            "a macro here multiplies itself; write it out or make it smaller",
         )
-        raise TooLargeError
+
+
+def _spend_text(state: State, made: Token, token: Token) -> None:
+    """Count the characters of a token that # or ## made."""
+    state.made += len(made.text)
+    if state.made > _MOST_MADE:
+        raise too_large(
+            state,
+            token,
+            f"expanding {{}} makes more than {_MOST_MADE:,} characters with # and ##",
+            "a macro here multiplies a name; write it out or make it smaller",
+        )
 
 
 def _push(state: State, token: Token, body: tuple[Token, ...] | Tokens, macro: Macro | None, stack: Tokens) -> None:
     """Put a macro's replacement back on the stack for rescanning, with its origin and hide set."""
-    _spend(state, len(body), token)
+    spend(state, len(body), token)
     hidden = (token.hidden or frozenset()) | {token.text}
+    if len(hidden) > _LONGEST_CHAIN:
+        raise too_large(state, token, f"macros in {{}} expand to each other more than {_LONGEST_CHAIN} times in a row")
     origin = token.origin or token
+    unions: dict[int, frozenset[str]] = {}
     for item in reversed(body):
         made = Token(item.kind, item.text, item.source, item.start, item.end, False, item.spaced)
         made.origin = origin
-        made.hidden = hidden | item.hidden if item.hidden else hidden
+        if item.hidden and not item.hidden <= hidden:
+            key = id(item.hidden)
+            if key not in unions:
+                unions[key] = hidden | item.hidden
+                # A set of names for each token would take more memory than the tokens.
+                spend(state, len(unions[key]) >> 3, token)
+            made.hidden = unions[key]
+        else:
+            made.hidden = hidden
         stack.append(made)
 
 
@@ -143,9 +175,7 @@ def _take_arguments(state: State, token: Token, stack: Tokens) -> Tokens | None:
 
 def _deeper(state: State, token: Token, depth: int) -> int:
     if depth >= _DEEPEST:
-        place = token.origin or token
-        state.findings.add("SPEC007", f"macros in {place.text!r} are nested more than {_DEEPEST} deep", place.span)
-        raise TooLargeError
+        raise too_large(state, token, f"macros in {{}} are nested more than {_DEEPEST} deep")
     return depth + 1
 
 
@@ -160,11 +190,9 @@ def _push_sequence(state: State, token: Token, least: int, args: list[Tokens], s
         ready = [expand(state, comma_join(args, token), deeper)]
     try:
         result = SEQUENCE_MACROS[name][1](ready, token)
-    except OverflowError as error:
-        place = token.origin or token
-        state.findings.add("SPEC007", f"{name} has {error} results", place.span, help="make the sequences shorter")
-        raise TooLargeError from None
-    _spend(state, len(result), token)
+    except TooManyError as error:
+        raise too_large(state, token, f"{name} in {{}} makes {error}", "make the sequences shorter") from None
+    spend(state, len(result), token)
     origin = token.origin or token
     for item in reversed(result):
         if item.origin is None:
@@ -200,11 +228,14 @@ def _push_call(state: State, token: Token, macro: Macro, inside: Tokens, stack: 
         return
     args += [[] for _ in range(len(params) - len(args))]
     deeper = _deeper(state, token, depth)
-    body = _substitute(state, macro, dict(zip(params, args, strict=True)), deeper)
+    try:
+        body = _substitute(state, macro, dict(zip(params, args, strict=True)), deeper, token)
+    except TooManyError as error:
+        raise too_large(state, token, f"expanding {{}} makes {error}", "a macro here multiplies a name") from None
     _push(state, token, body, macro, stack)
 
 
-def _substitute(state: State, macro: Macro, args: dict[str, Tokens], depth: int) -> Tokens:
+def _substitute(state: State, macro: Macro, args: dict[str, Tokens], depth: int, call: Token) -> Tokens:
     """Put the arguments into a macro's body, obeying # and ##."""
     out: Tokens = []
     expanded: dict[str, Tokens] = {}
@@ -215,6 +246,7 @@ def _substitute(state: State, macro: Macro, args: dict[str, Tokens], depth: int)
         following = body[at + 1].text if at + 1 < len(body) else ""
         if token.text == "#" and following in args:
             piece = [stringize(args[following], body[at + 1])]
+            _spend_text(state, piece[0], call)
             at += 1
         elif token.text == "##" and out:
             glue = True
@@ -231,16 +263,17 @@ def _substitute(state: State, macro: Macro, args: dict[str, Tokens], depth: int)
         else:
             piece = [token]
         if glue and out and piece:
-            out += _glued(state, macro, out.pop(), piece)
+            out += _glued(state, macro, out.pop(), piece, call)
         else:
             out += piece
         glue = False
-        _spend(state, 0, macro.name)
+        spend(state, 0, call)
+        within(len(out))
         at += 1
     return out
 
 
-def _glued(state: State, macro: Macro, left: Token, piece: Tokens) -> Tokens:
+def _glued(state: State, macro: Macro, left: Token, piece: Tokens, call: Token) -> Tokens:
     if left.text == "," and left.kind == PUNCT:
         return [left, *piece]
     joined = paste(left, piece[0])
@@ -252,4 +285,5 @@ def _glued(state: State, macro: Macro, left: Token, piece: Tokens) -> Tokens:
             Note(f"in the body of {macro.name.text!r}", macro.name.span),
         )
         return [left, *piece]
+    _spend_text(state, joined, call)
     return [joined, *piece[1:]]

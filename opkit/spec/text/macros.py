@@ -11,11 +11,40 @@ from dataclasses import dataclass
 from opkit.diagnostics import SourceText
 from opkit.spec.text.lexer import IDENT, NUMBER, PUNCT, STRING, Token
 
-__all__ = ["SEQUENCE_MACROS", "Macro", "comma_join", "paste", "split_arguments", "stringize"]
+__all__ = [
+    "MOST_TOKENS",
+    "SEQUENCE_MACROS",
+    "Macro",
+    "TooManyError",
+    "comma_join",
+    "paste",
+    "split_arguments",
+    "within",
+    "stringize",
+]
 
 Tokens = list[Token]
 
-_MOST_PRODUCTS = 50_000
+#: Tokens that expansion may make in a whole file.
+MOST_TOKENS = 400_000
+#: Characters of one token that # or ## makes.
+MOST_CHARACTERS = 10_000
+
+
+class TooManyError(Exception):
+    """A macro makes more than it may; the text says of what, "more than 400,000 tokens"."""
+
+
+def within(count: int) -> None:
+    """Refuse a result before it is made."""
+    if count > MOST_TOKENS:
+        raise TooManyError(f"more than {MOST_TOKENS:,} tokens")
+
+
+def _short(size: int) -> None:
+    """Refuse a token before it is made."""
+    if size > MOST_CHARACTERS:
+        raise TooManyError(f"a token of more than {MOST_CHARACTERS:,} characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +65,24 @@ def derived(kind: str, text: str, near: Token, spaced: bool = True) -> Token:
 
 
 def stringize(argument: Tokens, near: Token) -> Token:
-    """Return the string literal that ``#parameter`` makes of an argument."""
+    """Return the string literal that ``#parameter`` makes of an argument; TooManyError where it is too long."""
     parts: list[str] = []
+    size = 0
     for token in argument:
+        size += len(token.text)
+        _short(size)
         if parts and token.spaced:
             parts.append(" ")
         text = token.text
         parts.append(text.replace("\\", "\\\\").replace('"', '\\"') if token.kind == STRING else text)
-    return derived(STRING, '"' + "".join(parts) + '"', near)
+    made = '"' + "".join(parts) + '"'
+    _short(len(made))
+    return derived(STRING, made, near)
 
 
 def paste(left: Token, right: Token) -> Token | None:
-    """Return the token that ``left ## right`` makes, None where they make none."""
+    """Return the token that ``left ## right`` makes, None where they make none; TooManyError where it is too long."""
+    _short(len(left.text) + len(right.text))
     text = left.text + right.text
     if left.kind == IDENT and right.kind in (IDENT, NUMBER):
         return derived(IDENT, text, left, left.spaced)
@@ -77,6 +112,7 @@ def split_arguments(tokens: Tokens) -> list[Tokens]:
 
 def comma_join(parts: list[Tokens], near: Token) -> Tokens:
     """Join token lists with commas."""
+    within(sum(map(len, parts)) + len(parts))
     joined: Tokens = []
     for number, part in enumerate(parts):
         if number:
@@ -117,9 +153,16 @@ def _elements(tokens: Tokens) -> list[Tokens]:
     return split_arguments(inside[0]) if inside else []
 
 
+def _called_items(args: list[Tokens]) -> list[Tokens]:
+    """Return the items of a sequence that a macro is called with, where all of these calls are not too many."""
+    items = _sequence(args[1])
+    within(len(items) * (len(args[0]) + 4) + len(args[1]))
+    return items
+
+
 def _for_each_tuple(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
-    for item in _sequence(args[1]):
+    for item in _called_items(args):
         # an item of OF_PP_MAKE_TUPLE_SEQ is a tuple in parentheses of its own
         inner = _sequence(item)
         out += _call(args[0], inner[0] if inner else item, near)
@@ -128,16 +171,18 @@ def _for_each_tuple(args: list[Tokens], near: Token) -> Tokens:
 
 def _for_each_atomic(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
-    for item in _sequence(args[1]):
+    for item in _called_items(args):
         out += _call(args[0], item, near)
     return out
 
 
 def _products(sequences: list[list[Tokens]]) -> list[list[Tokens]]:
+    """Return every row of one item of each sequence."""
     rows: list[list[Tokens]] = [[]]
     for sequence in sequences:
-        if len(rows) * len(sequence) > _MOST_PRODUCTS:
-            raise OverflowError(f"{len(rows) * len(sequence):,}")
+        if not sequence:
+            return []
+        within(len(rows) * len(sequence) * (len(rows[0]) + 1))
         rows = [[*row, item] for row in rows for item in sequence]
     return rows
 
@@ -146,6 +191,7 @@ def _product_for_each(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
     for row in _products([_sequence(arg) for arg in args[1:]]):
         out += _call(args[0], comma_join(row, near), near)
+        within(len(out))
     return out
 
 
@@ -153,12 +199,13 @@ def _product(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
     for row in _products([_sequence(arg) for arg in args]):
         out += _wrap(_wrap(comma_join(row, near), near), near)
+        within(len(out))
     return out
 
 
 def _map(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
-    for item in _sequence(args[1]):
+    for item in _called_items(args):
         out += _wrap(_call(args[0], item, near), near)
     return out
 
@@ -167,18 +214,28 @@ def _make_tuple_seq(args: list[Tokens], near: Token) -> Tokens:
     return _wrap(_wrap(comma_join(args, near), near), near)
 
 
+def _glue(out: Tokens, piece: Tokens) -> None:
+    """Append tokens, the first of them joined to the last there is where they make one token."""
+    joined = paste(out[-1], piece[0]) if out and piece else None
+    if joined is not None:
+        out[-1] = joined
+        piece = piece[1:]
+    within(len(out) + len(piece))
+    out += piece
+
+
 def _cat(args: list[Tokens], near: Token) -> Tokens:
-    left, right = args[0], args[1] if len(args) > 1 else []
-    if not left or not right:
-        return left + right
-    joined = paste(left[-1], right[0])
-    return [*left[:-1], joined, *right[1:]] if joined else left + right
+    out = list(args[0])
+    _glue(out, args[1] if len(args) > 1 else [])
+    return out
 
 
 def _join(args: list[Tokens], near: Token) -> Tokens:
     out: Tokens = []
     for number, part in enumerate(args[1:]):
-        out = _cat([_cat([out, args[0]], near), part], near) if number else part
+        if number:
+            _glue(out, args[0])
+        _glue(out, part)
     return out
 
 

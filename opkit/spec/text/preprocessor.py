@@ -5,6 +5,7 @@ CHECK macros, JUST, REGISTER_USER_OP and FOR_RANGE stay as they are: they are wo
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from opkit.diagnostics import Note, SourceText, Span
@@ -12,7 +13,7 @@ from opkit.errors import unknown
 from opkit.spec.findings import Findings
 from opkit.spec.text.conditions import evaluate_condition
 from opkit.spec.text.decoding import read_source
-from opkit.spec.text.expansion import MOST_TOKENS, State, Tokens, TooLargeError, expand
+from opkit.spec.text.expansion import State, Tokens, TooLargeError, expand, spend, too_large
 from opkit.spec.text.includes import find_include, is_built_in
 from opkit.spec.text.lexer import END, IDENT, STRING, Token, lex
 from opkit.spec.text.macros import (
@@ -20,7 +21,7 @@ from opkit.spec.text.macros import (
     derived,
 )
 
-__all__ = ["MOST_TOKENS", "preprocess"]
+__all__ = ["preprocess"]
 
 _DEEPEST_INCLUDE = 20
 _DEEPEST_CONDITION = 200
@@ -54,9 +55,11 @@ def preprocess(source: SourceText, folders: tuple[str, ...], findings: Findings)
     return state.out
 
 
-def _run(state: State, source: SourceText, depth: int) -> None:
+def _run(state: State, source: SourceText, depth: int, includer: Token | None = None) -> None:
     """Process one file: directives change the state, other lines are expanded into ``state.out``."""
     tokens = lex(source, state.findings)
+    if includer is not None:
+        spend(state, len(tokens), includer)
     branches: list[_Branch] = []
     at, count = 0, len(tokens) - 1
     pending: Tokens = []
@@ -116,7 +119,7 @@ def _directive(state: State, line: Tokens, branches: list[_Branch], source: Sour
         _include(state, word, rest, source, depth)
     elif name == "pragma":
         if rest and rest[0].text == "once":
-            state.once.add(source.path)
+            state.once.add(os.path.realpath(source.path))
     elif name in ("error", "warning"):
         text = source.text[rest[0].start : rest[-1].end] if rest else ""
         state.findings.add("SPEC005", f"#{name} {text}".rstrip(), word.span)
@@ -224,11 +227,11 @@ def _include(state: State, word: Token, rest: Tokens, source: SourceText, depth:
             help="give its folder with include_dirs",
         )
         return
-    path = str(found)
+    # The file itself: through a link to a folder one file has names without end.
+    path = os.path.realpath(found)
     if path in state.once:
         return
     if depth >= _DEEPEST_INCLUDE:
-        state.findings.add("SPEC007", f"includes are nested more than {_DEEPEST_INCLUDE} deep", rest[0].span)
-        raise TooLargeError
+        raise too_large(state, rest[0], f"includes are nested more than {_DEEPEST_INCLUDE} deep")
     state.once.add(path)
-    _run(state, read_source(path, state.findings), depth + 1)
+    _run(state, read_source(str(found), state.findings), depth + 1, rest[0])
