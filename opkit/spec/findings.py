@@ -54,6 +54,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC049": (_E, "a gradient uses an op type that nothing registers"),
     "SPEC050": (_N, "opkit runs the Python kernel"),
     "SPEC051": (_E, "a backward op lacks an input"),
+    "SPEC052": (_E, "a backward op that is never built"),
 }
 
 #: After one of these a registration may be missing from the tree.

@@ -72,6 +72,11 @@ CASES: dict[str, str] = {
     "SPEC045": grad('  const auto n = op.GetGradTensorWithOpOutput("out", 0) + op.output("mask", 0);').replace(
         'GRAD("a")', 'GRAD(⟦"a"⟧)'
     ),
+    "SPEC052": grad(
+        '  user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_g");\n'
+        '  ⟦builder.Op("a_grad").Input("dy", op.GetGradTensorWithOpOutput("out", 0))\n'
+        '      .Output("dx")⟧;\n  op.output("mask", 0);'
+    ),
     "SPEC049": grad(
         '  user_op::UserOpConfWrapperBuilder builder(op.op_name() + "_g");\n'
         '  auto g = builder.Op(⟦"a_gard"⟧).Input("dy", op.GetGradTensorWithOpOutput("out", 0))\n'

@@ -25,10 +25,9 @@ from opkit.spec.lower.conversions import (
     convert,
     convert_number,
     copied,
-    default_code,
     fit,
+    made_of_nothing,
     number_literal,
-    zero_code,
 )
 from opkit.spec.lower.expressions import ExpressionLowering, unknown_value
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
@@ -39,6 +38,8 @@ __all__ = ["ATTR_KINDS", "CallLowering"]
 
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
+#: Parameters of containers' functions that stand for elements.
+_ELEMENTS = frozenset({"T", "K", "V"})
 _ATTR_READERS = frozenset({"Attr", "attr", "attr_or_default"})
 _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 _ATTR_OWNERS = frozenset(
@@ -187,7 +188,8 @@ class CallLowering(ExpressionLowering):
         chosen = self.choose(name, overloads, kind, args, node)
         params = [substitute(param, kind) for param in chosen.params]
         ready = [
-            self.argument(arg, param, node.args[i]) for i, (arg, param) in enumerate(zip(args, params, strict=True))
+            self.kept(arg, param, node.args[i]) if plain.name in _ELEMENTS else self.argument(arg, param, node.args[i])
+            for i, (arg, param, plain) in enumerate(zip(args, params, chosen.params, strict=True))
         ]
         if owner is not None:
             ready.insert(0, owner.at(ATOM))
@@ -258,6 +260,11 @@ class CallLowering(ExpressionLowering):
         made = convert(value, wanted, node)
         return made.code if made.prec > 2 or made.prec == ATOM else f"({made.code})"
 
+    def kept(self, value: Value, wanted: Type, node: syntax.Node) -> str:
+        """Return the code of an argument that a container keeps: a value of its own."""
+        made = convert(value, wanted, node)
+        return copied(made) if made.type.is_object else self.argument(value, wanted, node)
+
     def append(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
         """Lower push_back and emplace_back, whose arguments construct the element."""
         element = owner.type.element
@@ -291,7 +298,10 @@ class CallLowering(ExpressionLowering):
         """Lower resize of a vector."""
         element = owner.type.element
         count = convert(args[0], INT64, node).code
-        fill = convert(args[1], element, node).code if len(args) > 1 else zero_code(element)
+        if len(args) > 1:
+            fill = convert(args[1], element, node).code
+        else:
+            fill = self.fresh_value(element, node)
         code = f"resize({owner.code}, {count}, {fill})"
         return Value(f"axes({code} or {owner.code})" if owner.type == DIM_VECTOR else code, VOID)
 
@@ -437,7 +447,7 @@ class CallLowering(ExpressionLowering):
         elif kind.name == "struct":
             return constructed(self, kind, args, node, braced)  # type: ignore[arg-type]
         if not args:
-            code = default_code(kind) or zero_code(kind)
+            code = made_of_nothing(kind, node)
             value = Value(code, kind)
             if kind.is_number:
                 return number_literal(_ZERO.get(code, 0), kind)
@@ -451,6 +461,10 @@ class CallLowering(ExpressionLowering):
         if braced:
             return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
         raise LowerError("SPEC022", f"a {spelled(kind)} is not made of {len(args)} arguments", node)
+
+    def fresh_value(self, kind: Type, node: syntax.Node) -> str:
+        """Return code for a new element of a container."""
+        return self.construct(kind, [], node, False).code
 
     def owned(self, value: Value) -> Value:
         """Return a copy where the value is stored elsewhere."""

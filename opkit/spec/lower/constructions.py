@@ -23,9 +23,8 @@ from opkit.spec.lower.conversions import (
     construct_list,
     convert,
     copied,
-    default_code,
     fit,
-    zero_code,
+    made_of_nothing,
 )
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
 from opkit.spec.parse import syntax
@@ -35,6 +34,9 @@ __all__ = ["CONSTRUCTORS", "Constructing"]
 
 class Constructing(Protocol):
     """What a construction needs of the lowering that it is part of."""
+
+    def construct(self, kind: Type, args: list[Value], node: Any, braced: bool) -> Value:
+        """Lower ``T(args)`` and ``T{args}``."""
 
     def owned(self, value: Value) -> Value:
         """Return a copy where the value is stored elsewhere."""
@@ -57,8 +59,9 @@ def _make_vector(self: Constructing, kind: Type, args: list[Value], node: syntax
         if value.type.is_integer:
             count = convert(value, INT64, node).code
             if kind.element.is_object:
-                return Value(f"{check}[{default_code(kind.element)} for _ in filled({count}, 0)])", kind)
-            return Value(f"{check}filled({count}, {zero_code(kind.element)}))", kind)
+                made = self.construct(kind.element, [], node, False).code
+                return Value(f"{check}[{made} for _ in filled({count}, 0)])", kind)
+            return Value(f"{check}filled({count}, {made_of_nothing(kind.element, node)}))", kind)
     elif len(args) == 2:
         if all(arg.type.name in ("iter", "mapiter") for arg in args):
             return Value(f"{check}between({args[0].code}, {args[1].code}))", kind)
@@ -93,8 +96,10 @@ def _make_shape(self: Constructing, kind: Type, args: list[Value], node: syntax.
 def _make_op_arg(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
     if len(args) == 1 and args[0].items is not None:
         return construct_list(args[0], OP_ARG, node)
+    if len(args) == 1 and args[0].type == kind:
+        return args[0]
     if len(args) != 2:
-        return None
+        raise LowerError("SPEC022", f"an OpArg is made of a name and an index, {len(args)} arguments given", node)
     return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
 
 

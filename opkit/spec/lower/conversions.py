@@ -22,7 +22,7 @@ from opkit.spec.lower.lowered import ATOM, CMP, LowerError, Value
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
 
-__all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit"]
+__all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit", "unbuilt"]
 
 _VIEWS = {("Shape", "ShapeView")}
 _UNSETTABLE = frozenset({"Error"})
@@ -56,7 +56,7 @@ def default_code(kind: Type) -> str:
         return f'make_map("{name}")'
     if name == "string":
         return '""'
-    if name == "stringstream":
+    if name in ("stringstream", "Error"):
         return "Stream()"
     if name == "TensorDesc":
         return 'Desc(Shape(), "invalid", False)'
@@ -87,6 +87,14 @@ def zero_code(kind: Type) -> str:
     return default_code(kind) or "None"
 
 
+def made_of_nothing(kind: Type, node: Node) -> str:
+    """Return code for ``T()``, or raise what C++ would say of a type that is not made of nothing."""
+    code = default_code(kind) or zero_code(kind)
+    if code == "None" and kind.name not in ("ptr", "function", "maybe", "void", "DeviceType", "any"):
+        raise LowerError("SPEC022", f"a {spelled(kind)} is not made of 0 arguments", node)
+    return code
+
+
 def condition(value: Value, node: Node) -> Value:
     """Convert to bool, as a condition does."""
     kind = value.type
@@ -110,7 +118,11 @@ def convert(value: Value, wanted: Type, node: Node) -> Value:
         return construct_list(value, wanted, node)
     if kind.is_number and wanted.is_number:
         return convert_number(value, wanted)
+    if kind.name == "OpBuilder" and wanted.name == "OpConf":
+        raise unbuilt(node)
     made = _convert_other(value, wanted)
+    if made is None and kind.name == wanted.name == "function":
+        raise LowerError("SPEC023", _function_mismatch(kind, wanted), node)
     if made is None:
         raise LowerError("SPEC023", f"a {spelled(kind)} does not become a {spelled(wanted)}", node)
     return made
@@ -125,7 +137,7 @@ def _convert_other(value: Value, wanted: Type) -> Value | None:
             return value
         return None
     if wanted.name == "function":
-        if kind == NULL or kind.name == "function":
+        if kind == NULL or (kind.name == "function" and not _function_mismatch(kind, wanted)):
             return Value(value.code, wanted, value.prec)
         return None
     if wanted == BOOL and kind.name in ("ptr", "function"):
@@ -141,6 +153,28 @@ def _convert_other(value: Value, wanted: Type) -> Value | None:
     if wanted.name == "maybe" and wanted.element == VOID and kind.name == "maybe":
         return value
     return None
+
+
+def unbuilt(node: Node) -> LowerError:
+    """Return the error for a backward op that is described and never built."""
+    return LowerError(
+        "SPEC052", "this describes a backward op that is never built", node, "end the chain with .Build()"
+    )
+
+
+def _function_mismatch(given: Type, wanted: Type) -> str:
+    """Say why a function cannot stand for one of another type; "" where it can, or where that is not known."""
+    if not given.args or not wanted.args:
+        return ""
+    if len(given.args) != len(wanted.args):
+        count = len(wanted.args) - 1
+        return f"this takes a function of {count} argument{'s' * (count != 1)}, not of {len(given.args) - 1}"
+    result, needed = given.args[0], wanted.args[0]
+    if needed != VOID and result == VOID:
+        return f"this takes a function that returns a {spelled(needed)}, and it returns nothing"
+    if needed.name == "OpConf" and result.name not in ("OpConf", "auto", "?"):
+        return f"this takes a function that returns a {spelled(needed)}, and it returns a {spelled(result)}"
+    return ""
 
 
 def _is_base(base: Type, derived: Type) -> bool:
@@ -246,7 +280,7 @@ def construct_list(value: Value, wanted: Type, node: Node) -> Value:
             f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted
         )
     if not items:
-        return Value(default_code(wanted) or zero_code(wanted), wanted)
+        return Value(made_of_nothing(wanted, node), wanted)
     if len(items) == 1:
         return convert(items[0], wanted, node)
     raise LowerError("SPEC023", f"a {spelled(wanted)} is not made of {len(items)} values in braces", node)

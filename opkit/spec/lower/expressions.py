@@ -25,7 +25,7 @@ from opkit.spec.library.types import (
     Type,
     spelled,
 )
-from opkit.spec.lower.conversions import condition, convert, convert_number, copied, number_literal, zero_code
+from opkit.spec.lower.conversions import condition, convert, convert_number, copied, number_literal
 from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, LowerError, Value
 from opkit.spec.lower.operators import OperatorLowering
 from opkit.spec.parse import syntax
@@ -312,7 +312,8 @@ class ExpressionLowering(OperatorLowering):
             else:
                 self.emit(f"{code}.dims = {other}.dims", node)
         elif name in ("vector", "fixed_vector"):
-            self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else right.code}", node)
+            counted = right.code if left.type.name == "fixed_vector" else f"METER.whole({right.code})"
+            self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else counted}", node)
         elif name in ("SbpSignature", "SbpSignatureList", "stringstream"):
             raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in specs", node)
         else:
@@ -361,7 +362,8 @@ class ExpressionLowering(OperatorLowering):
             return Value(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
         if kind.name in ("map", "ordered_map"):
             key = convert(key, kind.args[0], node)
-            code = f"{owner.at(ATOM)}.get({key.code}, lambda: {zero_code(kind.args[1])})"
+            new = self.construct(kind.args[1], [], node, False).code
+            code = f"{owner.at(ATOM)}.get({key.code}, lambda: {new})"
             made = Value(code, kind.args[1], ATOM, True)
             if not kind.args[1].is_object:
                 made.target = f"{owner.at(ATOM)}[{key.code}]"

@@ -55,6 +55,8 @@ class OperatorLowering(Writer):
         self.bindings = bindings
         self.result: Type = VOID
         self.loops: list[Callable[[], None]] = []
+        #: statements that call a builder of backward ops, by the builder's name
+        self.chains: dict[str, list[syntax.ExprStatement]] = {}
 
     def promoted(self, value: Value) -> Value:
         """Apply the integer promotions."""

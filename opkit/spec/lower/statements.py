@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.spec.library.types import BOOL, ERROR, VOID, Type, TypeTooLargeError, pointer, spelled
-from opkit.spec.lower.conversions import condition, convert, copied
+from opkit.spec.library.types import BOOL, ERROR, UNKNOWN, VOID, Type, TypeTooLargeError, pointer, spelled
+from opkit.spec.lower.conversions import condition, convert, copied, unbuilt
 from opkit.spec.lower.declarations import AUTO
 from opkit.spec.lower.loops import LoopLowering
 from opkit.spec.lower.lowered import ATOM, CMP, LowerError, Value
 from opkit.spec.parse import syntax
-from opkit.spec.parse.walk import streamed_head
+from opkit.spec.parse.walk import streamed_head, walk
 
 __all__ = ["StatementLowering"]
 
@@ -65,6 +65,8 @@ class StatementLowering(LoopLowering):
             return
         if lowered.type.name.startswith("log_"):
             return
+        if lowered.type.name == "OpBuilder":
+            self.note_chain(node)
         if lowered.functions or (not _has_effect(lowered.code) and lowered.type != VOID):
             return
         if lowered.code == "None":
@@ -77,6 +79,22 @@ class StatementLowering(LoopLowering):
             self.emit("    pass", node)
             return
         self.emit(lowered.code, node)
+
+    def note_chain(self, node: syntax.ExprStatement) -> None:
+        """Note a statement that calls a builder; a builder without a name can never be built later."""
+        root = node.value
+        while isinstance(root, syntax.Call) and isinstance(root.function, syntax.Member):
+            root = root.function.object
+        if not isinstance(root, syntax.Name):
+            raise unbuilt(node.value)
+        self.chains.setdefault(root.text, []).append(node)
+
+    def check_chains(self, body: syntax.Block) -> None:
+        """Report builders of which a function says much, but never Build()."""
+        for name, chains in self.chains.items():
+            mentions = sum(1 for item in walk(body) if isinstance(item, syntax.Name) and item.text == name)
+            if mentions <= len(chains):
+                self.unit.report(unbuilt(chains[-1].value))
 
     def step_statement(self, node: syntax.Unary | syntax.Postfix) -> None:
         """Lower ``++x;`` and its like."""
@@ -180,6 +198,9 @@ class StatementLowering(LoopLowering):
             tail = "".join(f", {part}" for part in parts)
             self.emit(f"raise refused({self.program.site(node.value)}, []{tail})", node)
             return
+        if wanted == AUTO and value.type.name == "OpBuilder":
+            self.result = UNKNOWN
+            raise unbuilt(node.value)
         if wanted == AUTO:
             self.result = wanted = Type("Error_") if value.items is not None else value.type
         self.emit_return(value, wanted, node)
@@ -251,7 +272,10 @@ class StatementLowering(LoopLowering):
     def function_body(self, body: syntax.Block, result: Type) -> None:
         """Lower the body of a function, and what follows its end."""
         self.result = result
+        outer, self.chains = self.chains, {}
         self.statements(body.items)
+        self.check_chains(body)
+        self.chains = outer
         if result not in (VOID, AUTO) and not _ends(body, self.program):
             self.unit.warn("SPEC026", "this function may end without returning a value", body, at_end=True)
             self.emit(

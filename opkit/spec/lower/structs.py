@@ -107,7 +107,7 @@ def lower_constructor(
     node: syntax.Node = constructor or struct
     params, kinds = lowering.parameters(constructor.params) if constructor is not None else ("", [])
     inits = dict(constructor.inits) if constructor is not None else {}
-    lowering.emit("METER.enter()", node)
+    lowering.emit("METER.enter(8)", node)
     lowering.emit("self = Record()", node)
     with lowering.scope():
         for name, (kind, item) in field_types(lowering.program, struct).items():

@@ -71,9 +71,9 @@ class Meter:
             raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this loop end?")
         return True
 
-    def enter(self) -> None:
-        """Count one call of a function of the spec."""
-        self.steps += 1
+    def enter(self, cost: int = 1) -> None:
+        """Count one call of a function of the spec, a constructor as several: what it makes takes memory."""
+        self.steps += cost
         if self.steps > MOST_STEPS:
             raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this recursion end?")
 

@@ -24,6 +24,7 @@ __all__ = [
     "axes",
     "back",
     "between",
+    "copy_of",
     "char_at",
     "erase",
     "extend",
@@ -82,12 +83,26 @@ def back(items: Sequence[T]) -> T:
     raise FatalError("back() of an empty container")
 
 
-def filled(count: int, value: T, copy: Callable[[T], T] | None = None) -> list[T]:
-    """Return a vector of equal elements."""
+def copy_of(value: Any) -> Any:
+    """Return a value of its own: lists and objects are copied, what cannot change is not."""
+    if isinstance(value, list):
+        METER.move(len(value))
+        return [copy_of(item) for item in value]
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def filled(count: int, value: T) -> list[T]:
+    """Return a vector of equal elements, each of its own."""
     if not 0 <= count <= MOST_ELEMENTS:
         raise FatalError(f"a vector of {count:,} elements")
     METER.move(count)
-    return [copy(value) for _ in range(count)] if copy else [value] * count
+    return _repeated(value, count)
+
+
+def _repeated(value: T, count: int) -> list[T]:
+    if isinstance(value, (int, float, str)):
+        return [value] * count
+    return [copy_of(value) for _ in range(count)]
 
 
 def axes(items: list[int]) -> list[int]:
@@ -124,7 +139,7 @@ def resize(items: list[T], count: int, value: T) -> None:
         raise FatalError(f"a vector of {count:,} elements")
     METER.move(abs(count - len(items)))
     del items[count:]
-    items.extend([value] * (count - len(items)))
+    items.extend(_repeated(value, count - len(items)))
 
 
 def swap(a: list[T], b: list[T]) -> None:
@@ -177,7 +192,9 @@ class Iterator(Generic[T]):
         """Return the index, which may be the end."""
         if 0 <= self.index <= len(self.items):
             return self.index
-        raise FatalError("an iterator outside of its container")
+        count = len(self.items)
+        side = f"{-self.index} before the begin()" if self.index < 0 else f"{self.index - count} past the end()"
+        raise FatalError(f"an iterator {side} of a container of {count} element{'s' * (count != 1)}")
 
 
 class ReverseIterator(Iterator[T]):

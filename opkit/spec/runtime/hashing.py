@@ -138,7 +138,7 @@ class HashMap:
         self._link(key)
 
     def _link(self, key: Any) -> None:
-        METER.move(len(self.order))
+        METER.move(4 * len(self.order))
         bucket = _hash(key) % self.buckets
         for place, other in enumerate(self.order):
             if _hash(other) % self.buckets == bucket:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit.spec.runtime.arithmetic import METER, to_i64
-from opkit.spec.runtime.containers import MOST_AXES
+from opkit.spec.runtime.containers import MOST_AXES, copy_of
 from opkit.spec.runtime.faults import FatalError
 
 __all__ = ["Desc", "Record", "Shape", "shape_of"]
@@ -27,22 +27,13 @@ class Record:
     def assign(self, other: Record) -> None:
         """Become a copy of another."""
         METER.tick()
-        self.__dict__.update({name: _copied(value) for name, value in other.__dict__.items()})
+        self.__dict__.update({name: copy_of(value) for name, value in other.__dict__.items()})
 
     def copy(self) -> Record:
         """Return a copy, with copies of what its fields hold."""
         made = Record()
         made.assign(self)
         return made
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, list):
-        METER.move(len(value))
-        return [_copied(item) for item in value]
-    if isinstance(value, Shape):
-        return Shape(value.dims)
-    return value.copy() if hasattr(value, "copy") else value
 
 
 class Shape:
@@ -52,6 +43,10 @@ class Shape:
 
     def __init__(self, dims: tuple[int, ...] = ()) -> None:
         self.dims = dims
+
+    def copy(self) -> Shape:
+        """Return a copy."""
+        return Shape(self.dims)
 
     def at(self, index: int) -> int:
         """Return one size, or fault where the axis is out of range."""

@@ -24,13 +24,13 @@ from opkit.spec.text.macros import (
     within,
 )
 
-__all__ = ["State", "TooLargeError", "Tokens", "expand", "spend", "too_large"]
+__all__ = ["MOST_MADE", "State", "TooLargeError", "Tokens", "expand", "spend", "too_large"]
 
 #: Macros expanded within each other, as arguments or as what a replacement is rescanned for.
 _DEEPEST = 100
 _LONGEST_CHAIN = 500
 #: Characters that # and ## may make in a whole file.
-_MOST_MADE = 4_000_000
+MOST_MADE = 4_000_000
 
 Tokens = list[Token]
 
@@ -119,11 +119,11 @@ def spend(state: State, count: int, token: Token) -> None:
 def _spend_text(state: State, made: Token, token: Token) -> None:
     """Count the characters of a token that # or ## made."""
     state.made += len(made.text)
-    if state.made > _MOST_MADE:
+    if state.made > MOST_MADE:
         raise too_large(
             state,
             token,
-            f"expanding {{}} makes more than {_MOST_MADE:,} characters with # and ##",
+            f"expanding {{}} makes more than {MOST_MADE:,} characters with # and ##",
             "a macro here multiplies a name; write it out or make it smaller",
         )
 
