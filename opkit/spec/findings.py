@@ -21,7 +21,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC004": (_E, "a character that C++ does not have"),
     "SPEC005": (_E, "a preprocessor directive is wrong"),
     "SPEC006": (_E, "a macro is used wrongly"),
-    "SPEC007": (_E, "macros expand without bound"),
+    "SPEC007": (_E, "macros, types or templates expand without bound"),
     "SPEC008": (_W, "an included file was not found"),
     "SPEC010": (_E, "C++ that does not parse"),
     "SPEC011": (_E, "nested too deeply"),
