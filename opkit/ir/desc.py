@@ -18,9 +18,9 @@ class TensorDesc:
 
     Args:
         shape: one int per axis; -1 stands for a size known only at run time (static mode).
-        dtype: a numpy dtype name, or OneFlow's "tensor_buffer" or "of_record"; anything that
+        dtype: a numpy dtype name, "tensor_buffer" or "of_record"; anything that
             ``canonical_dtype`` reads is accepted.
-        is_dynamic: OneFlow's flag for blobs whose size may vary within the shape.
+        is_dynamic: whether sizes may vary within the shape.
 
     Example:
         >>> TensorDesc((2, 3), "float32")

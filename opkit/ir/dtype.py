@@ -1,4 +1,4 @@
-"""Dtypes by name: numpy's, and the two of OneFlow that exist for inference only.
+"""Dtypes by name: numpy's, and those that exist for inference only.
 
 No array is made or converted here.
 """

@@ -81,7 +81,7 @@ from opkit.ops.core.observers import Observer, observe
 from opkit.ops.core.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.core.registry import BUILTIN, Registry
 from opkit.ops.core.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
-from opkit.ops.forms import ONEFLOW_FORMS
+from opkit.ops.forms import SPECIAL_FORMS
 from opkit.ops.kernels.resampling import resampling_matrix
 from opkit.ops.linear.contraction import einsum, tensordot
 from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
@@ -210,7 +210,7 @@ __all__ = [
     "BoundOp",
     "MOMENTUM_UPDATE",
     "Mode",
-    "ONEFLOW_FORMS",
+    "SPECIAL_FORMS",
     "Observer",
     "OpDef",
     "OpType",

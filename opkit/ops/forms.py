@@ -1,6 +1,8 @@
-"""Op types that OneFlow v0.4 has and that are special forms of others: known by name, without builders.
+"""Op types that are special forms of others: known by name, without builders.
 
 A user's gradient registration or user_op_builder may name them. Their maths is that of the ops they specialise.
+
+Source: OneFlow v0.4.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
 from opkit.ops.pointwise.activation import GELU, gelu_second
 from opkit.ops.pointwise.compare import greater, less, logical_not
 
-__all__ = ["ONEFLOW_FORMS"]
+__all__ = ["SPECIAL_FORMS"]
 
 _others = frozenset(BUILTIN)
 
@@ -64,7 +66,7 @@ TUPLE_IDENTITY: OpDef = define(
 )
 
 
-# ---- gradient ops that OneFlow registers -----------------------------------------------------------------------------
+# ---- gradient ops that have a name of their own ----------------------------------------------------------------------
 def _broadcast_div_grad(y: np.ndarray, z: np.ndarray, dz: np.ndarray) -> Any:
     """Return the gradient of z = x / y by y."""
     wide = -dz * z / y
@@ -379,7 +381,7 @@ _define_pad2d("reflection_pad2d", "reflect")
 _define_pad2d("replication_pad2d", "replicate")
 
 
-# ---- expand: broadcasting with OneFlow's strides ---------------------------------------------------------------------
+# ---- expand: broadcasting with strides -------------------------------------------------------------------------------
 def _expand(x: np.ndarray, in_shape: Sequence[int], out_shape: Sequence[int], stride: Sequence[int]) -> np.ndarray:
     return np.array(np.broadcast_to(x, tuple(out_shape)))
 
@@ -440,4 +442,4 @@ define(
 )
 
 #: The op types that this module adds.
-ONEFLOW_FORMS: tuple[str, ...] = tuple(name for name in BUILTIN if name not in _others)
+SPECIAL_FORMS: tuple[str, ...] = tuple(name for name in BUILTIN if name not in _others)

@@ -124,7 +124,7 @@ RESHAPE_LIKE: OpDef = define(
 
 
 def reshape(x: Value, shape: Any) -> Value:
-    """Return ``x`` in another shape; one size may be -1, and 0 keeps the size of that axis (Paddle).
+    """Return ``x`` in another shape; one size may be -1, and 0 keeps the size of that axis.
 
     Raises:
         ShapeError: the elements do not fill the shape.
@@ -230,7 +230,7 @@ EXPAND_DIMS: OpDef = _reorder(
 
 
 def squeeze(x: Value, axis: Any = None) -> Value:
-    """Return ``x`` without axes of size 1; named axes of another size stay (Paddle), left out: all of size 1."""
+    """Return ``x`` without axes of size 1; named axes of another size stay, left out: all of size 1."""
     shape = shape_of(x)
     named = range(len(shape)) if axis is None else normal_axes(axis, len(shape), "squeeze") if shape else ()
     axes = tuple(i for i in named if shape[i] == 1 or (shape[i] == -1 and axis is not None))

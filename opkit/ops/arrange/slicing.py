@@ -33,7 +33,7 @@ def _window(start: Sequence[int], stop: Sequence[int], step: Sequence[int], ndim
     for first, last, stride in zip(start, stop, step):
         if stride == 0:
             raise ShapeError("op 'slice': a step must not be 0")
-        # OneFlow writes "up to the beginning" of a reversed axis as the smallest integer
+        # Source: OneFlow v0.4, which writes "up to the beginning" of a reversed axis as the smallest integer
         window.append(_slice(first, None if stride < 0 and last < -(2**62) else last, stride))
     return tuple(window)
 
@@ -236,7 +236,7 @@ def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.
     return local.mode.apply(PAD_MODE, (x,), attrs)
 
 
-#: Paddle's name of a mode -> numpy's.
+#: Name of a mode -> numpy's.
 _PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 

@@ -25,7 +25,7 @@ from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 __all__ = ["argsort", "argwhere", "in_top_k", "masked_select", "searchsorted", "sort", "topk", "unique"]
 
 
-# ---- argsort, sort (over the last axis, as OneFlow has them) ---------------------------------------------------------
+# ---- argsort, sort (over the last axis) ----------------------------------------------------------------------------
 def _arg_sort(x: np.ndarray, direction: str) -> Any:
     if direction == "DESCENDING":  # stable: of equal ones the first stays first
         order = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
@@ -113,7 +113,7 @@ def _infer_argwhere(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Se
     return [TensorDesc((-1, descs[0].ndim), attrs["dtype"]), TensorDesc((1,), attrs["dtype"])]
 
 
-# OneFlow pads the list of places to the number of elements and gives its length apart; here it has its own length.
+# Source: OneFlow v0.4, which pads the list of places to the number of elements; here it has its own length.
 ARGWHERE: OpDef = define(
     "argwhere",
     "input",
@@ -173,7 +173,7 @@ def unique(x: Value, dtype: Any = "int64") -> tuple[Value, Value, Value, Value]:
     return results[0], results[1], results[2], results[3]
 
 
-# OneFlow's own form: as long as x, and the number of distinct values apart.
+# The padded form: as long as x, and the number of distinct values apart.
 def _unique_with_counts(x: np.ndarray, out_idx: str) -> tuple[np.ndarray, ...]:
     values, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")

@@ -69,17 +69,23 @@ def met(op: str, x: Any, y: Any, dialect: Dialect) -> tuple[Value, Value]:
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 
-@quiet
-def _div(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any:
-    if x.dtype.kind in "fc":
-        return np.true_divide(x, y, out=out)
+def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any:
+    """Divide integers, cut off towards 0."""
     if x.dtype.kind == "b":
         raise DtypeError("op 'broadcast_div' got bool: cast it to a number first")
     if not np.all(y):
         raise IntegerDivisionError(f"op 'broadcast_div': a divisor of {x.dtype} tensors is 0")
-    # Cut off towards 0: the floor, one more where signs differ and a rest is left.
+    # The floor, and one more where signs differ and a rest is left.
     floor = np.floor_divide(x, y)
     return np.add(floor, (x % y != 0) & ((x < 0) != (np.asarray(y) < 0)), out=out, dtype=x.dtype)
+
+
+@quiet
+def _div(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+    return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
+
+
+_true_divide: Callable[..., Any] = np.true_divide
 
 
 def _add_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
@@ -252,7 +258,7 @@ def add_n(values: Sequence[Value]) -> Value:
 _SCALAR_ATTRS = "has_int_operand:bool has_float_operand:bool int_operand:int64 float_operand:double"
 
 
-def _scalar_kernel(ufunc: Callable[..., Any]) -> Callable[..., Any]:
+def _scalar_kernel(ufunc: Callable[..., Any], of_integers: Callable[..., Any]) -> Callable[..., Any]:
     @quiet
     def kernel(
         x: np.ndarray,
@@ -264,7 +270,7 @@ def _scalar_kernel(ufunc: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         operand: float = int_operand if has_int_operand else float_operand
         if x.dtype.kind not in "fc":  # an integer tensor stays one: the operand is converted to its dtype
-            operand = int(operand)
+            return of_integers(x, int(operand), out=out)
         return ufunc(x, operand, out=out)
 
     return kernel
@@ -274,8 +280,13 @@ def _scalar_again(name: str) -> Callable[[Any, Value], Value]:
     return lambda applied, dout: local.mode.apply(_SCALAR_OPS[name], (dout,), applied.attrs)
 
 
-def _scalar(name: str, ufunc: Callable[..., Any], rule: Callable[[Any, Value], Any]) -> OpDef:
-    kernel = _scalar_kernel(ufunc)
+def _scalar(
+    name: str,
+    ufunc: Callable[..., Any],
+    rule: Callable[[Any, Value], Any],
+    of_integers: Callable[..., Any] | None = None,
+) -> OpDef:
+    kernel = _scalar_kernel(ufunc, of_integers or ufunc)
     return define(
         name,
         "in",
@@ -292,7 +303,7 @@ def _scalar(name: str, ufunc: Callable[..., Any], rule: Callable[[Any, Value], A
 _SCALAR_OPS = {
     "scalar_add": _scalar("scalar_add", np.add, lambda applied, dout: dout),
     "scalar_mul": _scalar("scalar_mul", np.multiply, _scalar_again("scalar_mul")),
-    "scalar_div": _scalar("scalar_div", _div, _scalar_again("scalar_div")),
+    "scalar_div": _scalar("scalar_div", np.true_divide, _scalar_again("scalar_div"), _whole_quotient),
 }
 SCALAR_ADD, SCALAR_MUL, SCALAR_DIV = _SCALAR_OPS.values()
 
@@ -334,8 +345,12 @@ def _divided_by_number(choose: Choose) -> Builder:
 
     def scalar_div(x: Any, operand: Any) -> Value:
         """Return ``x / operand`` in the dtype of ``x``; integers are cut off towards 0."""
-        x = as_value(x)
-        if dtype_of(x).kind in "fc":
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = as_value(x)
+            kind = x._data.dtype.kind
+        if kind in "fc":
             return by_number(x, float(operand))
         dialect = choose(x)
         if dialect.quotient is not None:

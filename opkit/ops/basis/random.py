@@ -67,7 +67,7 @@ def set_generator_state(state: Mapping[str, Any]) -> None:
 
 
 def _rng(seed: int) -> np.random.Generator:
-    # An op with a seed of its own draws the same numbers every time (Paddle and OneFlow v0.4); 0 and -1: none.
+    # An op with a seed of its own draws the same numbers every time; 0 and -1: none. Source: Paddle 2.6, OneFlow v0.4.
     return _current[0] if seed in (0, -1) else np.random.Generator(np.random.PCG64(seed % 2**64))
 
 

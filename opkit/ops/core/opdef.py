@@ -30,7 +30,7 @@ class ArgDef:
     """One declared argument of an op.
 
     Args:
-        name: OneFlow's argument name.
+        name: the argument's name.
         is_optional: the argument may be left out (None stands in its place).
         is_variadic: the argument takes any number of values (then it is the op's only one on its side).
         is_shape_only: kernel and gradient rule read its shape and dtype, never its data; the runtime
@@ -45,7 +45,7 @@ class ArgDef:
 
 @dataclass(frozen=True, slots=True)
 class AttrDef:
-    """One declared attribute of an op: its name, OneFlow's type name ("float", "vector<int32>", ...), default."""
+    """One declared attribute of an op: its name, its type's name ("float", "vector<int32>", ...), its default."""
 
     name: str
     type: str
@@ -104,7 +104,7 @@ class OpDef:
     """One op: arguments, attributes, kernel, inference and gradient rule.
 
     Args:
-        name: the op type name (OneFlow v0.4's where OneFlow has the op).
+        name: the op type name.
         inputs: declared inputs, in the kernel's positional order.
         outputs: declared outputs, in the order of the kernel's results.
         attrs: declared attributes; ``apply`` receives all of them, defaults filled in by the builder.
@@ -178,7 +178,7 @@ class OpDef:
         attrs: Mapping[str, Any],
         outputs: Mapping[str, int] | None = None,
     ) -> BoundOp:
-        """Bind named arguments and attributes, as OneFlow's user_op_builder and gradient functions give them.
+        """Bind named arguments and attributes, as builders by name and gradient functions give them.
 
         Raises:
             UsageError: an argument or attribute is unknown, missing, or has a wrong number of values.

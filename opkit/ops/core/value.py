@@ -126,7 +126,10 @@ def _integer(axis: Any, op: str) -> int:
 
 
 class AxisError(ShapeError, IndexError):
-    """An operand has no such axis (Paddle raises a ValueError in some ops and an IndexError in others)."""
+    """An operand has no such axis.
+
+    Source: Paddle 2.6 raises ValueError in some ops and IndexError in others.
+    """
 
 
 def raise_axis(op: str, axis: Any, ndim: int) -> None:

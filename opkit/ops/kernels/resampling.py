@@ -1,6 +1,8 @@
-"""Resampling of one axis as a matrix: nearest, linear and cubic, with Paddle's ways to align the pixels.
+"""Resampling of one axis as a matrix: nearest, linear and cubic, with several ways to align the pixels.
 
-OneFlow's ``upsample`` and ONNX's ``resize`` are in ``opkit.ops.network.resize``.
+The ops ``upsample`` and ``resize`` are in ``opkit.ops.network.resize``.
+
+Source: Paddle 2.6, interpolate.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def resampling_matrix(
     ratio = 1 / scale if scale > 0 else size / target
     if align_corners:
         ratio = (size - 1) / (target - 1) if target > 1 else 0.0
-    ratio = float(np.float32(ratio))  # as Paddle computes it
+    ratio = float(np.float32(ratio))  # Source: Paddle 2.6
     places = np.arange(target, dtype=np.float64)
     if rule == "nearest":
         parts = [(np.floor(places * ratio), np.ones(target))]

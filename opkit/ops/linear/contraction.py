@@ -23,7 +23,10 @@ __all__ = ["einsum", "tensordot"]
 
 
 class EquationError(UsageError, AssertionError):
-    """An equation is malformed or does not fit its operands (Paddle raises AssertionError)."""
+    """An equation is malformed or does not fit its operands.
+
+    Source: Paddle 2.6 raises AssertionError.
+    """
 
 
 #: Stand for the axes of an ellipsis, the last of them "9"; letters never do.

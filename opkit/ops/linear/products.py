@@ -144,7 +144,7 @@ def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = Fa
         transpose_y: likewise.
 
     Raises:
-        DtypeError: the dtypes differ (Paddle 2.6 does not promote here).
+        DtypeError: the dtypes differ.
         ShapeError: the inner sizes differ, or an operand has no axis.
     """
     if dtype_of(x) != dtype_of(y):
@@ -163,7 +163,7 @@ def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = Fa
 
 
 def batch_matmul(x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> Value:
-    """Return the products of two stacks of matrices of the same length (OneFlow's ``batch_matmul``)."""
+    """Return the products of two stacks of matrices of the same length."""
     return _product(BATCH_MATMUL, x, y, transpose_a, transpose_b)
 
 

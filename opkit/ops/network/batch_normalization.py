@@ -1,4 +1,4 @@
-"""Normalisation per channel over the batch, with moving averages; OneFlow's ``normalization`` among them.
+"""Normalisation per channel over the batch, with moving averages; the op ``normalization`` among them.
 
 Normalisation within a sample is in ``opkit.ops.network.layer_normalization``.
 """
@@ -214,7 +214,7 @@ def _unbiased(x: Any, axis: int) -> float:
     return count / (count - 1) if count > 1 else 1.0
 
 
-# ---- OneFlow's normalization: updates its moving averages in training ------------------------------------------------
+# ---- normalization: updates its moving averages in training ----------------------------------------------------------
 def _normalization(
     x: np.ndarray,
     moving_mean: np.ndarray,
@@ -305,7 +305,7 @@ def batch_norm(
         momentum: of the moving averages.
         epsilon: added to the variance.
         axis: the axis of channels.
-        unbiased: the moving variance counts the batch's with n / (n - 1) (cuDNN; Paddle on a CPU does not).
+        unbiased: the moving variance counts the batch's with n / (n - 1) (cuDNN does).
     """
     at = normal_axis(axis, ndim_of(x), "normalization")
     size, dtype = shape_of(moving_mean), dtype_of(moving_mean)

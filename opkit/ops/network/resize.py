@@ -91,7 +91,7 @@ def _infer_resize(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
 RESIZE, RESIZE_GRAD = define_linear("resize", _resize, _resize_back, infer=_infer_resize, attrs=_ATTRS)
 
 
-# ---- OneFlow's upsample ----------------------------------------------------------------------------------------------
+# ---- upsample --------------------------------------------------------------------------------------------------------
 _UPSAMPLE = "height_scale:float width_scale:float align_corners:bool data_format:string interpolation:string"
 
 

@@ -92,22 +92,34 @@ def _reduce(opdef: OpDef, x: Value, axis: Any, keepdims: bool) -> Value:
 
 
 def reduce_max(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the largest over axes; each of several equal ones gets the whole gradient (Paddle 2.6's ``max``)."""
+    """Return the largest over axes; each of several equal ones gets the whole gradient.
+
+    Source: Paddle 2.6, max.
+    """
     return _reduce(REDUCE_MAX_ALL, x, axis, keepdims)
 
 
 def reduce_min(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the smallest over axes; each of several equal ones gets the whole gradient (Paddle 2.6's ``min``)."""
+    """Return the smallest over axes; each of several equal ones gets the whole gradient.
+
+    Source: Paddle 2.6, min.
+    """
     return _reduce(REDUCE_MIN_ALL, x, axis, keepdims)
 
 
 def amax(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the largest over axes; several equal ones share the gradient (Paddle's ``amax``, OneFlow's reduce_max)."""
+    """Return the largest over axes; several equal ones share the gradient.
+
+    Source: Paddle 2.6, amax; OneFlow v0.4, reduce_max.
+    """
     return _reduce(REDUCE_MAX, x, axis, keepdims)
 
 
 def amin(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the smallest over axes; several equal ones share the gradient (Paddle's ``amin``)."""
+    """Return the smallest over axes; several equal ones share the gradient.
+
+    Source: Paddle 2.6, amin.
+    """
     return _reduce(REDUCE_MIN, x, axis, keepdims)
 
 
@@ -165,14 +177,14 @@ REDUCE_PROD: OpDef = define(
 
 
 def reduce_prod(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
-    """Return the product over axes; its gradient is right at zeros too (Paddle 2.6 gives NaN there)."""
+    """Return the product over axes; its gradient is right at zeros too."""
     return _reduce(REDUCE_PROD, x if dtype is None else cast(x, dtype), axis, keepdims)
 
 
 # ---- any, all --------------------------------------------------------------------------------------------------------
 def _logic(name: str, ufunc: Any) -> OpDef:
     def kernel(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
-        # OneFlow's operands are int8 and so are its results; a bool stays a bool
+        # Source: OneFlow v0.4, whose operands are int8, and so are its results; a bool stays a bool
         result = ufunc.reduce(input_tensor.astype(bool, copy=False), tuple(axis) or None, None, None, keepdims)
         result = np.asarray(result).astype(input_tensor.dtype, copy=False)
         if out is None:
@@ -219,7 +231,7 @@ def _position(name: str, find: Callable[..., Any]) -> OpDef:
     )
 
 
-# OneFlow's argmax is over the last axis and gives int32: the defaults.
+# Source: OneFlow v0.4, whose argmax is over the last axis and gives int32: the defaults.
 ARGMAX: OpDef = _position("argmax", np.argmax)
 ARGMIN: OpDef = _position("argmin", np.argmin)
 
@@ -294,7 +306,7 @@ def _norm2(x: np.ndarray, axis: Sequence[int], keepdims: bool) -> Any:
 
 
 def _norm2_grad(applied: Any, dout: Value) -> Value:
-    # x / |x|, and 0 where the norm is 0 (Paddle 2.6)
+    # x / |x|, and 0 where the norm is 0
     x, axis = applied.inputs[0], applied.attrs["axis"]
     size = applied.outputs[0]
     return mul(x, broadcast_like(mul(dout, reciprocal_no_nan(size)), x, axis))

@@ -36,7 +36,7 @@ def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule)
     return define_map(name, kernel, rule, names=("in", "out"), infer=kept, reads="out", out=kernel), grad
 
 
-# ---- softmax over the last axis (OneFlow) ----------------------------------------------------------------------------
+# ---- softmax over the last axis --------------------------------------------------------------------------------------
 @quiet
 @row_blocks
 def softmax_of(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

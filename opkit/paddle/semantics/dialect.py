@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opkit.ir import Dialect, Words
 from opkit.paddle.semantics import printing, promotion
-from opkit.paddle.semantics.dtypes import dtype_object
+from opkit.paddle.semantics.dtypes import shown
 
 __all__ = ["PADDLE"]
 
@@ -17,7 +17,7 @@ PADDLE = Dialect(
     quotient=promotion.FLOAT32,
     function_of_integers=promotion.FLOAT32,
     total=promotion.total,
-    show_dtype=dtype_object,
+    show_dtype=shown,
     show_tensor=printing.tensor_text,
     show_variable=printing.variable_text,
     words=Words(

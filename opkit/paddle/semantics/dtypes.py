@@ -5,13 +5,14 @@ Everything below the facade speaks canonical names and numpy dtypes; this is onl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
 
-__all__ = ["DType", "dtype_object"]
+__all__ = ["DType", "dtype_object", "shown"]
 
 
 class DType:
@@ -49,10 +50,20 @@ class DType:
         return dtype_object, (self.name,)
 
 
-_ALL: dict[Any, DType] = {}
+class _Table(dict[Any, DType]):
+    """Dtypes by name and by numpy dtype; other forms are brought to one of these."""
+
+    def __missing__(self, key: Any) -> DType:
+        return self[to_numpy(canonical_dtype(key))]
+
+
+_ALL = _Table()
 for _name in DTYPES:
     if _name not in INFERENCE_ONLY:
         _ALL[_name] = _ALL[to_numpy(_name)] = DType(_name)
+
+#: The object for a numpy dtype; what ``x.dtype`` asks.
+shown: Callable[[np.dtype], DType] = _ALL.__getitem__
 
 
 def dtype_object(dtype: Any) -> DType:
@@ -65,7 +76,4 @@ def dtype_object(dtype: Any) -> DType:
         >>> dtype_object("float32")
         paddle.float32
     """
-    found = _ALL.get(dtype) if isinstance(dtype, (str, np.dtype)) else None
-    if found is None:
-        found = _ALL[to_numpy(canonical_dtype(dtype)).name]
-    return found
+    return _ALL[dtype if isinstance(dtype, (str, np.dtype)) else to_numpy(canonical_dtype(dtype))]
