@@ -24,12 +24,6 @@ STRING = re.compile(r"^[A-Za-z]*('''|\"\"\"|'|\")(.*)\1$", re.DOTALL)
 #: A paragraph of a docstring that says where something comes from.
 SOURCE = re.compile(r"^[ \t]*Sources?:.*?(?=^[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
-#: Packages that still hold such words, and why.
-UNCLEAN = {
-    "eager": "PyLayer and the reverse walk's messages name their framework",
-    "static": "programs, py_func and files name their framework",
-    "checker": "messages name the framework of what is checked",
-}
 PACKAGES = ["ir", "ops", "autograd", "eager", "static", "checker"]
 
 
@@ -78,13 +72,7 @@ def offences(text: str) -> list[str]:
     return hits
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=UNCLEAN[name], strict=True)) if name in UNCLEAN else name
-        for name in PACKAGES
-    ],
-)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_word_of_a_framework_below_the_facades(package: str) -> None:
     """No identifier and no string holds one; what a docstring's ``Source:`` says may."""
     found = {

@@ -57,7 +57,7 @@ class Attr:
 
     Args:
         name: as the kernel's ``attrs`` has it.
-        type: OneFlow's name: "bool", "int32", "int64", "float", "double", "string", "shape", "data_type",
+        type: one of "bool", "int32", "int64", "float", "double", "string", "shape", "data_type",
             or "list_" and one of these; "any" where nothing is known.
         default: a plain Python value.
     """
