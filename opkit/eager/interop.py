@@ -21,9 +21,15 @@ class UfuncError(AutogradError, TypeError):
     """numpy was asked for something that would lose a gradient."""
 
 
+#: ufuncs whose builder has their name.
+_SAME = """
+    add maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
+    sign exp expm1 log log2 log10 log1p sqrt square reciprocal sin cos tan sinh cosh tanh floor ceil trunc rint
+"""
+
 #: ufunc -> op builder. Where names differ from numpy's, the right-hand side is the same function of its arguments.
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: BUILDERS["add"],
+    **{getattr(np, name): BUILDERS[name] for name in _SAME.split()},
     np.subtract: BUILDERS["sub"],
     np.multiply: BUILDERS["mul"],
     np.true_divide: BUILDERS["div"],
@@ -33,46 +39,15 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.power: BUILDERS["pow"],
     np.float_power: BUILDERS["pow"],
     np.matmul: ops.matmul,
-    np.maximum: BUILDERS["maximum"],
-    np.minimum: BUILDERS["minimum"],
-    np.equal: BUILDERS["equal"],
-    np.not_equal: BUILDERS["not_equal"],
-    np.less: BUILDERS["less"],
-    np.less_equal: BUILDERS["less_equal"],
-    np.greater: BUILDERS["greater"],
-    np.greater_equal: BUILDERS["greater_equal"],
-    np.logical_and: BUILDERS["logical_and"],
-    np.logical_or: BUILDERS["logical_or"],
-    np.logical_xor: BUILDERS["logical_xor"],
     np.logical_not: ops.logical_not,
     np.absolute: BUILDERS["abs"],
     np.fabs: BUILDERS["abs"],
-    np.sign: BUILDERS["sign"],
-    np.exp: BUILDERS["exp"],
-    np.expm1: BUILDERS["expm1"],
-    np.log: BUILDERS["log"],
-    np.log2: BUILDERS["log2"],
-    np.log10: BUILDERS["log10"],
-    np.log1p: BUILDERS["log1p"],
-    np.sqrt: BUILDERS["sqrt"],
-    np.square: BUILDERS["square"],
-    np.reciprocal: BUILDERS["reciprocal"],
-    np.sin: BUILDERS["sin"],
-    np.cos: BUILDERS["cos"],
-    np.tan: BUILDERS["tan"],
     np.arcsin: BUILDERS["asin"],
     np.arccos: BUILDERS["acos"],
     np.arctan: BUILDERS["atan"],
-    np.sinh: BUILDERS["sinh"],
-    np.cosh: BUILDERS["cosh"],
-    np.tanh: BUILDERS["tanh"],
     np.arcsinh: BUILDERS["asinh"],
     np.arccosh: BUILDERS["acosh"],
     np.arctanh: BUILDERS["atanh"],
-    np.floor: BUILDERS["floor"],
-    np.ceil: BUILDERS["ceil"],
-    np.trunc: BUILDERS["trunc"],
-    np.rint: BUILDERS["rint"],
     np.isnan: ops.isnan,
     np.isinf: ops.isinf,
     np.isfinite: ops.isfinite,

@@ -6,6 +6,7 @@ The formulas are ``semantics.schedules``' and the update ops'; here are only nam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import UsageError
@@ -216,6 +217,10 @@ class Optimizer:
             decay_excludes=_texts(excludes),
         )
 
+    def _rule(self) -> tuple[str, dict[str, Any]]:
+        """Return the update and its hyperparameters, from the arguments of a kind."""
+        raise NotImplementedError(f"{type(self).__name__} names no update")
+
     def minimize(self, loss: Any) -> None:
         """Train the job's variables so that the loss falls; gradients and updates are appended when the job is whole.
 
@@ -229,123 +234,94 @@ class Optimizer:
         session().current_job("minimize()").minimize(losses, self.recipe)
 
 
-class SGD(Optimizer):
+# The kinds are dataclasses, whose arguments are their fields: those of the last base first, of the first base last.
+@dataclass(eq=False, repr=False)
+class _Kind(Optimizer):
+    """What comes last among the arguments of every kind, and what all do with theirs."""
+
+    grad_clipping: by_global_norm | None = None
+    train_step_lbn: str | None = None
+    loss_scale_policy: Any = None
+    variables: Names = None
+
+    def __post_init__(self) -> None:
+        given = vars(self)
+        common = [given[name] for name in ("lr_scheduler", "loss_scale_factor", "grad_clipping", "variables")]
+        decay = [given[name] for name in _DECAY if name in given]
+        Optimizer.__init__(self, *self._rule(), *common, *decay)  # ``super`` would be the next kind of arguments
+
+
+_DECAY = ("weight_decay", "weight_decay_includes", "weight_decay_excludes")
+
+
+@dataclass(eq=False, repr=False)
+class _Decaying(Optimizer):
+    """The arguments of the kinds with weight decay."""
+
+    weight_decay: float | None = None
+    weight_decay_includes: Sequence[str] | str | None = None
+    weight_decay_excludes: Sequence[str] | str | None = None
+
+
+@dataclass(eq=False, repr=False)
+class _Descent(Optimizer):
+    lr_scheduler: LrScheduler
+    loss_scale_factor: float | None = None
+    momentum: float = 0.9
+
+    def _rule(self) -> tuple[str, dict[str, Any]]:
+        return ("momentum", {"beta": self.momentum}) if self.momentum else ("sgd", {})
+
+
+@dataclass(eq=False, repr=False)
+class _Adam(Optimizer):
+    lr_scheduler: LrScheduler
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    do_bias_correction: bool = False
+    loss_scale_factor: float | None = None
+
+    def _rule(self) -> tuple[str, dict[str, Any]]:
+        rates = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
+        return "adam", {**rates, "do_bias_correction": self.do_bias_correction}
+
+
+@dataclass(eq=False, repr=False)
+class _RMSProp(Optimizer):
+    lr_scheduler: LrScheduler
+    decay_rate: float = 0.99
+    epsilon: float = 1e-8
+    centered: bool = False
+    loss_scale_factor: float | None = None
+
+    def _rule(self) -> tuple[str, dict[str, Any]]:
+        return "rmsprop", {"decay_rate": self.decay_rate, "epsilon": self.epsilon, "centered": self.centered}
+
+
+@dataclass(eq=False, repr=False)
+class SGD(_Kind, _Descent):
     """Gradient descent with momentum: ``m = momentum*m - lr*g; w += m``."""
 
-    def __init__(
-        self,
-        lr_scheduler: LrScheduler,
-        loss_scale_factor: float | None = None,
-        momentum: float = 0.9,
-        grad_clipping: by_global_norm | None = None,
-        train_step_lbn: str | None = None,
-        loss_scale_policy: Any = None,
-        variables: Names = None,
-    ) -> None:
-        rule, hyper = ("momentum", {"beta": momentum}) if momentum else ("sgd", {})
-        super().__init__(rule, hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
 
-
-class SGDW(Optimizer):
+@dataclass(eq=False, repr=False)
+class SGDW(_Kind, _Decaying, _Descent):
     """Gradient descent with momentum and weight decay: ``w -= lr*weight_decay*w`` besides."""
 
-    def __init__(
-        self,
-        lr_scheduler: LrScheduler,
-        loss_scale_factor: float | None = None,
-        momentum: float = 0.9,
-        weight_decay: float | None = None,
-        weight_decay_includes: Sequence[str] | str | None = None,
-        weight_decay_excludes: Sequence[str] | str | None = None,
-        grad_clipping: by_global_norm | None = None,
-        train_step_lbn: str | None = None,
-        loss_scale_policy: Any = None,
-        variables: Names = None,
-    ) -> None:
-        rule, hyper = ("momentum", {"beta": momentum}) if momentum else ("sgd", {})
-        super().__init__(
-            rule,
-            hyper,
-            lr_scheduler,
-            loss_scale_factor,
-            grad_clipping,
-            variables,
-            weight_decay,
-            weight_decay_includes,
-            weight_decay_excludes,
-        )
 
-
-class Adam(Optimizer):
+@dataclass(eq=False, repr=False)
+class Adam(_Kind, _Adam):
     """Adam (Kingma and Ba 2015); without bias correction unless ``do_bias_correction``."""
 
-    def __init__(
-        self,
-        lr_scheduler: LrScheduler,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        do_bias_correction: bool = False,
-        loss_scale_factor: float | None = None,
-        grad_clipping: by_global_norm | None = None,
-        train_step_lbn: str | None = None,
-        loss_scale_policy: Any = None,
-        variables: Names = None,
-    ) -> None:
-        hyper = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "do_bias_correction": do_bias_correction}
-        super().__init__("adam", hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
 
-
-class AdamW(Optimizer):
+@dataclass(eq=False, repr=False)
+class AdamW(_Kind, _Decaying, _Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
-    def __init__(
-        self,
-        lr_scheduler: LrScheduler,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        do_bias_correction: bool = False,
-        loss_scale_factor: float | None = None,
-        weight_decay: float | None = None,
-        weight_decay_includes: Sequence[str] | str | None = None,
-        weight_decay_excludes: Sequence[str] | str | None = None,
-        grad_clipping: by_global_norm | None = None,
-        train_step_lbn: str | None = None,
-        loss_scale_policy: Any = None,
-        variables: Names = None,
-    ) -> None:
-        hyper = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "do_bias_correction": do_bias_correction}
-        super().__init__(
-            "adam",
-            hyper,
-            lr_scheduler,
-            loss_scale_factor,
-            grad_clipping,
-            variables,
-            weight_decay,
-            weight_decay_includes,
-            weight_decay_excludes,
-        )
 
-
-class RMSProp(Optimizer):
+@dataclass(eq=False, repr=False)
+class RMSProp(_Kind, _RMSProp):
     """RMSProp (Hinton 2012): ``w -= lr*g/sqrt(s + epsilon)``."""
-
-    def __init__(
-        self,
-        lr_scheduler: LrScheduler,
-        decay_rate: float = 0.99,
-        epsilon: float = 1e-8,
-        centered: bool = False,
-        loss_scale_factor: float | None = None,
-        grad_clipping: by_global_norm | None = None,
-        train_step_lbn: str | None = None,
-        loss_scale_policy: Any = None,
-        variables: Names = None,
-    ) -> None:
-        hyper = {"decay_rate": decay_rate, "epsilon": epsilon, "centered": centered}
-        super().__init__("rmsprop", hyper, lr_scheduler, loss_scale_factor, grad_clipping, variables)
 
 
 def _positive(name: str, value: int) -> int:

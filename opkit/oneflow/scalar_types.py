@@ -1,41 +1,6 @@
 """OneFlow's names of dtypes (``flow.float32``, ``flow.int64``, ...); what they are is in ``semantics``."""
 
-from opkit.oneflow.semantics.dtypes import (
-    DType,
-    bool,
-    char,
-    convert_oneflow_dtype_to_numpy_dtype,
-    double,
-    dtype_of,
-    dtypes,
-    float,
-    float16,
-    float32,
-    float64,
-    int8,
-    int32,
-    int64,
-    record,
-    tensor_buffer,
-    uint8,
-)
+from opkit.oneflow.semantics.dtypes import *  # noqa: F403
+from opkit.oneflow.semantics.dtypes import __all__
 
-__all__ = [
-    "DType",
-    "bool",
-    "char",
-    "convert_oneflow_dtype_to_numpy_dtype",
-    "double",
-    "dtype_of",
-    "dtypes",
-    "float",
-    "float16",
-    "float32",
-    "float64",
-    "int32",
-    "int64",
-    "int8",
-    "record",
-    "tensor_buffer",
-    "uint8",
-]
+__all__ = [*__all__]

@@ -69,6 +69,14 @@ def _rate(learning_rate: np.ndarray, model: np.ndarray) -> Any:
     return model.dtype.type(learning_rate.reshape(-1)[0])
 
 
+def _descend(w: np.ndarray, step: np.ndarray, rate: Any, weight_decay: float) -> None:
+    """Take one block by ``rate * (step + weight_decay * w)`` downhill; the step is used as scratch."""
+    if weight_decay:
+        step += _like(weight_decay, w) * w
+    step *= rate
+    np.subtract(w, step, out=w)
+
+
 @quiet
 def _sgd(model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, **terms: float) -> tuple[()]:
     """``model -= lr * (d + weight_decay * model)``."""
@@ -81,10 +89,7 @@ def _sgd(model: np.ndarray, diff: np.ndarray, learning_rate: np.ndarray, **terms
         return ()
     for w, g in blocks_of(model, diff):
         step = _gradient(w, g, terms)
-        if weight_decay:
-            step += _like(weight_decay, w) * w
-        step *= rate
-        np.subtract(w, step, out=w)
+        _descend(w, step, rate, weight_decay)
     return ()
 
 
@@ -137,10 +142,7 @@ def _adam(
         np.sqrt(second, out=step)
         step += small
         np.divide(first, step, out=step)
-        if weight_decay:
-            step += _like(weight_decay, w) * w
-        step *= rate
-        np.subtract(w, step, out=w)
+        _descend(w, step, rate, weight_decay)
     return ()
 
 

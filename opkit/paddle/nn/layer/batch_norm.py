@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from opkit.errors import ShapeError
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
-from opkit.paddle.nn.layer.declared import ParameterLayer, declared
+from opkit.paddle.nn.layer.declared import RankedLayer, declared
 
 __all__ = ["BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "SyncBatchNorm"]
 
 
 @declared
-class _RunningNorm(ParameterLayer):
+class _RunningNorm(RankedLayer):
     """What batch norms share; ``use_global_stats`` and the layer's name come last, where a layer has them."""
-
-    _ranks: ClassVar[tuple[int, ...]] = ()
 
     num_features: int
     momentum: float = 0.9
@@ -55,9 +52,7 @@ class _BatchNorm(_RunningNorm):
 
     def forward(self, input: Any) -> Any:
         """Normalise; while training, update the running statistics."""
-        if self._ranks and len(input.shape) not in self._ranks:
-            known = " or ".join(map(str, self._ranks))
-            raise ShapeError(f"{type(self).__name__} takes tensors of {known} axes, got {list(input.shape)}")
+        self._check_rank(input)
         return self._normalised(input, self.training, self.use_global_stats)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from opkit.errors import ShapeError
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn.layer.layers import Layer
 
@@ -22,7 +23,7 @@ else:
         return lambda function: function
 
 
-__all__ = ["DeclaredLayer", "ParameterLayer", "declared"]
+__all__ = ["DeclaredLayer", "ParameterLayer", "RankedLayer", "declared"]
 
 _LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
 
@@ -53,6 +54,18 @@ class ParameterLayer(DeclaredLayer):
 
     def _begin(self) -> None:
         Layer.__init__(self, dtype=default_dtype())
+
+
+class RankedLayer(ParameterLayer):
+    """Base of the declared layers that take tensors of certain numbers of axes only."""
+
+    #: How many axes; empty: any number.
+    _ranks: ClassVar[tuple[int, ...]] = ()
+
+    def _check_rank(self, x: Any) -> None:
+        if self._ranks and len(x.shape) not in self._ranks:
+            known = " or ".join(map(str, self._ranks))
+            raise ShapeError(f"{type(self).__name__} takes tensors of {known} axes, got {list(x.shape)}")
 
 
 @dataclass_transform(eq_default=False)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import UsageError
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Normal
-from opkit.paddle.nn.layer.declared import ParameterLayer, declared
+from opkit.paddle.nn.layer.declared import RankedLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
 
@@ -90,10 +90,8 @@ class GroupNorm(Layer):
 
 
 @declared
-class _InstanceNorm(ParameterLayer):
+class _InstanceNorm(RankedLayer):
     _shown = ("num_features", "epsilon")
-    _ranks: ClassVar[tuple[int, ...]] = ()
-
     num_features: int
     epsilon: float = 1e-05
     momentum: float = 0.9
@@ -111,9 +109,7 @@ class _InstanceNorm(ParameterLayer):
 
     def forward(self, input: Any) -> Any:
         """Normalise."""
-        if len(input.shape) not in self._ranks:
-            known = " or ".join(map(str, self._ranks))
-            raise ShapeError(f"{type(self).__name__} takes tensors of {known} axes, got {list(input.shape)}")
+        self._check_rank(input)
         return functional.instance_norm(input, weight=self.scale, bias=self.bias, eps=self.epsilon)
 
 
