@@ -5,25 +5,24 @@ Nothing is printed; the result is a Report.
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import opkit
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
 from opkit.verify.failures.slopes import with_slopes
-from opkit.verify.isolation.blame import blame_death, report_of
-from opkit.verify.isolation.supervisor import Ended, Supervisor, Task, can_fork
+from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
 from opkit.verify.subjects.pair import cases_of, pair
-from opkit.verify.workers.worker import check_former, check_in_child, joined
+from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.messages import Planned
+from opkit.verify.workers.worker import check_forked, check_former, joined
 
 __all__ = ["gradcheck", "outcome_of"]
 
@@ -116,14 +115,9 @@ def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
 
 
 def _isolated(checkable: Checkable, options: RunOptions) -> OpReport:
-    job = Task(0, partial(check_in_child, checkable, options), options.timeout or math.inf, options.memory)
-    found: OpReport | None = None
-    for _, message in Supervisor(1).run([job]):
-        if isinstance(message, OpReport):
-            found = message
-        elif isinstance(message, Ended) and found is None:
-            finding = blame_death(message, options.limits, lambda _: None)
-            found = report_of(checkable.name, checkable.directory, finding, message.seconds)
-    if found is None:
-        raise AssertionError("a job ends with Ended")
-    return replace(found, dir=checkable.directory)
+    plan = Planned(0, (checkable.name,), (checkable.directory,))
+    account = Account(0, checkable.name, checkable.directory, plan)
+    for message in check_forked(account, (checkable,), options, 1, is_leader=True):
+        account.note(message)
+    ((_, report),) = account.reports
+    return replace(report, dir=checkable.directory)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
 import opkit
 from opkit.checker import CheckResult, OpReport, Report, Status
-from opkit.diagnostics import Diagnostic, sort_diagnostics
+from opkit.diagnostics import sort_diagnostics
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.store import FailureStore
-from opkit.verify.isolation.blame import report_of
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.targets.target import Target, resolve
 from opkit.verify.workers.client import WorkerError, run_isolated
+from opkit.verify.workers.ledger import Ledger
 from opkit.verify.workers.messages import Checked, Planned
 
 __all__ = ["Progress", "remember", "run_targets"]
@@ -68,39 +68,26 @@ def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress
     """Run targets and put their messages in order."""
     started = time.perf_counter()
     options = _within(options)
-    reports: dict[tuple[int, int, int], OpReport] = {}
-    diagnostics: list[Diagnostic] = []
+    ledger = Ledger(targets)
     is_interrupted = False
+    why = "the workers ended without a report of this op"
     try:
-        for message in _messages(targets, options):
+        for message in run_isolated(targets, options) if targets else ():
+            ledger.note(message)
             if isinstance(message, Planned):
-                diagnostics += message.diagnostics
                 progress.planned(message.ops)
-                continue
-            reports[(message.target, message.order, len(reports))] = message.report
-            progress.done(message.report)
+            elif isinstance(message, Checked):
+                progress.done(message.report)
     except KeyboardInterrupt:
         is_interrupted = True
     except WorkerError as error:
-        _fill(reports, targets, error)
-    ops = tuple(reports[place] for place in sorted(reports))
-    report = Report(opkit.__version__, options.check.seed, ops)
+        why = error.message
+    if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
+        ledger.settle(CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{why}; it was not judged"))
+    report = Report(opkit.__version__, options.check.seed, ledger.reports)
     saved = remember(report, options)
     seconds = time.perf_counter() - started
-    return Outcome(report, sort_diagnostics(diagnostics), saved, is_interrupted, seconds)
-
-
-def _messages(targets: tuple[Target, ...], options: RunOptions) -> Iterator[Planned | Checked]:
-    return run_isolated(targets, options) if targets else iter(())
-
-
-def _fill(reports: dict[tuple[int, int, int], OpReport], targets: tuple[Target, ...], error: WorkerError) -> None:
-    """Report the targets of which nothing was heard, after the parent of all workers died."""
-    heard = {number for number, _, _ in reports}
-    for number, target in enumerate(targets):
-        if number not in heard:
-            finding = CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{error.message}; it was not judged")
-            reports[number, -1, len(reports)] = report_of(target.label, None, finding, 0.0)
+    return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds)
 
 
 def _within(options: RunOptions) -> RunOptions:

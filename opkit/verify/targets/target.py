@@ -43,6 +43,11 @@ class Target:
     name: str = ""
 
     @property
+    def directory(self) -> str | None:
+        """The op directory as the user would write it, None where the target is a file."""
+        return self.label if self.kind is TargetKind.DIRECTORY else None
+
+    @property
     def label(self) -> str:
         """The target as the user would write it."""
         shown = shown_path(self.path)

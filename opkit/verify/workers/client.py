@@ -20,7 +20,7 @@ from opkit.verify.isolation.limits import pinned
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target
-from opkit.verify.workers.messages import Checked, Planned
+from opkit.verify.workers.messages import Message
 from opkit.verify.workers.spawn import run_alone
 
 __all__ = ["WorkerError", "run_isolated"]
@@ -35,7 +35,7 @@ _PROGRAM = (
 )
 
 
-def run_isolated(targets: Sequence[Target], options: RunOptions) -> Iterator[Planned | Checked]:
+def run_isolated(targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
     """Check targets in worker processes; yield what they say, in the order of its arrival.
 
     Leaving the iterator early (KeyboardInterrupt too) ends every worker.
@@ -73,9 +73,7 @@ def _flags() -> list[str]:
 _FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
 
 
-def _messages(
-    process: subprocess.Popen[bytes], targets: Sequence[Target], options: RunOptions
-) -> Iterator[Planned | Checked]:
+def _messages(process: subprocess.Popen[bytes], targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
     requests, answers = _pipes(process)
     reader = frames.FrameReader()
     try:

@@ -1,16 +1,17 @@
-"""What workers tell the process that the user started.
+"""Messages: what workers report to the process that the user started, in the order in which it happens to a target.
 
-Data only.
+Data only; the ledger makes sense of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opkit.checker import OpReport
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Checked", "Planned"]
+__all__ = ["Begun", "Checked", "Message", "Planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,27 @@ class Planned:
     Args:
         target: its number.
         ops: the names of the ops that will be checked.
+        directories: the op directory of each of them, None for what stands in a file.
         diagnostics: what the spec compiler and the loader found.
     """
 
     target: int
     ops: tuple[str, ...]
+    directories: tuple[str | None, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The check of an op begins.
+
+    Args:
+        target: number of its target.
+        order: its place among the target's ops.
+    """
+
+    target: int
+    order: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +57,6 @@ class Checked:
     target: int
     order: int
     report: OpReport
+
+
+Message: TypeAlias = Planned | Begun | Checked

@@ -15,10 +15,10 @@ from subprocess import Popen
 from opkit.checker import CheckResult, Status
 from opkit.verify.codes import CRASH, TIMEOUT
 from opkit.verify.isolation import frames
-from opkit.verify.isolation.blame import report_of
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
-from opkit.verify.workers.messages import Checked, Planned
+from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.messages import Message
 
 __all__ = ["PATIENCE", "run_alone"]
 
@@ -26,9 +26,7 @@ __all__ = ["PATIENCE", "run_alone"]
 PATIENCE = 10
 
 
-def run_alone(
-    number: int, target: Target, options: RunOptions, start: Callable[[], Popen[bytes]]
-) -> Iterator[Planned | Checked]:
+def run_alone(number: int, target: Target, options: RunOptions, start: Callable[[], Popen[bytes]]) -> Iterator[Message]:
     """Check one target in an interpreter of its own; yield what it says, and what it left unsaid.
 
     Args:
@@ -40,20 +38,17 @@ def run_alone(
     process = start()
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the worker is started with both pipes")
-    messages: queue.Queue[Planned | Checked | None] = queue.Queue()
+    messages: queue.Queue[Message | None] = queue.Queue()
     reader = threading.Thread(target=_read, args=(process, messages), daemon=True)
     reader.start()
-    planned: tuple[str, ...] | None = None
-    done: set[int] = set()
+    account = Account(number, target.label, target.directory)
     row, what = CRASH, "the worker process ended in the middle of the check"
     try:
         frames.send(process.stdin.fileno(), ((target,), options))
         while (message := messages.get(timeout=_limit(target, options))) is not None:
-            if isinstance(message, Planned):
-                planned = message.ops
-            else:
-                done.add(message.order)
-            yield replace(message, target=number)
+            numbered = replace(message, target=number)
+            account.note(numbered)
+            yield numbered
     except queue.Empty:
         row, what = TIMEOUT, f"the worker did not finish within the time limit ({options.limits})"
     except OSError:
@@ -64,13 +59,7 @@ def run_alone(
         reader.join()
         process.stdin.close()
         process.stdout.close()
-    directory = target.label if target.kind is TargetKind.DIRECTORY else None
-    owed = {order: op for order, op in enumerate(planned or ()) if order not in done}
-    if planned is None and not done:
-        owed = {-1: target.label}
-    for order, op in owed.items():
-        finding = CheckResult(row.name, Status.ERROR, row.code, f"{what}; this op was not judged")
-        yield Checked(number, order, report_of(op, directory, finding, 0.0))
+    yield from account.settle(CheckResult(row.name, Status.ERROR, row.code, f"{what}; this op was not judged"))
 
 
 def _limit(target: Target, options: RunOptions) -> float | None:
@@ -78,7 +67,7 @@ def _limit(target: Target, options: RunOptions) -> float | None:
     return seconds + 5 if seconds and math.isfinite(seconds) else None
 
 
-def _read(process: Popen[bytes], messages: queue.Queue[Planned | Checked | None]) -> None:
+def _read(process: Popen[bytes], messages: queue.Queue[Message | None]) -> None:
     reader = frames.FrameReader()
     stream = process.stdout
     if stream is not None:

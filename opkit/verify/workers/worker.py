@@ -10,9 +10,10 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from opkit.checker import Checkable, CheckResult, OpReport, check
 from opkit.checker.model.case import plain
@@ -33,20 +34,20 @@ from opkit.verify.isolation.supervisor import Ended, Outbox, Supervisor, Task, c
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
-from opkit.verify.workers.messages import Checked, Planned
+from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.messages import Begun, Checked, Message, Planned
 
-__all__ = ["Loader", "check_alone", "check_former", "check_in_child", "check_target", "joined"]
+__all__ = ["Loader", "check_alone", "check_forked", "check_former", "check_target", "joined"]
 
 #: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
 Loader = Callable[[Flight], Loaded]
 
 
-def check_target(number: int, label: str, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
-    """Load a target and check its ops, each in a child of its own; send Planned and Checked messages.
+def check_target(account: Account, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
+    """Load a target and check its ops, each in a child of its own; send every message that its account is given.
 
     Args:
-        number: the target's.
-        label: what to call the target where it cannot be loaded.
+        account: the target's, empty.
         load: gives the contents.
         options: of the run.
         width: how many ops at once.
@@ -59,63 +60,93 @@ def check_target(number: int, label: str, load: Loader, options: RunOptions, wid
     try:
         loaded = load(flight)
     except (Exception, SystemExit) as error:
-        loaded = Loaded(reports=(OpReport(label, (blame_error(error, LOAD, "loading"),)),))
+        loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
-    outbox.send(Planned(number, tuple(item.name for item in loaded.checkables), loaded.diagnostics))
-    for report in loaded.reports:
-        outbox.send(Checked(number, -1, report))
     is_forking = can_fork() and threads_here() == 1
-    reports = _reports(loaded, options, width, outbox) if is_forking else _in_turn(loaded, options, flight)
-    for order, report in reports:
-        outbox.send(Checked(number, order, report))
+    checking = (
+        check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
+        if is_forking
+        else _in_turn(account, loaded.checkables, options, flight)
+    )
+    for message in chain(_opening(account, loaded), checking):
+        account.note(message)
+        outbox.send(message)
 
 
-def _in_turn(loaded: Loaded, options: RunOptions, flight: Flight) -> Iterator[tuple[int, OpReport]]:
+def _opening(account: Account, loaded: Loaded) -> Iterator[Message]:
+    """Yield what is known before any check: the plan, and findings about the target itself."""
+    names = tuple(item.name for item in loaded.checkables)
+    directories = tuple(item.directory for item in loaded.checkables)
+    yield Planned(account.number, names, directories, loaded.diagnostics)
+    for report in loaded.reports:
+        yield Checked(account.number, -1, report)
+
+
+def _in_turn(
+    account: Account, checkables: Sequence[Checkable], options: RunOptions, flight: Flight
+) -> Iterator[Message]:
     """Check the ops in this process: it has threads (a user's), which a fork would leave in an unknown state."""
-    for order, item in enumerate(loaded.checkables):
+    for order, item in enumerate(checkables):
+        yield Begun(account.number, order)
         flight.arm(options.timeout or math.inf)
         report = check_alone(item, options, flight)
         if isinstance(report, OpReport):
-            yield order, report
+            yield Checked(account.number, order, report)
     flight.arm(math.inf)
 
 
-def _job(order: int, checkable: Checkable, options: RunOptions, stop_at: int = 0) -> Task:
-    seconds = options.timeout or math.inf
-    run = partial(check_in_child, checkable, options)
-    return Task(order, run, seconds, options.memory, is_leader=False, stop_at=stop_at)
+def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool, stop_at: int = 0) -> Task:
+    run = partial(_check_in_child, begun, checkable, options)
+    return Task(begun.order, run, options.timeout or math.inf, options.memory, is_leader, stop_at)
 
 
-def _reports(loaded: Loaded, options: RunOptions, width: int, outbox: Outbox) -> Iterator[tuple[int, OpReport]]:
-    """Check each op in a child of its own."""
-    jobs = [_job(order, item, options) for order, item in enumerate(loaded.checkables)]
-    done: set[int] = set()
-    supervisor = Supervisor(width, private=(outbox.descriptor,))
-    for order, message in supervisor.run(jobs):
-        if isinstance(message, OpReport):
-            done.add(order)
-            yield order, message
-        elif isinstance(message, Ended) and order not in done:
-            item = loaded.checkables[order]
-            find = partial(_replay, item, options, outbox)
-            yield (
-                order,
-                report_of(item.name, item.directory, blame_death(message, options.limits, find), message.seconds),
-            )
+def check_forked(
+    account: Account,
+    checkables: Sequence[Checkable],
+    options: RunOptions,
+    width: int,
+    private: Sequence[int] = (),
+    is_leader: bool = False,
+) -> Iterator[Message]:
+    """Check each op in a child of its own.
+
+    Args:
+        account: the target's, kept by the caller; an op that it holds a report of is not reported again.
+        checkables: the target's ops.
+        options: of the run.
+        width: how many at once.
+        private: descriptors of this process that no child may keep open.
+        is_leader: each child leads a process group of its own: this process is not a worker, whose group is ended.
+    """
+    begins = [Begun(account.number, order) for order in range(len(checkables))]
+    tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
+    for order, message in Supervisor(width, private=private).run(tasks):
+        if isinstance(message, Begun):
+            yield message
+        elif isinstance(message, OpReport):
+            yield Checked(account.number, order, message)
+        elif isinstance(message, Ended) and order in account.owed:
+            item = checkables[order]
+
+            def replay(number: int, begun: Begun = begins[order], item: Checkable = item) -> UserCall | None:
+                return _replay(_task(begun, item, options, is_leader, number), private)
+
+            finding = blame_death(message, options.limits, replay)
+            yield Checked(account.number, order, report_of(item.name, item.directory, finding, message.seconds))
 
 
-def _replay(checkable: Checkable, options: RunOptions, outbox: Outbox, number: int) -> UserCall | None:
+def _replay(task: Task, private: Sequence[int]) -> UserCall | None:
     """Run a check again up to a call of a user's function, and return that call with its inputs."""
-    supervisor = Supervisor(1, private=(outbox.descriptor,))
-    for _, message in supervisor.run([_job(0, checkable, options, stop_at=number)]):
+    for _, message in Supervisor(1, private=private).run([task]):
         if isinstance(message, UserCall):
             return message
     return None
 
 
-def check_in_child(checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+def _check_in_child(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
     """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
+    outbox.send(begun)
     outbox.flight.enter(Phase.CHECKING)
     message: OpReport | UserCall = check_alone(checkable, options, outbox.flight)
     try:

@@ -10,16 +10,15 @@ import os
 import sys
 from functools import partial
 
-from opkit.checker import OpReport
 from opkit.verify.isolation import frames
-from opkit.verify.isolation.blame import blame_death, report_of
+from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.isolation.supervisor import Ended, Outbox, Supervisor, Task, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.load import load, preload
 from opkit.verify.targets.target import Target, TargetKind
-from opkit.verify.workers.messages import Checked, Planned
+from opkit.verify.workers.ledger import Account, Ledger
 from opkit.verify.workers.spawn import PATIENCE
 from opkit.verify.workers.worker import check_target
 
@@ -37,13 +36,14 @@ def main() -> None:
         return
     width = max(options.width // max(len(targets), 1), 1)
     jobs = [_job(number, target, options, width) for number, target in enumerate(targets)]
-    seen = _Seen()
+    ledger = Ledger(targets)
     for number, message in Supervisor(options.width, lifeline=0, private=(out,)).run(jobs):
         if isinstance(message, Ended):
-            for report in seen.missing(number, targets[number], message, options):
-                frames.send(out, report)
+            finding = blame_death(message, options.limits, lambda _: None)
+            for owed in ledger.accounts[number].settle(finding, message.seconds):
+                frames.send(out, owed)
         else:
-            seen.note(message)
+            ledger.note(message)
             frames.send(out, message)
 
 
@@ -52,7 +52,9 @@ def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> N
     outbox = Outbox(out, Flight())
     limit_memory(options.memory)
     for number, target in enumerate(targets):
-        check_target(number, target.label, partial(load, target, options), options, 1, outbox)
+        check_target(
+            Account(number, target.label, target.directory), partial(load, target, options), options, 1, outbox
+        )
 
 
 def _request() -> tuple[tuple[Target, ...], RunOptions]:
@@ -68,30 +70,6 @@ def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
     seconds = options.timeout or math.inf
     if target.kind is TargetKind.SCRIPT:
         seconds *= PATIENCE
-    run = partial(check_target, number, target.label, partial(load, target, options), options, width)
+    account = Account(number, target.label, target.directory)
+    run = partial(check_target, account, partial(load, target, options), options, width)
     return Task(number, run, seconds, options.memory)
-
-
-class _Seen:
-    """What targets have said so far, to know what a worker that died left unsaid."""
-
-    def __init__(self) -> None:
-        self._planned: dict[int, tuple[str, ...]] = {}
-        self._checked: set[tuple[int, int]] = set()
-
-    def note(self, message: Planned | Checked) -> None:
-        if isinstance(message, Planned):
-            self._planned[message.target] = message.ops
-        else:
-            self._checked.add((message.target, message.order))
-
-    def missing(self, number: int, target: Target, ended: Ended, options: RunOptions) -> list[Checked]:
-        """Return reports for the ops that the ended worker owed."""
-        directory = target.label if target.kind is TargetKind.DIRECTORY else None
-        finding = blame_death(ended, options.limits, lambda _: None)
-        planned = self._planned.get(number)
-        if planned is None:
-            return [Checked(number, -1, report_of(target.label, directory, finding, ended.seconds))]
-        owed = [order for order in range(len(planned)) if (number, order) not in self._checked]
-        reports: list[OpReport] = [report_of(planned[order], directory, finding, ended.seconds) for order in owed]
-        return [Checked(number, order, report) for order, report in zip(owed, reports)]

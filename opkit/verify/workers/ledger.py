@@ -1,0 +1,118 @@
+"""Ledger: what each target of a run holds, which reports came, what is being checked, and what is still owed.
+
+Every process of a run that outlives another keeps one, fed with the messages it sees; nobody else remembers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from opkit.checker import CheckResult, OpReport
+from opkit.diagnostics import Diagnostic
+from opkit.verify.isolation.blame import report_of
+from opkit.verify.targets.target import Target
+from opkit.verify.workers.messages import Begun, Checked, Message, Planned
+
+__all__ = ["Account", "Ledger"]
+
+
+@dataclass(slots=True)
+class Account:
+    """One target's part of the ledger.
+
+    Args:
+        number: the target's.
+        label: what to call the target as long as its ops are not known.
+        directory: the op directory that it is, None where it is a file.
+        plan: its ops once it is loaded, None before.
+        reports: (order, report) in the order of their arrival.
+    """
+
+    number: int
+    label: str
+    directory: str | None = None
+    plan: Planned | None = None
+    reports: list[tuple[int, OpReport]] = field(default_factory=list)
+    _begun: set[int] = field(default_factory=set)
+
+    def note(self, message: Message) -> None:
+        """Enter a message of this target."""
+        if isinstance(message, Planned):
+            self.plan = message
+        elif isinstance(message, Begun):
+            self._begun.add(message.order)
+        else:
+            self.reports.append((message.order, message.report))
+
+    @property
+    def owed(self) -> dict[int, str]:
+        """Names of the ops that have no report yet, by their order; the target itself (-1) if nothing was heard."""
+        done = {order for order, _ in self.reports}
+        if self.plan is None:
+            return {} if done else {-1: self.label}
+        return {order: op for order, op in enumerate(self.plan.ops) if order not in done}
+
+    @property
+    def running(self) -> dict[int, str]:
+        """Names of the ops whose check has begun and is not done, by their order."""
+        return {order: op for order, op in self.owed.items() if order in self._begun}
+
+    def settle(self, finding: CheckResult, seconds: float = 0.0) -> list[Checked]:
+        """Give every op that is owed a report with one finding, enter these reports and return them.
+
+        Args:
+            finding: why there is no other; an op that had not begun while others ran is told apart in the message.
+            seconds: how long was spent.
+        """
+        running = self.running
+        beside = replace(finding, message=f"{finding.message}; this op had not begun ({_named(running)} ran)")
+        found = [
+            Checked(
+                self.number,
+                order,
+                report_of(op, self._directory(order), beside if running and order not in running else finding, seconds),
+            )
+            for order, op in self.owed.items()
+        ]
+        for message in found:
+            self.note(message)
+        return found
+
+    def _directory(self, order: int) -> str | None:
+        known = self.plan.directories if self.plan is not None else ()
+        return known[order] if 0 <= order < len(known) else self.directory
+
+
+def _named(ops: dict[int, str]) -> str:
+    return ", ".join(ops.values())
+
+
+class Ledger:
+    """The accounts of a run's targets.
+
+    Args:
+        targets: in the order of their numbers.
+    """
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        self.accounts = [Account(number, item.label, item.directory) for number, item in enumerate(targets)]
+
+    def note(self, message: Message) -> None:
+        """Enter a message."""
+        self.accounts[message.target].note(message)
+
+    def settle(self, finding: CheckResult) -> list[Checked]:
+        """Give whatever any target owes a report with one finding, and return these reports."""
+        return [message for account in self.accounts for message in account.settle(finding)]
+
+    @property
+    def reports(self) -> tuple[OpReport, ...]:
+        """All reports, in the order of the targets and of their ops, however they arrived."""
+        placed = ((account.number, order, report) for account in self.accounts for order, report in account.reports)
+        return tuple(report for _, _, report in sorted(placed, key=lambda item: item[:2]))
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """What the spec compiler and the loader found, target by target."""
+        return [item for account in self.accounts if account.plan is not None for item in account.plan.diagnostics]
