@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import Behaviour
+from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.lines import derivative
 
 F = Callable[[np.ndarray], np.ndarray]

@@ -15,6 +15,7 @@ import numpy as np
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.thresholds import MUTANT_CHANGE
 
 __all__ = ["FAULTS", "Fault", "power"]
 
@@ -155,7 +156,7 @@ def _differs(one: Any, other: Any) -> bool:
         return any(_differs(first, second) for first, second in zip(one, other))
     if one is None or other is None:
         return one is not other
-    return np.shape(one) != np.shape(other) or not np.allclose(one, other, 1e-10, 0.0, equal_nan=True)
+    return np.shape(one) != np.shape(other) or not np.allclose(one, other, MUTANT_CHANGE, 0.0, equal_nan=True)
 
 
 def power(

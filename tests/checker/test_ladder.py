@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.gradcheck_coverage import CORNERS, ZOO, measure
-from opkit.checker.derivative.ladder import Behaviour, settle, steps_for
+from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.lines import derivative, walk
 
 F = Callable[[np.ndarray], np.ndarray]

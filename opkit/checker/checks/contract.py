@@ -16,6 +16,12 @@ from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
+from opkit.checker.model.thresholds import (
+    ALONE,
+    CONTRACT_CASES,
+    REGISTRATION_CASES,
+    SINGLE_CASES,
+)
 from opkit.errors import InferError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 
@@ -114,7 +120,7 @@ def gradient_contract(session: CheckSession) -> Iterator[CheckResult]:
     for number, ev in enumerate(evaluators):
         _check_gradients(ev, found, session.rng(number))
     if session.checkable.registration is not None and not found.results:
-        for number, ev in enumerate(session.diverse(4, 1, evaluators)):
+        for number, ev in enumerate(session.diverse(CONTRACT_CASES, 1, evaluators)):
             _check_alone(ev, found, session.rng(number))
     yield from found.results.values()
     for code in _GRADIENT:
@@ -188,7 +194,7 @@ def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator)
 
 
 def _agree(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and np.allclose(one, other, 1e-9, 0.0, equal_nan=True)
+    return one.shape == other.shape and np.allclose(one, other, ALONE, 0.0, equal_nan=True)
 
 
 def _run_backward(ev: Evaluator, douts: list[np.ndarray], found: _FirstFailures) -> dict[Any, Any]:
@@ -246,7 +252,7 @@ def registration(session: CheckSession) -> Iterator[CheckResult]:
     unused: dict[str, CheckResult] = {}
     unread: dict[str, CheckResult] = {}
     evaluators = [ev for ev in session.evaluators if ev.leaves]
-    for ev in evaluators[:40]:
+    for ev in evaluators[:REGISTRATION_CASES]:
         try:
             facts = ask(describe_inputs(ev.case.inputs), ev.attrs)
         except OpkitError:
@@ -266,7 +272,7 @@ def registration(session: CheckSession) -> Iterator[CheckResult]:
 def single_cases(session: CheckSession) -> list[Evaluator]:
     """Return evaluators of ordinary float64 cases cast to float32, where infer and forward take them."""
     found = []
-    for ev in session.diverse(14, 0, session.evaluators):
+    for ev in session.diverse(SINGLE_CASES, 0, session.evaluators):
         if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
             continue
         if session.checkable.infer is None and session.checkable.recorded:

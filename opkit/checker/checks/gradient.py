@@ -15,20 +15,32 @@ import numpy as np
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.derivative.columns import Columns, Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
+from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
-from opkit.checker.derivative.ladder import STEPS, Behaviour, steps_for
+from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    ENOUGH_FAILING,
+    EXTRA_PROBES,
+    MOST_PLOTTED,
+    PROBE_SHARP,
+    PROBE_SHARP_SINGLE,
+    PROMISE_SINGLE,
+    PROMISE_TOLERANCE,
+    RUN_BUDGET,
+    RUNS_A_CASE,
+    SLOW_GRADIENT,
+    SMALL_CASE,
+    STEPS,
+    SURE_CASES,
+)
 
 __all__ = ["gradients"]
 
-#: Failing cases after which no more are compared.
-_ENOUGH = 6
-#: Seconds of a forward and a backward from which on a case with many elements is not differentiated.
-_SLOW = 0.05
 _CODES = ("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC152")
 
 
@@ -83,12 +95,12 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     if session.is_impure:
         yield session.skipped("GC101", "forward or backward is not a function of its arguments")
         return
-    budget = 120_000 * session.options.effort
+    budget = RUN_BUDGET * session.options.effort
     for number, ev in enumerate(_ordered(evaluators)):
         budget -= _cost(ev)
-        if len(ledger.failing) >= _ENOUGH:
+        if len(ledger.failing) >= ENOUGH_FAILING:
             break
-        if (budget < 0 and number >= 12) or session.elapsed() > session.options.seconds:
+        if (budget < 0 and number >= SURE_CASES) or session.elapsed() > session.options.seconds:
             ledger.left_out += 1
             continue
         known = sum(ledger.counts.values())
@@ -117,26 +129,29 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
         return
     try:
         ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
-        if process_time() - start > _SLOW:
+        if process_time() - start > SLOW_GRADIENT:
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"
             )
             return
         ledger.large += 1
         ledger.is_extra = ledger.large == 1
-        _probe(ev, number, ledger, 2)
+        _probe(ev, number, ledger, EXTRA_PROBES)
     except Exception as error:  # user code; the contract check reports it
         ledger.session.notes.append(f"the case with many elements could not be compared: {error}")
 
 
 def _cost(ev: Evaluator) -> int:
     """Return about how many runs of the kernels a comparison takes: a count, the same on every machine."""
-    return 60 + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes)
+    return RUNS_A_CASE + 2 * sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes)
 
 
 def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
     """Small and ordinary cases first, so that what is left out for lack of time is the costliest."""
-    return sorted(evaluators, key=lambda ev: sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > 260)
+    return sorted(
+        evaluators,
+        key=lambda ev: sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > SMALL_CASE,
+    )
 
 
 def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
@@ -192,7 +207,7 @@ def _describe(
     with np.errstate(all="ignore"):
         errors = np.abs(claimed - numeric).T
     slopes = _slopes(ev, failure) if failure.code == "GC103" else None
-    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= 1_000_000 else None, slopes, pattern)
+    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_PLOTTED else None, slopes, pattern)
     return session.failed(
         code,
         text,
@@ -291,10 +306,10 @@ def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
 def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> CheckResult:
     detectable = float(np.median(pair.detectable)) if pair.detectable else None
     best = min(pair.detectable) if pair.detectable else None
-    promise = max(session.options.promise, 4.0 * float(session.checkable.tolerance.get(name, 0.0)))
+    promise = max(session.options.promise, PROMISE_TOLERANCE * float(session.checkable.tolerance.get(name, 0.0)))
     is_single = any(ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots)
     if session.dtype != "float64" or is_single:
-        promise = max(promise, 1e-2)
+        promise = max(promise, PROMISE_SINGLE)
     fields: dict[str, Any] = {
         "input": name,
         "output": output,
@@ -319,7 +334,7 @@ def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
     text = f"{len(ledger.probes)} random directions in {ledger.large} large cases agree"
     if detectable is not None:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"
-    limit = 1e-2 if session.dtype == "float64" else 0.5
+    limit = PROBE_SHARP if session.dtype == "float64" else PROBE_SHARP_SINGLE
     is_flat = not ledger.probes and not ledger.left_out  # nothing but zeros, which agree
     is_sharp = detectable is not None and detectable < limit
     if ledger.is_extra and not is_sharp and not is_flat:

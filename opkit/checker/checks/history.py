@@ -15,10 +15,11 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, snapshot
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    HISTORY_CASES,
+)
 
 __all__ = ["history"]
-
-_CASES = 10
 
 
 def history(session: CheckSession) -> Iterator[CheckResult]:
@@ -26,7 +27,7 @@ def history(session: CheckSession) -> Iterator[CheckResult]:
     afresh = session.checkable.afresh
     if afresh is None or session.is_impure:
         return
-    for number, ev in enumerate(session.diverse(_CASES, 1)):
+    for number, ev in enumerate(session.diverse(HISTORY_CASES, 1)):
         message = _difference(ev, afresh(), session.rng(800 + number))
         if message:
             session.is_impure = True

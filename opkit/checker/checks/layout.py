@@ -15,10 +15,12 @@ from opkit.checker.checks.purity import same
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    LAYOUT_CASES,
+    LAYOUT_ULPS,
+)
 
 __all__ = ["LAYOUTS", "layouts"]
-
-_ULPS = 4000.0
 
 
 def _fortran(array: np.ndarray) -> np.ndarray:
@@ -79,7 +81,7 @@ def _broadcast(array: np.ndarray, axis: int) -> np.ndarray:
 
 def layouts(session: CheckSession) -> Iterator[CheckResult]:
     """GC130 and GC131: forward and backward on rearranged arguments."""
-    evaluators = session.diverse(7, 2)
+    evaluators = session.diverse(LAYOUT_CASES, 2)
     found: dict[str, CheckResult] = {}
     for number, ev in enumerate(evaluators):
         for code, message in _faults(ev, session.rng(700 + number)):
@@ -161,7 +163,7 @@ def _try(ev: Evaluator, inputs: dict[str, Any], expected: list[np.ndarray], leas
         return f"forward raised {type(error).__name__}: {error}"
     # One of several results may be the small difference of numbers of the others' size.
     least = max(least, _largest([item for item in expected if is_float(item)]))
-    return "" if same(expected, list(outputs), _ULPS, least) else "forward gave another result"
+    return "" if same(expected, list(outputs), LAYOUT_ULPS, least) else "forward gave another result"
 
 
 def _try_backward(
@@ -184,7 +186,7 @@ def _try_backward(
                 found = ev.by_leaf(backward(inputs, outputs, [frozen(item) for item in douts], ev.attrs, needs))
     except Exception as error:  # user code
         return f"backward raised {type(error).__name__}: {error}"
-    return "" if same(expected, list(found.values()), _ULPS, least) else "backward gave another result"
+    return "" if same(expected, list(found.values()), LAYOUT_ULPS, least) else "backward gave another result"
 
 
 def _largest(arrays: Sequence[np.ndarray | None]) -> float:

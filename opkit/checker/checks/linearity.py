@@ -11,11 +11,24 @@ import numpy as np
 
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.report import CheckResult
-from opkit.checker.model.session import EXTREME, CheckSession
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    EXTREME,
+    FACTORS,
+    IS_SINGLE,
+    LINEAR,
+    LINEAR_CANCELLED,
+    LINEAR_LEAST,
+    LINEAR_TINY,
+    LINEAR_ULPS,
+    LINEAR_ULPS_SINGLE,
+    LINEARITY_CASES,
+    PRODUCT_ROUNDINGS,
+    SUM_ROUNDINGS,
+)
 
 __all__ = ["linearity"]
 
-_FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
 _Found = dict[InputLeaf, np.ndarray]
 
 
@@ -23,7 +36,7 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
     """GC110, GC111, GC112, GC113."""
     found: dict[str, CheckResult] = {}
     pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME]
-    evaluators = [ev for ev in session.diverse(16, 1, pool) if ev.leaves and sum(ev.sizes)]
+    evaluators = [ev for ev in session.diverse(LINEARITY_CASES, 1, pool) if ev.leaves and sum(ev.sizes)]
     for number, ev in enumerate(evaluators):
         try:
             faults = list(_faults(ev, session.rng(900 + number)))
@@ -43,23 +56,30 @@ def linearity(session: CheckSession) -> Iterator[CheckResult]:
 
 def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str, InputLeaf]]:
     entries = sum(ev.sizes)
-    natural = 1e-5 * ev.natural()
+    natural = LINEAR_LEAST * ev.natural()
     dtypes = [*(ev.outputs[index].dtype for index in ev.slots), *(ev.array(leaf).dtype for leaf in ev.leaves)]
     eps = float(max(np.finfo(dtype).eps for dtype in dtypes))
     tiny = float(max(np.finfo(dtype).tiny for dtype in dtypes))
     # Of the terms that a result may be the small difference of: results over arguments, or arguments over each other.
-    rounding = 64.0 * eps * max(ev.natural(), ev.spread())
-    tolerance = max(1e-9, 300.0 * eps) if eps < 1e-10 else 2000.0 * eps
+    rounding = LINEAR_CANCELLED * eps * max(ev.natural(), ev.spread())
+    tolerance = max(LINEAR, LINEAR_ULPS * eps) if eps < IS_SINGLE else LINEAR_ULPS_SINGLE * eps
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)
     for leaf in one:
-        off = _distance(both[leaf], one[leaf] + two[leaf], natural, one[leaf], two[leaf], slack=6.0 * rounding + tiny)
+        off = _distance(
+            both[leaf],
+            one[leaf] + two[leaf],
+            natural,
+            one[leaf],
+            two[leaf],
+            slack=SUM_ROUNDINGS * rounding + tiny,
+        )
         if off > tolerance:
             yield "GC110", f"backward(d1 + d2) differs from backward(d1) + backward(d2) by {off:.1e} of its size", leaf
-    for factor in _FACTORS:
+    for factor in FACTORS:
         scaled = _run(ev, factor * first)
         for leaf in one:
-            slack = 3.0 * rounding + 1e3 * tiny / abs(factor)
+            slack = PRODUCT_ROUNDINGS * rounding + LINEAR_TINY * tiny / abs(factor)
             off = _distance(scaled[leaf] / factor, one[leaf], natural, slack=slack)
             if off > tolerance:
                 message = (
@@ -89,8 +109,8 @@ def _partial(
         for leaf, value in _run(ev, part).items():
             total[leaf] = total[leaf] + value
     for leaf, value in whole.items():
-        slack = 3.0 * len(ev.sizes) * rounding
-        if _distance(total[leaf], value, 1e-5 * ev.natural(), slack=slack) > tolerance:
+        slack = PRODUCT_ROUNDINGS * len(ev.sizes) * rounding
+        if _distance(total[leaf], value, LINEAR_LEAST * ev.natural(), slack=slack) > tolerance:
             yield "GC113", "a zero gradient for one output changes what comes from another output", leaf
 
 

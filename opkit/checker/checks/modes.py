@@ -17,6 +17,11 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    MODE_CASES,
+    MODE_GRADIENT_ULPS,
+    MODE_ULPS,
+)
 
 __all__ = ["parity", "second_order"]
 
@@ -27,7 +32,7 @@ def parity(session: CheckSession) -> Iterator[CheckResult]:
     if not runners:
         yield session.skipped("GC170", "there is one way to run it")
         return
-    evaluators = session.diverse(6)
+    evaluators = session.diverse(MODE_CASES)
     for name, run in runners.items():
         for number, ev in enumerate(evaluators):
             message = _differs(ev, name, run, session.rng(6000 + number))
@@ -44,9 +49,9 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
         outputs, gradients = run(ev.inputs, ev.attrs, douts)
     except Exception as error:  # the other runner's own trouble is the finding
         return f"{name} mode raised {type(error).__name__}: {error}"
-    if not same(ev.outputs, list(outputs), 64.0):
+    if not same(ev.outputs, list(outputs), MODE_ULPS):
         return f"{name} mode gives other results"
-    if expected and not same(expected, list(ev.by_leaf(gradients).values()), 4000.0):
+    if expected and not same(expected, list(ev.by_leaf(gradients).values()), MODE_GRADIENT_ULPS):
         return f"{name} mode gives other gradients"
     return ""
 

@@ -10,35 +10,59 @@ from collections.abc import Iterator
 import numpy as np
 
 from opkit.checker.derivative.columns import scales_of
-from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
+from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.checker.model.report import CheckResult, Status
-from opkit.checker.model.session import EXTREME, CheckSession, cast_case, is_empty
+from opkit.checker.model.session import CheckSession, cast_case, is_empty
+from opkit.checker.model.thresholds import (
+    ARGUMENT_LEAST,
+    EXTREME,
+    EXTREME_SINGLE,
+    GRADIENT_LEAST,
+    HALF_GRID,
+    HALF_NOISE,
+    HALF_REPEATS,
+    HALF_STAIRS,
+    LEAST_NUDGE,
+    MAGNITUDES,
+    NOISE_CASES,
+    NOISE_LEAST,
+    NOISE_MOST,
+    NOISE_SINGLE,
+    NOISE_VALUES,
+    NOISY_CASES,
+    OFFSET_LOSS,
+    OVERFLOW,
+    PRECISION_CASES,
+    RESULT_LEAST,
+    SATURATED_CASES,
+    SINGLE_NUDGES,
+    SINGLE_ROUNDINGS,
+    SINGLE_SPREAD,
+    STEEP_CASES,
+    UNDERFLOW,
+)
 from opkit.checker.model.trial import Attempt, Verdict
 
 __all__ = ["low_precision", "single_precision"]
 
 _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
-#: Roundings that a float32 result may have gone through.
-_ROUNDINGS = 400.0
-#: Ways in which each input is rounded otherwise.
-_NUDGES = 3
 #: What begins the message of a result that is doubtful, but no fault.
 _DOUBT = "at the edge of what float32 can do, "
-#: Results below that may be products of numbers that float32 cannot hold.
-_UNDERFLOW = 1e-30
 
 
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
     """GC150: float32 results and gradients agree with float64's within what rounding the inputs explains."""
-    pool = [
-        ev
-        for ev in session.evaluators
-        if ev.case.regime.split()[0] not in ("tiny", "offset", "far", "1e5", "huge", "wide", "steep")
+    pool = [ev for ev in session.evaluators if ev.case.regime.split()[0] not in EXTREME_SINGLE]
+    chosen = (
+        session.diverse(PRECISION_CASES, 1, pool)
+        + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:SATURATED_CASES]
+    )
+    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not is_empty(ev.case)][
+        :STEEP_CASES
     ]
-    chosen = session.diverse(10, 1, pool) + [ev for ev in pool if ev.case.regime in ("large", "saturated", "ties")][:3]
-    chosen += [ev for ev in session.evaluators if ev.case.regime in ("steep", "offset") and not is_empty(ev.case)][:4]
     tried = 0
     largest = _gradient_sizes(session, chosen)
     doubt: CheckResult | None = None
@@ -102,7 +126,7 @@ def _compare_single(
     weights = rng.uniform(-1, 1, sum(high.sizes)).astype(np.float32)
     try:
         wobbled = [
-            [_results(high, weights, _nudged(high, leaf, k)) for k in range(_NUDGES)]
+            [_results(high, weights, _nudged(high, leaf, k)) for k in range(SINGLE_NUDGES)]
             for leaf, array in leaves_of(high.inputs)
             if is_float(array)
         ]
@@ -114,18 +138,22 @@ def _compare_single(
     widest = max((float(np.abs(array).max(initial=0.0)) for _, array in leaves_of(high.inputs) if is_float(array)))
     for name, value in exact.items():
         others = [[item[name] for item in tried if name in item] for tried in wobbled]
-        if name not in single or any(len(tried) != _NUDGES for tried in others):
+        if name not in single or any(len(tried) != SINGLE_NUDGES for tried in others):
             continue
         is_gradient = name.startswith("the")
         if is_gradient and ev.case.regime == "offset":
             continue  # gradients there are small differences of numbers that the offset rounds
         # An output may be the small difference of numbers of the usual size.
-        floor = max(natural, 0.1 * largest.get(name, 0.0)) if is_gradient else max(0.04 * ev.typical, 0.02 * widest)
+        floor = (
+            max(natural, GRADIENT_LEAST * largest.get(name, 0.0))
+            if is_gradient
+            else max(RESULT_LEAST * ev.typical, ARGUMENT_LEAST * widest)
+        )
         message = _explain(name, value, single[name], others, floor)
         if message:
             if ev.case.regime != "offset":
                 return message
-            if float(np.abs(single[name] - value).max()) > 1e-2 * float(np.abs(value).max()):
+            if float(np.abs(single[name] - value).max()) > OFFSET_LOSS * float(np.abs(value).max()):
                 # Which of a formula's digits matter is for its author to say: a doubt, and no accusation.
                 return f"{_DOUBT}{message}; the digits are lost to cancellation"
     return ""
@@ -136,7 +164,7 @@ def _overflow(high: Attempt, low: Attempt) -> str | None:
     for index, (exact, single) in enumerate(zip(high.outputs, low.outputs)):
         if not is_float(single) or single.dtype != np.float32 or np.shape(exact) != np.shape(single):
             continue
-        bad = ~np.isfinite(single) & (np.abs(exact) < 1e30)
+        bad = ~np.isfinite(single) & (np.abs(exact) < OVERFLOW)
         if bad.any():
             place = tuple(int(i) for i in np.argwhere(bad)[0])
             text = f"output {index}{list(place) if place else ''} is {single[place]} in float32 and {exact[place]:.9g}"
@@ -152,9 +180,9 @@ def _explain(name: str, exact: np.ndarray, single: np.ndarray, wobbled: list[lis
         # Roundings of several inputs may add up, and cancel in any one try: their effects are added.
         spread = np.sum([np.max([np.abs(item - exact) for item in tried], axis=0) for tried in wobbled], axis=0)
         size = max(float(np.abs(exact).max()), natural)
-        if size > 1e30 or not np.isfinite(spread).all():
+        if size > OVERFLOW or not np.isfinite(spread).all():
             return ""
-        allowed = 100.0 * spread + _ROUNDINGS * _EPS32 * (size + spread.max()) + _UNDERFLOW
+        allowed = SINGLE_SPREAD * spread + SINGLE_ROUNDINGS * _EPS32 * (size + spread.max()) + UNDERFLOW
         off = np.abs(single - exact)
     bad = ~(off <= allowed)
     if not bad.any():
@@ -170,7 +198,7 @@ def _nudged(ev: Evaluator, leaf: InputLeaf, number: int) -> dict[str, object]:
     array = ev.array(leaf)
     rng = np.random.default_rng([7, number])
     # Magnitudes vary too: what is the same for a whole row may have no effect, and an oscillation's phase may recur.
-    share = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(0.3, 1.0, array.shape) if number else 1.0
+    share = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(LEAST_NUDGE, 1.0, array.shape) if number else 1.0
     return ev.replaced(leaf, frozen(array * (1 + share * _EPS32)))
 
 
@@ -192,21 +220,21 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
         return
     evaluators = [
         ev
-        for ev in session.diverse(8, 2)
+        for ev in session.diverse(NOISE_CASES, 2)
         if ev.case.regime.split()[0] not in EXTREME
         and ev.leaves
         and ev.slots
         and ev.case.regime != "zeros"
         and (session.checkable.infer is None or all(ev.outputs[index].dtype == np.float64 for index in ev.slots))
-    ][:6]
+    ][:NOISY_CASES]
     suspects = []
     for number, ev in enumerate(evaluators):
         noise = _noise(ev, session.rng(5000 + number))
-        if noise is not None and 2e-9 < noise < 3e-2:
+        if noise is not None and NOISE_LEAST < noise < NOISE_MOST:
             suspects.append((noise, ev))
     if evaluators and len(suspects) * 2 > len(evaluators):
         noise, ev = max(suspects, key=lambda item: item[0])
-        kind = "float32" if noise < 2e-5 else "float16"
+        kind = "float32" if noise < NOISE_SINGLE else "float16"
         message = f"forward's float64 result carries noise of {noise:.1e} of its size: something inside is {kind}"
         if session.claims_float64:
             yield session.failed("GC151", message, ev, expected=_EPS64, actual=noise)
@@ -222,10 +250,10 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
     moves = [
         scales_of(array).reshape(array.shape)
         * rng.choice([-1.0, 1.0], array.shape)
-        * rng.uniform(0.5, 1.5, array.shape)
+        * rng.uniform(*MAGNITUDES, array.shape)
         for _, array in arrays
     ]
-    steps = steps_for(np.ones(1), STEPS)
+    steps = steps_for(np.ones(1))
     values: list[list[np.ndarray]] = [[], []]
     for side, sign in ((0, 1.0), (1, -1.0)):
         for step in steps[0]:
@@ -239,7 +267,7 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
             if values[side][-1].size != sum(ev.sizes):
                 return None
     base, eps = ev.vector(ev.outputs), ev.eps()
-    entries = np.linspace(0, base.size - 1, min(base.size, 256)).astype(int)
+    entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)
     plus, minus = (np.stack([item[entries] for item in side])[None] for side in values)
     base = base[entries]
     found = settle(plus, minus, base, steps, steps, eps[entries], np.ones(1))
@@ -248,7 +276,7 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
     stairs = found.kind[0] == Behaviour.STAIRCASE
     if size == 0 or not (telling | stairs).any():
         return None
-    if stairs.mean() > 0.5:
+    if stairs.mean() > HALF_STAIRS:
         return _half_noise(ev, size)
     return float(np.median(found.noise[0][telling])) / size if telling.any() else None
 
@@ -264,6 +292,6 @@ def _half_noise(ev: Evaluator, size: float) -> float | None:
         return None
     values = ev.vector(ev.outputs)
     half = values.astype(np.float16).astype(np.float64)
-    is_output_half = bool((half == values).all()) and bool((np.abs(values) % 2.0**-6 != 0).any())
-    is_input_half = bool((again == values).mean() > 0.9) if again.shape == values.shape else False
-    return 1e-3 if is_input_half or is_output_half else None
+    is_output_half = bool((half == values).all()) and bool((np.abs(values) % HALF_GRID != 0).any())
+    is_input_half = bool((again == values).mean() > HALF_REPEATS) if again.shape == values.shape else False
+    return HALF_NOISE if is_input_half or is_output_half else None

@@ -15,13 +15,17 @@ from opkit.checker.checks.contract import is_write
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of, snapshot
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    BACKWARD_PURITY_CASES,
+    PURITY_CASES,
+    REPEAT_ULPS,
+    REPEATS,
+)
 
 __all__ = ["backward_purity", "forward_purity", "same"]
 
-_REPEATS = 6
 
-
-def same(first: Sequence[Any], second: Sequence[Any], ulps: float = 8.0, least: float = 0.0) -> bool:
+def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
     """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None).
 
     ``least`` is the magnitude that those ulps are of at least.
@@ -128,7 +132,7 @@ def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
 def forward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC120, GC122, GC124, GC125 for forward."""
     found: dict[str, CheckResult] = {}
-    evaluators = session.diverse(5) + session.large
+    evaluators = session.diverse(PURITY_CASES) + session.large
     for ev in evaluators:
         for code, message in _forward_faults(session, ev):
             found.setdefault(code, session.failed(code, message, ev))
@@ -166,7 +170,7 @@ def _forward_faults(session: CheckSession, ev: Evaluator) -> Iterator[tuple[str,
     if leaf is not None:
         yield "GC122", f"forward wrote to its argument {leaf}"
         return
-    if not all(same(kept, snapshot(ev.forward(views))) for _ in range(_REPEATS)):
+    if not all(same(kept, snapshot(ev.forward(views))) for _ in range(REPEATS)):
         yield "GC120", "forward gave another result for the same arguments"
         return
     if not same(kept, snapshot(first), 0.0):
@@ -185,7 +189,7 @@ def _forward_faults(session: CheckSession, ev: Evaluator) -> Iterator[tuple[str,
 def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     """GC121, GC123, GC124, GC125 for backward."""
     found: dict[str, CheckResult] = {}
-    evaluators = [ev for ev in session.diverse(6) + session.large if ev.leaves and ev.slots]
+    evaluators = [ev for ev in session.diverse(BACKWARD_PURITY_CASES) + session.large if ev.leaves and ev.slots]
     for number, ev in enumerate(evaluators):
         rng = session.rng(500 + number)
         try:
@@ -237,7 +241,7 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Genera
     if not same(kept_douts, douts, 0.0):
         yield "GC123", "backward wrote to the incoming gradient"
         return
-    for _ in range(_REPEATS):
+    for _ in range(REPEATS):
         if not same(kept, _fresh(ev, views, douts)):
             yield "GC121", "backward gave another result for the same arguments"
             return

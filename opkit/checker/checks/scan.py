@@ -12,20 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import Behaviour, Estimate
+from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.lines import derivative
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, leaves_of
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import (
+    BOUNDS,
+    SCAN_FEW,
+    SCAN_FLOOR,
+    SCAN_INPUTS,
+    SCAN_KEPT,
+    SCAN_NATURAL,
+    SLOW_SCAN,
+    UNDERFLOW,
+    WEIGHT,
+)
 
 __all__ = ["scan"]
-
-#: At most so many suspicious points become a case.
-_KEPT = 24
-#: So many points show whether an op is elementwise at all, before all of them are computed.
-_FEW = 48
-#: Seconds of processor time for all of them beyond which there is no scan, which takes some thirty such runs.
-_SLOW = 0.02
-_DOUT = -1.25
 
 
 def scan(session: CheckSession, domain: str) -> None:
@@ -40,7 +43,7 @@ def scan(session: CheckSession, domain: str) -> None:
     alike = [ev for ev in session.ordinary() if ev.leaves and _is_alike(ev)]
     settings = alike[:1] + [ev for ev in alike if ev.attrs != alike[0].attrs][:1]
     for number, ev in enumerate(settings):
-        for leaf in ev.leaves[:3]:
+        for leaf in ev.leaves[:SCAN_INPUTS]:
             line = _ScanLine(ev, leaf, _points(domain), session.rng(6000 + number))
             found = line.suspects(session)
             if line.is_slow:
@@ -100,20 +103,20 @@ class _ScanLine:
         """Return a prepared case of the points where backward looks off, None where there are none."""
         points = self.points
         try:
-            if not _is_elementwise(self.forward, points[:_FEW]):
+            if not _is_elementwise(self.forward, points[:SCAN_FEW]):
                 return None
             start = process_time()
             self.forward(points)
-            self.is_slow = process_time() - start > _SLOW
+            self.is_slow = process_time() - start > SLOW_SCAN
             if self.is_slow or not _is_elementwise(self.forward, points):
                 return None
-            douts = [np.full((*self.lead, points.size), _DOUT)]
+            douts = [np.full((*self.lead, points.size), WEIGHT)]
             gradient = self.ev.gradients(douts, inputs=self.inputs(points))[self.leaf]
-            claimed = np.asarray(gradient, dtype=np.float64).reshape(-1) / _DOUT
+            claimed = np.asarray(gradient, dtype=np.float64).reshape(-1) / WEIGHT
             excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
         except Exception:  # user code; it does not take so many elements: the other cases are those it does take
             return None
-        chosen = np.argsort(-excess, kind="stable")[:_KEPT]
+        chosen = np.argsort(-excess, kind="stable")[:SCAN_KEPT]
         chosen = chosen[excess[chosen] > 1.0]
         if not chosen.size:
             return None
@@ -129,7 +132,9 @@ def _excess(claimed: np.ndarray, estimate: Estimate, natural: np.ndarray) -> np.
     """Return how many times each deviation exceeds what the bound allows, 0 where nothing can be said."""
     value, bound, kind = estimate.value[:, 0], estimate.bound[:, 0], estimate.kind[:, 0]
     with np.errstate(all="ignore"):
-        slack = 3.0 * bound + 1e-7 * (np.abs(value) + np.abs(claimed)) + 1e-12 * np.abs(natural) + 1e-30
+        slack = (
+            BOUNDS * bound + SCAN_FLOOR * (np.abs(value) + np.abs(claimed)) + SCAN_NATURAL * np.abs(natural) + UNDERFLOW
+        )
         excess: np.ndarray = np.abs(claimed - value) / slack
     excess[np.isnan(excess)] = np.inf
     excess[(kind > Behaviour.ONE_SIDED) | ~np.isfinite(value) | ~np.isfinite(bound)] = 0.0

@@ -11,9 +11,26 @@ from functools import lru_cache
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import RATIO, STEPS, Estimate, settle, steps_for
+from opkit.checker.derivative.estimate import Estimate
+from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import (
+    CENTRAL_ENOUGH,
+    CENTRAL_NOISE,
+    LEAST_EXTRAPOLATED,
+    LEAST_SCALE,
+    MAGNITUDES,
+    MOST_EXTRAPOLATED,
+    MOVES,
+    QUICK_STEP,
+    RATIO,
+    SECOND_ORDER,
+    STEPS,
+    USUAL_CENTRAL,
+    USUAL_EXTRAPOLATED,
+    WIDE_STEP,
+)
 
 __all__ = ["Columns", "Steps", "scales_of"]
 
@@ -24,7 +41,7 @@ def scales_of(array: np.ndarray) -> np.ndarray:
     if not flat.size:
         return flat
     typical = float(np.sqrt(np.mean(np.square(flat)))) or 1.0
-    scales: np.ndarray = np.maximum(flat, 0.05 * typical)
+    scales: np.ndarray = np.maximum(flat, LEAST_SCALE * typical)
     return scales
 
 
@@ -136,7 +153,7 @@ class Columns:
         if share <= self._reach or self._is_mixed:
             return
         kept = self.flat.copy()
-        moves = [share * self.scales * pattern for pattern in _patterns(kept.size)[: 2 if share > 0.2 else 1]]
+        moves = [share * self.scales * pattern for pattern in _patterns(kept.size)[: 2 if share > WIDE_STEP else 1]]
         shapes = [self.evaluator.outputs[slot].shape for slot in self.evaluator.slots]
         for rows in [self._rows] if self._rows is not None else candidates(self.array.shape, shapes):
             if len(rows.masks()) + 2 * rows.width >= kept.size:
@@ -170,7 +187,7 @@ class Columns:
     def steps(self, rng: np.random.Generator) -> Steps:
         """Find good step sizes with a ladder along one random direction."""
         size = self.flat.size
-        direction = self.scales * rng.choice([-1.0, 1.0], size) * rng.uniform(0.5, 1.5, size)
+        direction = self.scales * rng.choice([-1.0, 1.0], size) * rng.uniform(*MAGNITUDES, size)
         rungs = steps_for(np.ones(1), STEPS, float(np.finfo(self.array.dtype).eps))[0]
         kept = self.flat.copy()
         values = np.empty((2, rungs.size, self.base.size))
@@ -196,13 +213,15 @@ class Columns:
         """Extrapolated differences (M, J) and the noise in them (M, J): four evaluations an element."""
         plus, minus, up, down = self._values(elements, [RATIO * steps.extrapolated, steps.extrapolated])
         slope = (plus - minus) / (up + down)[:, :, None]
-        return slope[:, 1] + (slope[:, 1] - slope[:, 0]) / 15.0, 1.2 * steps.noise / np.abs(down[:, 1:])
+        return slope[:, 1] + (slope[:, 1] - slope[:, 0]) / SECOND_ORDER, CENTRAL_NOISE * steps.noise / np.abs(
+            down[:, 1:]
+        )
 
     def _values(
         self, elements: np.ndarray | None, shares: list[float]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         scales = self.scales if elements is None else self.scales[elements]
-        grid = (1.1347 * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
+        grid = (QUICK_STEP * 2.0 ** np.floor(np.log2(scales)))[:, None] * np.array(shares)
         return self.ladder(np.arange(scales.size) if elements is None else elements, grid)
 
 
@@ -210,26 +229,26 @@ class Columns:
 def _patterns(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Two ways (n,) to move all elements, each by another share: a row moved evenly may have no effect on anything."""
     rng = np.random.default_rng([3, size])
-    first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(0.4, 1, size) for _ in range(2))
+    first, second = (rng.choice([-1.0, 1.0], size) * rng.uniform(*MOVES, size) for _ in range(2))
     return first, second
 
 
 def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.ndarray) -> Steps:
     """Choose steps from the values (2, K, J) on both sides along one direction."""
     slope = (values[0] - values[1]) / (2.0 * rungs[:, None])
-    fourth = slope[1:] + (slope[1:] - slope[:-1]) / 15.0
+    fourth = slope[1:] + (slope[1:] - slope[:-1]) / SECOND_ORDER
     gap = np.abs(np.diff(fourth, axis=0))
     level = eps * np.abs(base)
-    total = np.maximum(gap[:-1], gap[1:]) + 1.2 * level / rungs[2:-1, None]
+    total = np.maximum(gap[:-1], gap[1:]) + CENTRAL_NOISE * level / rungs[2:-1, None]
     total[~np.isfinite(total)] = np.inf
     chosen = np.argmin(total, axis=0)
     columns = np.arange(base.size)
     value = fourth[1:-1][chosen, columns]
     usable = np.isfinite(total[chosen, columns]) & (value != 0)
     if not usable.any():
-        return Steps(2.0**-12, 2.0**-10, False, level)
+        return Steps(USUAL_CENTRAL, USUAL_EXTRAPOLATED, False, level)
     finer = np.arange(fourth.shape[0])[:, None] > chosen + 1
-    deviation = np.where(finer & np.isfinite(fourth), np.abs(fourth - value) * rungs[1:, None], 0.0) / 1.2
+    deviation = np.where(finer & np.isfinite(fourth), np.abs(fourth - value) * rungs[1:, None], 0.0) / CENTRAL_NOISE
     noise = np.where(usable, np.maximum(level, deviation.max(axis=0)), level)
     size = np.abs(value[usable])
     error = (np.abs(slope[:, usable] - value[usable]) + noise[usable] / rungs[:, None]) / size
@@ -237,4 +256,9 @@ def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.nda
     scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
     best = int(np.argmin(scores))
     extrapolated = float(np.median(rungs[2:-1][chosen[usable]]))
-    return Steps(float(rungs[best]), min(max(extrapolated, 1e-6), 0.06), bool(scores[best] < 3e-10), noise)
+    return Steps(
+        float(rungs[best]),
+        min(max(extrapolated, LEAST_EXTRAPOLATED), MOST_EXTRAPOLATED),
+        bool(scores[best] < CENTRAL_ENOUGH),
+        noise,
+    )

@@ -12,9 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from opkit.checker.derivative.columns import scales_of
-from opkit.checker.derivative.judge import FLOOR
-from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
+from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import (
+    BOUNDS,
+    CORNER_BEND,
+    CORNER_NEAR,
+    CORNER_SHARE,
+    CORNER_STEP,
+    CORNER_ULPS,
+    FLOOR,
+    FLOOR_SINGLE,
+    IS_SINGLE,
+    MAGNITUDES,
+    STEPS,
+)
 
 __all__ = ["Probe", "bisect", "probe_leaf"]
 
@@ -98,11 +111,11 @@ def probe_leaf(
     """
     array = ev.array(leaf)
     entries = sum(ev.sizes)
-    signs = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(0.5, 1.5, array.shape)
+    signs = rng.choice([-1.0, 1.0], array.shape) * rng.uniform(*MAGNITUDES, array.shape)
     direction = signs * scales_of(array).reshape(array.shape)
     if support is not None:
         direction = np.where(support, direction, 0.0)
-    weights = rng.choice([-1.0, 1.0], entries) * rng.uniform(0.5, 1.5, entries)
+    weights = rng.choice([-1.0, 1.0], entries) * rng.uniform(*MAGNITUDES, entries)
     line = _Line(ev, leaf, direction, weights)
     masked = _mask_corners(line)
     douts = ev.douts_from(line.weights)
@@ -118,16 +131,16 @@ def probe_leaf(
     eps = np.array([float(ev.eps().max(initial=0.0))])
     found = settle(plus, minus, np.zeros(1), steps, steps, eps, np.ones(1), np.array([line.noise]))
     scale = float(np.sqrt(np.sum(np.square(weighted[np.isfinite(weighted)]))))
-    single = float(eps[0]) > 1e-10 or resolution > 1e-10
+    single = float(eps[0]) > IS_SINGLE or resolution > IS_SINGLE
     expected, bound = float(found.value[0, 0]), float(found.bound[0, 0])
-    floor = (2e-5 if single else FLOOR) * max(scale, abs(expected)) + tolerance * max(scale, abs(expected))
+    floor = (FLOOR_SINGLE if single else FLOOR) * max(scale, abs(expected)) + tolerance * max(scale, abs(expected))
     typical = scale / max(np.sqrt(max(int((weighted != 0).sum()), 1)), 1.0)
     return Probe(
         leaf,
         expected,
         float(weighted.sum()),
         bound,
-        3.0 * bound + floor,
+        BOUNDS * bound + floor,
         typical,
         Behaviour(int(found.kind[0, 0])),
         masked,
@@ -136,16 +149,16 @@ def probe_leaf(
 
 def _mask_corners(line: _Line) -> float:
     """Take outputs that cross a kink or a jump on the way out of the weights; return their share."""
-    step = 2.0**-8
+    step = CORNER_STEP
     above, below = line.moved(step).copy(), line.moved(-step).copy()
     with np.errstate(all="ignore"):
         bend = np.abs(above - 2 * line.base + below)
         change = np.abs(above - line.base) + np.abs(below - line.base)
         near_bend = np.abs(line.moved(step / 4) - line.base - (line.base - line.moved(-step / 4)))
-        noise = 100 * line.ev.eps() * np.abs(line.base)
-        crossing = ~(bend <= 0.05 * change + noise) | ~(near_bend <= 0.25 * bend + noise)
+        noise = CORNER_ULPS * line.ev.eps() * np.abs(line.base)
+        crossing = ~(bend <= CORNER_BEND * change + noise) | ~(near_bend <= CORNER_NEAR * bend + noise)
     share = float(crossing.mean()) if crossing.size else 0.0
-    if 0.0 < share <= 0.5:
+    if 0.0 < share <= CORNER_SHARE:
         line.leave_out(crossing)
         return share
     return 0.0

@@ -13,19 +13,27 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.derivative.columns import Columns, Steps
-from opkit.checker.derivative.judge import WEIGHT, EntryFailure, Judge
-from opkit.checker.derivative.ladder import RATIO
+from opkit.checker.derivative.judge import EntryFailure, Judge
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.derivative.ties import compare_ties
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import (
+    AGREE,
+    AGREE_NOISE,
+    AGREE_SINGLE,
+    IS_SINGLE,
+    MOST_JUDGED,
+    RATIO,
+    ROW_MARGIN,
+    TELLING,
+    WEIGHT,
+    WEIGHT_SPREAD,
+    WEIGHTS,
+)
 
 __all__ = ["Comparison", "Tally", "analytic", "compare"]
 
-#: Two independent computations that agree to this relative distance are taken as right (float64).
-AGREE = 2e-9
 _NOTHING = np.zeros(0)
-#: At most so many elements of an input get ladders of their own in one case.
-_MOST_JUDGED = 48
 
 
 @dataclass(slots=True)
@@ -108,7 +116,7 @@ class _Rowwise:
         self.evaluator, self.entries = evaluator, entries
         self.pullback = evaluator.run()[1] if evaluator.checkable.vjp is None else None
         index = np.arange(entries)
-        self.weights = np.where(index % 2 == 0, 0.625, -1.375) * (1.0 + index / (7.0 * entries))
+        self.weights = np.where(index % 2 == 0, *WEIGHTS) * (1.0 + index / (WEIGHT_SPREAD * entries))
         self.vector = np.zeros(entries)
         buffers = [np.zeros(item.shape, item.dtype) for item in evaluator.outputs]
         stops = np.cumsum([0, *evaluator.sizes]).tolist()
@@ -188,7 +196,7 @@ def _compare(
         return outcome
     claimed = analytic(evaluator, entries)
     outcome.analytic = claimed
-    single = evaluator.eps() > 1e-10
+    single = evaluator.eps() > IS_SINGLE
     for leaf in evaluator.leaves:
         if evaluator.array(leaf).size:
             single_leaf = single | (evaluator.array(leaf).dtype.itemsize < 8)
@@ -214,21 +222,21 @@ def _compare_leaf(
     steps = known.get(leaf.name) or next(iter(known.values()), None)
     is_settled = False
     if steps is not None:
-        columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))
+        columns.find_rows(ROW_MARGIN * RATIO * max(steps.central, steps.extrapolated))
         value, tolerance, settled = _quick(columns, claimed, single, declared, columns.usual_steps(steps), False)
         is_settled = bool(settled.all())
         if is_settled:
             known.setdefault(leaf.name, steps)
     if not is_settled:
         steps = columns.steps(rng)
-        columns.find_rows(1.2 * RATIO * max(steps.central, steps.extrapolated))
+        columns.find_rows(ROW_MARGIN * RATIO * max(steps.central, steps.extrapolated))
         value, tolerance, settled = _quick(columns, claimed, single, declared, steps, True)
         if settled.all():
             known.setdefault(leaf.name, steps)
     corner = np.zeros(settled.shape, dtype=bool)
     undecided = np.zeros(settled.shape, dtype=bool)
     rows = np.flatnonzero(~settled.all(axis=1))
-    if rows.size > _MOST_JUDGED:
+    if rows.size > MOST_JUDGED:
         rows = _worst(rows, claimed, value, tolerance, undecided)
     if rows.size:
         judge = Judge(columns, rows, columns.scales, claimed[rows], single, ~settled[rows], declared)
@@ -249,7 +257,7 @@ def _worst(
     """Keep the rows that are furthest off and some of the others; the rest is left undecided."""
     excess = np.nan_to_num(np.abs(claimed[rows] - value[rows]) / tolerance[rows], nan=np.inf).max(axis=1)
     order = np.argsort(-excess, kind="stable")
-    half = _MOST_JUDGED // 2
+    half = MOST_JUDGED // 2
     spread = order[half :: max(1, (order.size - half) // half)][:half]
     kept = np.sort(rows[np.concatenate([order[:half], spread])])
     undecided[np.setdiff1d(rows, kept)] = True
@@ -276,7 +284,7 @@ def _agreement(
     claimed: np.ndarray, value: np.ndarray, noise: np.ndarray, single: np.ndarray, declared: float
 ) -> np.ndarray:
     size = np.fmax(np.abs(claimed), np.abs(value))
-    tolerance: np.ndarray = np.where(single, 2e-5, AGREE) * size + 4.0 * noise
+    tolerance: np.ndarray = np.where(single, AGREE_SINGLE, AGREE) * size + AGREE_NOISE * noise
     if declared:
         tolerance = tolerance + declared * np.abs(value[np.isfinite(value)]).max(initial=0.0)
     return tolerance
@@ -298,7 +306,7 @@ def _tally(
         size = np.abs(value[:, part])
         counts = np.isfinite(size) & ~corner[:, part] & ~undecided[:, part]
         largest = size.max(initial=0.0, where=counts)
-        telling = counts & (size > 1e-3 * largest) & (size > 0)
+        telling = counts & (size > TELLING * largest) & (size > 0)
         share = tolerance[:, part][telling] / size[telling]
         out.tallies[(leaf, slot)] = Tally(
             entries=size.size,

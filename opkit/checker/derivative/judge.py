@@ -10,16 +10,50 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opkit.checker.derivative.columns import Columns, scales_of
-from opkit.checker.derivative.ladder import STEPS, Behaviour, Estimate
+from opkit.checker.derivative.estimate import Behaviour, Estimate
 from opkit.checker.derivative.resolution import misled
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import (
+    ABSOLUTE,
+    ABSOLUTE_SINGLE,
+    BOUNDS,
+    CANCELLED_ULPS,
+    CORNER,
+    FLOOR,
+    FLOOR_SINGLE,
+    GRAVE,
+    GRAVE_BOUND,
+    GRAVE_LEAST,
+    GRAVE_SINGLE,
+    GRID_ULPS,
+    GROSS,
+    HUGE_SLOPE,
+    LADDER_SHARE,
+    MORE_RUNGS,
+    MOST_CONFIRMED,
+    MOST_MOVED,
+    MOST_TIED,
+    NONZERO,
+    NUDGE_TRIES,
+    NUDGE_ULPS,
+    OWN_SCALE,
+    SECOND_LADDER,
+    SHARP,
+    SHARP_LEAST,
+    STEPS,
+    TERM_ULPS,
+    TIE_ORDERS,
+    TIE_SHIFT,
+    TIE_SLACK,
+    TIE_STEP,
+    UNDERFLOW,
+    UNSTEADY,
+    VAGUE,
+    VAGUE_LEAST,
+    WEIGHT,
+)
 
-__all__ = ["FLOOR", "WEIGHT", "EntryFailure", "Judge"]
-
-#: Relative part of the stated floor below which a difference is rounding of the analytic gradient.
-FLOOR = 1e-9
-#: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show.
-WEIGHT = -1.25
+__all__ = ["EntryFailure", "Judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +77,7 @@ class EntryFailure:
         if not np.isfinite(self.actual):
             return float("inf")
         distance = max(self.low - self.actual, self.actual - self.high, 0.0)
-        return distance / max(self.bound, 1e-300)
+        return distance / max(self.bound, NONZERO)
 
 
 class Judge:
@@ -60,18 +94,18 @@ class Judge:
         declared: float,
     ) -> None:
         self.columns, self.rows, self.scales, self.claimed, self.single = columns, rows, scales, claimed, single
-        columns.find_rows(0.3)
+        columns.find_rows(LADDER_SHARE)
         self.estimate = columns.estimate(rows, scales)
         largest = np.abs(np.where(np.isfinite(claimed), claimed, 0.0)).max(initial=0.0)
         smallest = scales.min(initial=np.inf, where=scales > 0)
         largest_value = max(np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0), columns.evaluator.typical)
         self.natural = largest_value / smallest
-        rounding = 64.0 * columns.evaluator.eps() * self.natural + 1e-30
+        rounding = CANCELLED_ULPS * columns.evaluator.eps() * self.natural + UNDERFLOW
         # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
-        self.grid = 4.0 * columns.evaluator.eps() * largest_value
+        self.grid = GRID_ULPS * columns.evaluator.eps() * largest_value
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
-        terms = 8.0 * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
-        self.absolute = (np.where(single, 2e-6, 1e-13) + declared) * largest + rounding + terms
+        terms = TERM_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
+        self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest + rounding + terms
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
@@ -88,17 +122,17 @@ class Judge:
         with np.errstate(all="ignore"):
             size = np.fmax(np.abs(self.claimed[rows]), np.abs(estimate.value))
             size = np.where(np.isfinite(size), size, np.abs(estimate.value))
-            relative = np.where(self.single, 2e-5, FLOOR)
-            corner = np.where(estimate.kind >= Behaviour.KINK, 1e-5, 0.0)
+            relative = np.where(self.single, FLOOR_SINGLE, FLOOR)
+            corner = np.where(estimate.kind >= Behaviour.KINK, CORNER, 0.0)
             wide = np.maximum(np.abs(estimate.low), np.abs(estimate.high))
-            found: np.ndarray = 3.0 * estimate.bound + relative * size + self.absolute + corner * wide
+            found: np.ndarray = BOUNDS * estimate.bound + relative * size + self.absolute + corner * wide
             found += np.where(estimate.step > 0, self.grid / estimate.step, 0.0)
         return found
 
     def _undecided(self, estimate: Estimate) -> np.ndarray:
         with np.errstate(all="ignore"):
             nothing = ~np.isfinite(estimate.bound) | (estimate.kind >= Behaviour.SINGULAR)
-            vague = estimate.bound > 0.03 * np.fmax(np.abs(estimate.value), self.absolute / 1e-6)
+            vague = estimate.bound > VAGUE * np.fmax(np.abs(estimate.value), self.absolute / VAGUE_LEAST)
         found: np.ndarray = nothing | (vague & (estimate.kind <= Behaviour.ONE_SIDED))
         return found
 
@@ -109,9 +143,9 @@ class Judge:
             outside = (claimed < estimate.low - tolerance) | (claimed > estimate.high + tolerance)
             known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
             size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
-            sharp = estimate.bound <= np.maximum(1e-2 * size, 1e-6)
+            sharp = estimate.bound <= np.maximum(SHARP * size, SHARP_LEAST)
         is_smooth = estimate.kind <= Behaviour.KINK
-        limit = 1e6 * np.maximum(self.natural, size)
+        limit = HUGE_SLOPE * np.maximum(self.natural, size)
         outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none
         found: np.ndarray = known & (outside | (~np.isfinite(claimed) & sharp & is_smooth))
         return found
@@ -124,13 +158,13 @@ class Judge:
         unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
-        if again.size > 24:  # so many columns cannot all be accidents: confirm the worst ones only
+        if again.size > MOST_CONFIRMED:  # so many columns cannot all be accidents: confirm the worst ones only
             with np.errstate(all="ignore"):
                 excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
-            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:24])
+            again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MOST_CONFIRMED])
         own = np.abs(self.columns.flat.astype(np.float64))
-        own = np.where((own > 0) & (own < 0.5 * self.scales), own, self.scales)
-        second = self.columns.estimate(self.rows[again], own, STEPS + 5, 0.6180339887)
+        own = np.where((own > 0) & (own < OWN_SCALE * self.scales), own, self.scales)
+        second = self.columns.estimate(self.rows[again], own, STEPS + MORE_RUNGS, SECOND_LADDER)
         confirmed = self._wrong(second, again)
         keep = np.zeros(self.is_wrong.shape, dtype=bool)
         keep[again] = self.is_wrong[again] & confirmed
@@ -148,20 +182,20 @@ class Judge:
         tied = np.isin(flat[self.rows], values[counts > 1])
         suspects = np.flatnonzero(wrong.any(axis=1) & tied)
         inside: np.ndarray = np.zeros(wrong.shape, dtype=bool)
-        if not suspects.size or pooled.size > 400:
+        if not suspects.size or pooled.size > MOST_TIED:
             return inside
         low, high = np.full(wrong.shape, np.inf), np.full(wrong.shape, -np.inf)
         rng = np.random.default_rng(11)
         order = np.linspace(-1.0, 1.0, pooled.size)
-        for shift in (order, -order, *(rng.permutation(order) for _ in range(60))):
+        for shift in (order, -order, *(rng.permutation(order) for _ in range(TIE_ORDERS))):
             nearby = Columns(_apart(evaluator, shift), leaf)
-            steps = 1e-6 * self.scales[:, None]
+            steps = TIE_STEP * self.scales[:, None]
             with np.errstate(all="ignore"):
                 plus, minus, up, down = nearby.ladder(self.rows[suspects], steps[self.rows[suspects]])
                 slope = ((plus - minus) / (up + down)[:, :, None])[:, 0]
             low[suspects], high[suspects] = np.fmin(low[suspects], slope), np.fmax(high[suspects], slope)
         with np.errstate(all="ignore"):
-            slack = 1e-2 * np.maximum(np.abs(low), np.abs(high)) + self.absolute
+            slack = TIE_SLACK * np.maximum(np.abs(low), np.abs(high)) + self.absolute
             inside = (self.claimed >= low - slack) & (self.claimed <= high + slack)
         inside &= wrong & tied[:, None]
         return inside
@@ -173,17 +207,17 @@ class Judge:
         rng = np.random.default_rng(7)
         with np.errstate(all="ignore"):
             deviation = np.abs(self.claimed - self.estimate.value)
-            if worst.size > 8:
-                relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), 1e-300), 0.0)
-                if np.nanmax(relative, initial=0.0) > 1e-3:
+            if worst.size > MOST_MOVED:
+                relative = np.where(self.is_wrong, deviation / np.fmax(np.abs(self.estimate.value), NONZERO), 0.0)
+                if np.nanmax(relative, initial=0.0) > GROSS:
                     return spread > 0
-                worst = worst[:8]
+                worst = worst[:MOST_MOVED]
             array = evaluator.array(leaf)
-            for _ in range(3):
-                nudge = 1 + 4 * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
+            for _ in range(NUDGE_TRIES):
+                nudge = 1 + NUDGE_ULPS * np.finfo(array.dtype).eps * rng.choice([-1, 1], array.shape)
                 moved = evaluator.replaced(leaf, frozen((array * nudge).astype(array.dtype)))
                 spread = np.fmax(spread, self._moved(evaluator, leaf, moved, worst))
-            unsteady: np.ndarray = np.isfinite(self.claimed) & (10.0 * spread > deviation)
+            unsteady: np.ndarray = np.isfinite(self.claimed) & (UNSTEADY * spread > deviation)
         return unsteady & (self.estimate.kind <= Behaviour.ONE_SIDED)
 
     def _is_well_conditioned(self, unsteady: np.ndarray) -> np.ndarray:
@@ -193,10 +227,10 @@ class Judge:
         with np.errstate(all="ignore"):
             deviation = np.abs(self.claimed - self.estimate.value)
             largest = np.abs(np.where(np.isfinite(self.estimate.value), self.estimate.value, 0.0)).max(initial=0.0)
-            grave = deviation > np.where(self.single, 1e-2, 1e-6) * np.maximum(
-                np.abs(self.estimate.value), 1e-3 * largest
+            grave = deviation > np.where(self.single, GRAVE_SINGLE, GRAVE) * np.maximum(
+                np.abs(self.estimate.value), GRAVE_LEAST * largest
             )
-            found: np.ndarray = grave & (self.estimate.bound < 0.05 * deviation)
+            found: np.ndarray = grave & (self.estimate.bound < GRAVE_BOUND * deviation)
         return found
 
     def _moved(
@@ -248,6 +282,6 @@ def _apart(evaluator: Evaluator, shift: np.ndarray) -> Evaluator:
         array = evaluator.array(leaf)
         part = shift[start : start + array.size].reshape(array.shape)
         start += array.size
-        moved = array + 1e-3 * scales_of(array).reshape(array.shape) * part
+        moved = array + TIE_SHIFT * scales_of(array).reshape(array.shape) * part
         inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
     return Evaluator(evaluator.checkable, replace(evaluator.case, inputs=inputs)).prepare()

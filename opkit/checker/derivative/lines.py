@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opkit.checker.derivative.ladder import STEPS, Estimate, settle, steps_for
+from opkit.checker.derivative.estimate import Estimate
+from opkit.checker.derivative.ladder import settle, steps_for
+from opkit.checker.model.thresholds import RESOLUTION, STEPS
 
 __all__ = ["derivative", "walk"]
 
@@ -36,7 +38,7 @@ def walk(
 def derivative(
     function: Callable[[np.ndarray], np.ndarray],
     points: np.ndarray,
-    eps: float = 2.3e-16,
+    eps: float = RESOLUTION,
     scale: np.ndarray | None = None,
 ) -> Estimate:
     """Estimate f' of an elementwise function at every point at once (one ladder for all).

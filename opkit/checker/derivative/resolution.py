@@ -12,17 +12,36 @@ from collections.abc import Callable
 import numpy as np
 
 from opkit.checker.derivative.columns import Columns
-from opkit.checker.derivative.ladder import Behaviour, Estimate, steps_for
+from opkit.checker.derivative.estimate import Behaviour, Estimate
+from opkit.checker.derivative.ladder import steps_for
+from opkit.checker.model.thresholds import (
+    COARSE_LOOKS,
+    FINE_LOOKS,
+    FINER_BELOW,
+    FINER_LOOKS,
+    FINER_REACH,
+    GRID_ULPS,
+    HAS_SLOPE,
+    HAS_SMALL_SLOPE,
+    LEAST_STEP,
+    MOST_LOOKED_AT,
+    OSCILLATES,
+    OSCILLATION_ULPS,
+    OTHER_SCALE,
+    OTHER_SCALE_NOISE,
+    QUARTER,
+    SECOND_ORDER,
+    SMALL_LOOKS,
+    STEEPER,
+)
 
 __all__ = ["finer_steps", "has_slope", "misled", "oscillates"]
 
-#: At most so many rows, and entries of each, are looked at.
-_MOST = 16
 #: Shares of the length over which the claimed slope would change the values: flat parts bend within less of it.
-_FINER = np.array([1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16])
+_FINER = np.array(FINER_LOOKS)
 #: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
-_COARSE_AND_FINE = np.array([0.2836, 0.07, 0.0177, 1e-11, 3e-12])
-_SMALL = np.array([1e-5, 1e-7, 1e-9, 3e-12, 2e-14])
+_COARSE_AND_FINE = np.array(COARSE_LOOKS + FINE_LOOKS)
+_SMALL = np.array(SMALL_LOOKS)
 
 
 def misled(
@@ -40,12 +59,14 @@ def misled(
     found = np.zeros(wrong.shape, dtype=bool)
     for look in (_unresolved, _at_small_steps):
         open_ = wrong & ~found & (estimate.kind <= Behaviour.ONE_SIDED)
-        chosen = np.flatnonzero(open_.any(axis=1))[:_MOST]
+        chosen = np.flatnonzero(open_.any(axis=1))[:MOST_LOOKED_AT]
         if chosen.size:
             found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])
-    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > 3.0 * np.abs(estimate.value))
-    for row in np.flatnonzero(steep.any(axis=1))[:_MOST]:
-        found[row] |= _on_a_finer_scale(columns, rows[row : row + 1], claimed[row], np.flatnonzero(steep[row])[:_MOST])
+    steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > STEEPER * np.abs(estimate.value))
+    for row in np.flatnonzero(steep.any(axis=1))[:MOST_LOOKED_AT]:
+        found[row] |= _on_a_finer_scale(
+            columns, rows[row : row + 1], claimed[row], np.flatnonzero(steep[row])[:MOST_LOOKED_AT]
+        )
     return found
 
 
@@ -57,7 +78,7 @@ def oscillates(coarse: np.ndarray, fine: np.ndarray, rounding: np.ndarray) -> np
         fine: over the finest.
         rounding: below which a change says nothing.
     """
-    found: np.ndarray = (fine > 0.02 * coarse) & (fine > rounding)
+    found: np.ndarray = (fine > OSCILLATES * coarse) & (fine > rounding)
     return found
 
 
@@ -70,24 +91,28 @@ def has_slope(values: Callable[[float], tuple[float, float]], claimed: float, st
         steps: to try.
     """
     for step in steps:
-        (above, below), (near_above, near_below) = values(step), values(0.25 * step)
+        (above, below), (near_above, near_below) = values(step), values(QUARTER * step)
         coarse, fine = (above - below) / (2.0 * step), (near_above - near_below) / (0.5 * step)
-        if abs(fine + (fine - coarse) / 15.0 - claimed) <= 0.05 * abs(claimed):
+        if abs(fine + (fine - coarse) / SECOND_ORDER - claimed) <= HAS_SLOPE * abs(claimed):
             return True
     return False
 
 
 def finer_steps(claimed: float, reach: float) -> np.ndarray:
     """Steps over which a slope would change the values by shares of their reach."""
-    return 0.4 * reach / abs(claimed) * _FINER
+    return FINER_REACH * reach / abs(claimed) * _FINER
 
 
 def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
+    coarse_looks = len(COARSE_LOOKS)
     with np.errstate(all="ignore"):
         change = np.fmax(np.abs(plus - columns.base), np.abs(minus - columns.base))
-        coarse, fine = np.fmax.reduce(change[:, :3], axis=1), np.fmax.reduce(change[:, 3:], axis=1)
-        return oscillates(coarse, fine, 1e3 * columns.evaluator.eps() * np.abs(columns.base))
+        coarse, fine = (
+            np.fmax.reduce(change[:, :coarse_looks], axis=1),
+            np.fmax.reduce(change[:, coarse_looks:], axis=1),
+        )
+        return oscillates(coarse, fine, OSCILLATION_ULPS * columns.evaluator.eps() * np.abs(columns.base))
 
 
 def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
@@ -95,11 +120,11 @@ def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, c
     plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
     with np.errstate(all="ignore"):
         slope = (plus - minus) / (up + down)[:, :, None]
-        rounding = 4.0 * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
-        agrees = np.abs(slope - claimed[:, None]) <= 0.02 * np.abs(claimed)[:, None] + rounding
+        rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
+        agrees = np.abs(slope - claimed[:, None]) <= HAS_SMALL_SLOPE * np.abs(claimed)[:, None] + rounding
         gap = np.abs(value - claimed)
-        gap[gap < 0.2 * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # a slight one is no matter of scales
-        found: np.ndarray = (agrees & (gap[:, None] > 10.0 * rounding)).any(axis=1)
+        gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # a slight one is no matter of scales
+        found: np.ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
     return found
 
 
@@ -111,7 +136,7 @@ def _on_a_finer_scale(columns: Columns, element: np.ndarray, claimed: np.ndarray
     with np.errstate(all="ignore"):
         change = np.fmax(np.abs(plus[0] - columns.base), np.abs(minus[0] - columns.base))
         reach = np.fmax.reduce(change, axis=0)
-    least = 64.0 * np.finfo(columns.array.dtype).eps * scale[0]
+    least = LEAST_STEP * np.finfo(columns.array.dtype).eps * scale[0]
     for entry in entries.tolist():
         steps = finer_steps(float(claimed[entry]), float(reach[entry]))
 
@@ -119,5 +144,7 @@ def _on_a_finer_scale(columns: Columns, element: np.ndarray, claimed: np.ndarray
             above, below = columns.ladder(element, np.array([[step]]))[:2]
             return float(above[0, 0, entry]), float(below[0, 0, entry])
 
-        found[entry] = has_slope(values, float(claimed[entry]), steps[(steps > least) & (steps < 1e-4 * scale[0])])
+        found[entry] = has_slope(
+            values, float(claimed[entry]), steps[(steps > least) & (steps < FINER_BELOW * scale[0])]
+        )
     return found

@@ -15,12 +15,12 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["Rows", "candidates"]
+from opkit.checker.model.thresholds import (
+    LEAST_ROWS_SIZE,
+    MOST_STRUCTURES,
+)
 
-#: With fewer elements there is nothing to gain.
-_LEAST = 8
-#: At most so many structures are tried for one input.
-_MOST = 4
+__all__ = ["Rows", "candidates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def candidates(shape: Sequence[int], outputs: Sequence[Sequence[int]]) -> Iterat
         outputs: of the outputs that make up the vector.
     """
     given = tuple(shape), tuple(tuple(item) for item in outputs)
-    if math.prod(shape) >= _LEAST and any(math.prod(item) for item in outputs):
+    if math.prod(shape) >= LEAST_ROWS_SIZE and any(math.prod(item) for item in outputs):
         for lead, trail in _shared(*given):
             yield _rows(*given, lead, trail)
 
@@ -120,7 +120,7 @@ def _shared(shape: tuple[int, ...], outputs: tuple[tuple[int, ...], ...]) -> lis
             is_whole = lead + trail == len(shape) and all(len(item) == len(shape) for item in outputs)
             if count > 1:
                 found.setdefault((len(shape), 0) if is_whole else (lead, trail), count)
-    return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:_MOST]
+    return sorted(found, key=lambda axes: (-found[axes], -axes[0]))[:MOST_STRUCTURES]
 
 
 def _by_row(indices: np.ndarray, lead: int, trail: int) -> np.ndarray:

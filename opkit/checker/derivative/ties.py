@@ -10,10 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.judge import EntryFailure
-from opkit.checker.derivative.ladder import STEPS, Behaviour, settle, steps_for
+from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import (
+    BOUNDS,
+    GRID_ULPS,
+    HUGE_SLOPE,
+    MAGNITUDES,
+    OSCILLATION_ULPS,
+    STEPS,
+    TIE_BOUND,
+    TIE_FINER_ABOVE,
+    TIE_FINER_BELOW,
+    TIE_FLOOR,
+    TIE_FLOOR_SINGLE,
+    TIE_LENGTH,
+)
 
 __all__ = ["compare_ties"]
 
@@ -31,8 +46,8 @@ def compare_ties(
     _, places = np.unique(pooled, return_inverse=True)
     if places.max(initial=0) + 1 == pooled.size:
         return []
-    rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(0.5, 1.5, pooled.size)
-    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), 0.5)
+    rates = rng.choice([-1.0, 1.0], pooled.size) * rng.uniform(*MAGNITUDES, pooled.size)
+    direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), TIE_LENGTH)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
 
     def at(step: float) -> np.ndarray:
@@ -49,17 +64,21 @@ def compare_ties(
     with np.errstate(all="ignore"):
         matrix = np.concatenate([claimed[leaf] for leaf in evaluator.leaves], axis=1)
         actual, size = matrix @ direction, np.abs(matrix) @ np.abs(direction)
-        tolerance = 3.0 * found.bound[0] + np.where(single, 1e-4, 1e-7) * size
-        grid = 4.0 * evaluator.eps() * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+        tolerance = BOUNDS * found.bound[0] + np.where(single, TIE_FLOOR_SINGLE, TIE_FLOOR) * size
+        grid = (
+            GRID_ULPS
+            * evaluator.eps()
+            * max(float(np.abs(base[np.isfinite(base)]).max(initial=0.0)), evaluator.typical)
+        )
         tolerance += np.where(found.step[0] > 0, grid / found.step[0], 0.0)
         is_sure = (found.kind[0] == Behaviour.REGULAR) & np.isfinite(found.bound[0]) & np.isfinite(actual)
-        is_sure &= np.abs(actual) <= 1e6 * np.maximum(
+        is_sure &= np.abs(actual) <= HUGE_SLOPE * np.maximum(
             evaluator.natural() * np.abs(direction).max(), np.abs(found.value[0])
         )
         # What changes as much on the finest step as on the coarsest oscillates in between: no step says anything.
         reach = np.fmax.reduce(np.abs(plus[0] - base), axis=0)
-        is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), 1e3 * evaluator.eps() * np.abs(base))
-        wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= 1e-3 * size)
+        is_sure &= ~oscillates(reach, np.abs(plus[0, -1] - base), OSCILLATION_ULPS * evaluator.eps() * np.abs(base))
+        wrong = is_sure & (np.abs(actual - found.value[0]) > tolerance) & (found.bound[0] <= TIE_BOUND * size)
     failures = []
     for entry in np.flatnonzero(wrong):
         if int(entry) in known or _has_it_on_a_finer_scale(at, int(entry), float(actual[entry]), float(reach[entry])):
@@ -86,4 +105,8 @@ def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, clai
     if claimed == 0:
         return False
     steps = finer_steps(claimed, reach)
-    return has_slope(lambda step: (at(step)[entry], at(-step)[entry]), claimed, steps[(steps > 1e-13) & (steps < 1e-2)])
+    return has_slope(
+        lambda step: (at(step)[entry], at(-step)[entry]),
+        claimed,
+        steps[(steps > TIE_FINER_ABOVE) & (steps < TIE_FINER_BELOW)],
+    )

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opkit.checker.model.thresholds import FULL_LIMIT, MOST_CASES, PROBES, PROMISE, SECONDS
+
 __all__ = ["Options"]
 
 
@@ -37,12 +39,12 @@ class Options:
     strict: bool = False
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
-    promise: float = 1e-7
-    full_limit: int = 40_000
-    probes: int = 4
-    max_cases: int = 64
+    promise: float = PROMISE
+    full_limit: int = FULL_LIMIT
+    probes: int = PROBES
+    max_cases: int = MOST_CASES
     effort: float = 1.0
-    seconds: float = 20.0
+    seconds: float = SECONDS
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     second_order: bool = True

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from opkit.checker.model.thresholds import (
+    PATTERN,
+)
+
 __all__ = ["guess_pattern"]
 
 
@@ -43,7 +47,7 @@ class _Close:
         self.size = size
 
     def __call__(self, one: np.ndarray, other: np.ndarray) -> bool:
-        return bool(np.abs(one - other).max(initial=0.0) <= 1e-6 * self.size)
+        return bool(np.abs(one - other).max(initial=0.0) <= PATTERN * self.size)
 
 
 def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...], close: _Close) -> str:
@@ -58,7 +62,7 @@ def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]
             return f"shifted by {step} element"
         if close(claimed, np.roll(numeric, step, axis=0)):
             return f"takes dy shifted by {step} element"
-    wrong = np.abs(claimed - numeric) > 1e-6 * close.size
+    wrong = np.abs(claimed - numeric) > PATTERN * close.size
     columns = np.flatnonzero(wrong.any(axis=0))
     if not columns.size:
         return ""

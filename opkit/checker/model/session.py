@@ -18,12 +18,13 @@ from opkit.checker.model.codes import CODES
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.thresholds import (
+    EXTREME,
+    MOST_ELEMENTS,
+)
 from opkit.checker.model.trial import Trial
 
 __all__ = ["CheckSession", "cast_case", "is_empty", "is_scalar"]
-
-#: Regimes in which rounding alone may make results worthless; not used where exactness is asked for.
-EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
 
 
 def is_empty(case: Case) -> bool:
@@ -102,7 +103,7 @@ class CheckSession:
         for ev in self.ordinary() if pool is None else pool:
             arrays = [array for _, array in leaves_of(ev.inputs)]
             size = max((array.size for array in arrays), default=0)
-            if size < smallest or size > 2_000_000:
+            if size < smallest or size > MOST_ELEMENTS:
                 continue
             kind = (tuple(array.ndim for array in arrays), tuple(sorted(map(str, ev.attrs.items()))))
             if kind in seen:

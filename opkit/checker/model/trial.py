@@ -16,6 +16,9 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
+from opkit.checker.model.thresholds import (
+    MOST_ERRORS,
+)
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 
@@ -120,7 +123,7 @@ class Trial:
         """Try a case: infer, then forward, then whether all results are finite."""
         outcome = self.probe(case)
         self.counts[outcome.verdict] += 1
-        if outcome.error is not None and len(self.errors) < 50:
+        if outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
 

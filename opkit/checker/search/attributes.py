@@ -11,12 +11,11 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
+from opkit.checker.model.thresholds import GUARD, MOST_MIXED, MOST_VALUES
 from opkit.checker.search.extents import arrays_of
 
 __all__ = ["alternatives", "fits", "is_mark", "pairwise"]
 
-#: Settings that mix attributes, and values of one that take part.
-_MOST_MIXED, _MOST_VALUES = 14, 6
 _MARK_WORDS = ("ignore", "ignored", "blank", "pad", "padding", "mask", "masked", "missing", "invalid", "skip")
 #: Of these 0 is as good a value as others.
 _DISTANCE_WORDS = (
@@ -69,7 +68,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     return [value for value in _unique(found) if value != default or type(value) is not type(default)]
 
 
-def pairwise(choices: Mapping[str, Sequence[Any]], most: int = _MOST_MIXED) -> list[dict[str, Any]]:
+def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MOST_MIXED) -> list[dict[str, Any]]:
     """Return settings in which every two values of two attributes meet, as far as so many settings allow.
 
     Args:
@@ -77,7 +76,7 @@ def pairwise(choices: Mapping[str, Sequence[Any]], most: int = _MOST_MIXED) -> l
         most: settings at most.
     """
     names = [name for name, values in choices.items() if len(values) > 1]
-    kept = {name: list(choices[name])[:_MOST_VALUES] for name in names}
+    kept = {name: list(choices[name])[:MOST_VALUES] for name in names}
     open_ = {
         (one, i, other, j): None
         for one, other in combinations(names, 2)
@@ -143,7 +142,7 @@ def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
-    if abs(default) < 1e-2:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
+    if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
         return near
     sign = 1.0 if default > 0 else -1.0  # a scale, a slope or a bound keeps its meaning within its sign
     return [*near, sign * 1.0, sign * 1.7, sign * 0.3]

@@ -9,6 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 from opkit.checker.model.checkable import Arg
+from opkit.checker.model.thresholds import (
+    CLIMB_HINTS,
+    CLIMB_PASSES,
+    LARGEST_HINT,
+)
 from opkit.checker.search.shapes import Assignment, Shape
 
 __all__ = ["ACCEPTED", "climb"]
@@ -22,9 +27,6 @@ _SIZES = {
     3: (3, 4, 2, 5, 1),
     4: (2, 4, 3, 5),
 }
-_LARGEST = {1: 1024, 2: 64, 3: 32, 4: 16}
-_HINTS = 4
-_PASSES = 3
 
 
 def climb(
@@ -49,7 +51,7 @@ def climb(
     pairs = [(frozenset(pair), few) for pair in combinations(every, 2)] if len(args) > 2 else []
     current: list[Shape] = [(3, 4)] * len(args) if start is None else list(start)
     best = -1.0 if start is None else ask(_as_assignment(args, current))
-    for _ in range(_PASSES):
+    for _ in range(CLIMB_PASSES):
         before = best
         # All alike, then one after the other; two together where that leads nowhere: they may have to be alike.
         for moves in (alike, single, pairs):
@@ -75,6 +77,6 @@ def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
 def _shapes(hints: Sequence[int]) -> Iterator[Shape]:
     """Shapes of rank 1, 2, 0, 3, 4, made of hints first."""
     for rank in (1, 2, 0, 3, 4):
-        known = [size for size in dict.fromkeys(hints) if 0 < size <= _LARGEST.get(rank, 0)][:_HINTS]
+        known = [size for size in dict.fromkeys(hints) if 0 < size <= LARGEST_HINT.get(rank, 0)][:CLIMB_HINTS]
         sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())]))
         yield from product(sizes, repeat=rank)

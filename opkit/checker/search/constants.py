@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-__all__ = ["constants_of"]
+from opkit.checker.model.thresholds import (
+    CONSTANTS_DEPTH,
+    LONGEST_STRING,
+)
 
-_DEPTH = 6
+__all__ = ["constants_of"]
 
 
 def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
@@ -32,7 +35,7 @@ def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
     found: dict[tuple[str, Any], Any] = {}
     seen: set[int] = set()
     for function in functions:
-        _visit(function, found, seen, _DEPTH)
+        _visit(function, found, seen, CONSTANTS_DEPTH)
     return tuple(found.values())
 
 
@@ -72,4 +75,4 @@ def _is_constant(value: Any) -> bool:
         return False
     if isinstance(value, (int, float)):
         return value == value
-    return isinstance(value, str) and 0 < len(value) <= 24
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_STRING

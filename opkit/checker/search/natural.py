@@ -8,6 +8,19 @@ from itertools import product
 from typing import Any
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.thresholds import (
+    FOLLOWED,
+    KINDS_REPEAT,
+    LEAST_EFFORT,
+    MIXED_INPUTS,
+    MIXED_PATIENCE,
+    MOST_ALIKE,
+    MOST_SHAPES,
+    MOST_SHAPES_OF_MANY,
+    PATIENCE,
+    SHAPE_CASES,
+    SHAPE_CASES_OF_MANY,
+)
 from opkit.checker.model.trial import Verdict
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.roles import Roles
@@ -15,13 +28,6 @@ from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, signature
 
 __all__ = ["Natural"]
-
-#: Assignments of shapes to look at before it is asked how far infer's checks get.
-_PATIENCE = 1500
-#: The same where every mixture of float dtypes is tried.
-_MIXED_PATIENCE = 200
-#: Shapes of the first input that the others have to follow, once some were found by climbing.
-_FOLLOWED = 9
 
 
 @dataclass(slots=True)
@@ -39,7 +45,7 @@ class Natural:
 
     def cases(self) -> list[Case]:
         """Return cases of usual shapes, or of those that infer's checks lead to where it refuses the usual ones."""
-        shapes = self._shape_cases(patience=_PATIENCE)
+        shapes = self._shape_cases(patience=PATIENCE)
         was_whole = self._got_past_infer()
         if not shapes and not was_whole:
             shapes = self._climbed_cases()
@@ -57,12 +63,12 @@ class Natural:
     def _mixed_cases(self) -> list[Case]:
         """Return cases whose float inputs are of different dtypes, where infer takes no others."""
         count = len(self.scope.args)
-        if not 1 < count <= 3 or self._got_past_infer():
+        if not 1 < count <= MIXED_INPUTS or self._got_past_infer():
             return []
         self.scope.dtype = "float64"
         for self.scope.mixed in product(("float64", "float32"), repeat=count):
             if len(set(self.scope.mixed)) > 1:
-                shapes = self._shape_cases(patience=_MIXED_PATIENCE)
+                shapes = self._shape_cases(patience=MIXED_PATIENCE)
                 if shapes:
                     return shapes
         self.scope.mixed = ()
@@ -72,13 +78,21 @@ class Natural:
         """Say whether forward was ever run."""
         return any(count for verdict, count in self.scope.trial.counts.items() if verdict is not Verdict.REFUSED)
 
-    def _shape_cases(self, patience: int = 6000) -> list[Case]:
+    def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        limit = round((30 if len(self.scope.args) == 1 else 24) * max(self.scope.options.effort, 0.2))
+        limit = round(
+            (SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY)
+            * max(self.scope.options.effort, LEAST_EFFORT)
+        )
         return self.accepted(attrs, limit, 0, patience=patience)
 
     def accepted(
-        self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 6000, patience: int = 6000
+        self,
+        attrs: Mapping[str, Any],
+        limit: int,
+        seed: int,
+        most: int = MOST_SHAPES,
+        patience: int = MOST_SHAPES,
     ) -> list[Case]:
         """Return cases of usual shapes with these attributes.
 
@@ -97,17 +111,17 @@ class Natural:
         for number, assignment in enumerate(self._assignments(sizes)):
             if (
                 len(self.scope.args) > 1
-                and alike >= 11
+                and alike >= MOST_ALIKE
                 and self._is_alike(assignment)
                 and 0 not in (assignment[0] or ())
             ):
                 continue
-            if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, 4000)):
+            if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, MOST_SHAPES_OF_MANY)):
                 break
             if number == patience and not self._got_past_infer():
                 break
             kind = signature(assignment)
-            if kind in seen and number > 30:
+            if kind in seen and number > KINDS_REPEAT:
                 continue
             case = self.attempt(assignment, attrs, seed * 1000 + number, relations)
             if case is not None and (kind not in seen or len(self.scope.args) == 1):
@@ -149,7 +163,7 @@ class Natural:
         changed = [(*shape[:axis], size + 2, *shape[axis + 1 :]) for axis, size in enumerate(shape)]
         changed += [(*shape[:axis], least, *shape[axis + 1 :]) for axis in range(len(shape)) for least in (1, 0)]
         cases: list[Case] = []
-        for number, other in enumerate(changed[:_FOLLOWED]):
+        for number, other in enumerate(changed[:FOLLOWED]):
             found, reached = climb(self.scope.args, ask, hints, (other, *first[1:]))  # type: ignore[arg-type]
             case = self.attempt(found, attrs, 9001 + number, {}) if reached == ACCEPTED else None
             if case is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.thresholds import HOPELESS, MIXED_DOMAINS, MIXED_INPUTS, MOST_HINT
 from opkit.checker.model.trial import Verdict
 from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes
@@ -21,8 +22,6 @@ from opkit.ir import TensorDesc
 __all__ = ["Roles"]
 
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
-#: Refusals of a choice of dtypes at one check, after which it is not tried with other shapes.
-_ENOUGH = 30
 
 
 @dataclass(slots=True)
@@ -67,10 +66,10 @@ class Roles:
             names = list(DOMAINS)
             for name in names[1:]:
                 yield (Role(name),) * count
-            if 2 <= count <= 3:
+            if 2 <= count <= MIXED_INPUTS:
                 yield from (
                     tuple(Role(name) for name in chosen)
-                    for chosen in product(names[:5], repeat=count)
+                    for chosen in product(names[:MIXED_DOMAINS], repeat=count)
                     if len(set(chosen)) > 1
                 )
         yield from self._integer_candidates(assignment, attrs, reached)
@@ -137,7 +136,7 @@ class Roles:
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
         floats, own = self._refusals[()], self._refusals[variant]
-        if own.total() < _ENOUGH or len(floats) < 2:
+        if own.total() < HOPELESS or len(floats) < 2:
             return False
         return len(own) == 1 and not own.keys() & floats.keys()
 
@@ -146,8 +145,8 @@ class Roles:
     ) -> Iterator[tuple[Role, ...]]:
         """Yield the roles with the largest limit that forward takes for the integers of these shapes."""
         sizes = {size for index, shape in enumerate(assignment) if shape for size in flat_sizes(shape)}
-        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= 64}
-        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= 64}
+        sizes |= {value for value in attrs.values() if type(value) is int and 0 < value <= MOST_HINT}
+        sizes |= {value for value in self.scope.checkable.constants if type(value) is int and 1 < value <= MOST_HINT}
         for limit in [*sorted(sizes, reverse=True), 2]:
             for least in (0, 1):
                 if limit <= least:

@@ -12,6 +12,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
+from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
@@ -114,7 +115,9 @@ class SearchScope:
 
     def hinted_sizes(self) -> list[int]:
         """Return sizes that the kernels speak of."""
-        return [value for value in self.checkable.constants if type(value) is int and 4 <= value <= 64][:6]
+        return [value for value in self.checkable.constants if type(value) is int and LEAST_HINT <= value <= MOST_HINT][
+            :MOST_HINTS
+        ]
 
     def is_unread(self, case: Case, index: int) -> bool:
         """Say whether infer's promise stays the same whatever shape an input has."""

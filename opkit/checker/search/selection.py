@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.thresholds import MOST_CARRIED, MOST_CARRIERS, MOST_RANKS
 from opkit.checker.search.extents import ranks_of, sizes_of
 
 __all__ = ["diverse", "one_per_rank"]
@@ -18,14 +19,19 @@ def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield the first case without empty arrays for each combination of ranks, three at most, with sizes above 1."""
     seen: set[tuple[int, ...]] = set()
     for case in cases:
-        if all(sizes_of(case)) and max(sizes_of(case), default=0) > 1 and ranks_of(case) not in seen and len(seen) < 3:
+        if (
+            all(sizes_of(case))
+            and max(sizes_of(case), default=0) > 1
+            and ranks_of(case) not in seen
+            and len(seen) < MOST_RANKS
+        ):
             seen.add(ranks_of(case))
             yield case
 
 
 def diverse(cases: Sequence[Case]) -> Iterator[Case]:
     """Yield small non-empty cases: one per combination of ranks, then those whose inputs differ most in size."""
-    small = [case for case in cases if 0 < max(sizes_of(case), default=0) <= 260]
+    small = [case for case in cases if 0 < max(sizes_of(case), default=0) <= MOST_CARRIED]
     seen: set[tuple[int, ...]] = set()
     later = []
     for case in small:
@@ -35,4 +41,4 @@ def diverse(cases: Sequence[Case]) -> Iterator[Case]:
             seen.add(ranks_of(case))
             yield case
     later.sort(key=lambda case: min(sizes_of(case)) - max(sizes_of(case)))
-    yield from islice(later, 12)
+    yield from islice(later, MOST_CARRIERS)

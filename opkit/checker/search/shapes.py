@@ -10,6 +10,7 @@ from itertools import product
 from typing import TypeAlias
 
 from opkit.checker.model.checkable import Arg
+from opkit.checker.model.thresholds import FIRST_SHAPES, LEAST_NEAR, MOST_NEAR, RELATIONS, RELATIONS_OF_MANY
 
 __all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature"]
 
@@ -61,7 +62,7 @@ def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
     yield from _MAIN
     for size in sizes:
         for near in (size + 1, size, size - 1):
-            if 3 <= near <= 80:
+            if LEAST_NEAR <= near <= MOST_NEAR:
                 yield (near,)
                 yield (2, near)
                 yield (near, 2)
@@ -119,8 +120,8 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = ()) -> Iterator[Assi
         yield ()
         return
     if len(args) > 2:  # a product over many inputs: fewer starting points
-        shapes = [shape for shape in shapes if len(shape) <= 4][:17]
-    depth = {1: 60, 2: 60, 3: 22, 4: 9, 5: 6}.get(len(args), 4)
+        shapes = [shape for shape in shapes if len(shape) <= 4][:FIRST_SHAPES]
+    depth = RELATIONS.get(len(args), RELATIONS_OF_MANY)
     seen: set[Assignment] = set()
     for shape in shapes:  # every input alike
         alike = tuple(_options(arg, shape, True)[0] for arg in args)

@@ -9,6 +9,22 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.thresholds import (
+    EMPTIED_CASES,
+    FIRST_VALUES,
+    FLOAT_CASES,
+    GROWN,
+    LABEL_CASES,
+    LEAST_LARGE,
+    LONG,
+    LONG_CARRIER,
+    MIDDLE,
+    MOST_ANCHORS,
+    MOST_GROWN,
+    MOST_LARGE,
+    REGIME_INPUTS,
+    VALUE_CASES,
+)
 from opkit.checker.model.trial import Attempt
 from opkit.checker.search.attributes import alternatives, fits, is_mark, pairwise
 from opkit.checker.search.empty import cut, partly_cut
@@ -21,10 +37,6 @@ from opkit.checker.search.values import REGIMES, fill, is_anchor, near_constants
 
 __all__ = ["Sweeps"]
 
-#: Shapes made of one case by changing a size: so many per size, and elements that they may have.
-_GROWN, _MOST_GROWN = 4, 300
-#: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have.
-_LONG, _MIDDLE, _MOST_LARGE = 49, 17, 20_000
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 
@@ -56,10 +68,10 @@ class Sweeps:
             for number, size in enumerate(sorted({size for array in arrays_of(carrier) for size in array.shape})):
                 kept = 0
                 for other in (*hinted, 2 * size, 9, size + 1, 23, 1, 2, 3):
-                    if kept >= _GROWN or len(found) >= 3 * _GROWN or other == size or (other < 4 and other in sizes):
+                    if kept >= GROWN or len(found) >= 3 * GROWN or other == size or (other < 4 and other in sizes):
                         continue
                     assignment = resized(shapes_of(carrier), size, other)
-                    if assignment in known or elements(assignment) > _MOST_GROWN:
+                    if assignment in known or elements(assignment) > MOST_GROWN:
                         continue
                     known.add(assignment)
                     case = self.natural.attempt(assignment, attrs, 9100 + 20 * number + other, {})
@@ -77,7 +89,7 @@ class Sweeps:
             first, *others = [array.shape for array in arrays_of(case)]
             for size in sorted(set(first).difference(*others)):
                 assignment = resized(shapes_of(case), size, 9)
-                if assignment in known or elements(assignment) > _MOST_GROWN:
+                if assignment in known or elements(assignment) > MOST_GROWN:
                     continue
                 known.add(assignment)
                 longer = self.natural.attempt(assignment, attrs, 9700 + 10 * number + size, {})
@@ -96,7 +108,7 @@ class Sweeps:
                 for other in (2, size + 2):
                     changed = (*shape[:axis], other, *shape[axis + 1 :])
                     assignment = (*shapes[:index], changed, *shapes[index + 1 :])
-                    if other == size or assignment in known or len(found) >= _GROWN:
+                    if other == size or assignment in known or len(found) >= GROWN:
                         continue
                     known.add(assignment)
                     case = self.natural.attempt(assignment, attrs, 9600 + 20 * index + 2 * axis + (other > 2), {})
@@ -112,14 +124,14 @@ class Sweeps:
             for changed in (sizes, sizes[:1]):
                 assignment = shapes_of(carrier)
                 for number, size in enumerate(changed):
-                    assignment = resized(assignment, size, (_LONG if len(changed) < 3 else _MIDDLE) + number)
-                if not 500 < elements(assignment) < _MOST_LARGE:
+                    assignment = resized(assignment, size, (LONG if len(changed) < 3 else MIDDLE) + number)
+                if not LEAST_LARGE < elements(assignment) < MOST_LARGE:
                     continue
                 case = self.natural.attempt(assignment, attrs, 9900, {})
                 if case is None:
                     continue
                 outcome = self.scope.trial.attempt(case)
-                if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * _MOST_LARGE:
+                if outcome.keeps_promise() and sum(np.size(item) for item in outcome.outputs) < 2 * MOST_LARGE:
                     return replace(case, regime="many elements")
         return None
 
@@ -130,7 +142,7 @@ class Sweeps:
         if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
             return found
         known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
-        for carrier in full[:3]:
+        for carrier in full[:EMPTIED_CASES]:
             sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
             changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
             changes += partly_cut(carrier)
@@ -155,7 +167,8 @@ class Sweeps:
             if attr.name in self.scope.options.attrs or attr.name == "device_sub_tag":
                 continue
             for number, value in enumerate(alternatives(attr, self.scope.checkable.constants)):
-                limit = 8 if isinstance(value, (bool, str)) else 5 if number < 4 or type(value) is not float else 2
+                is_late = number >= FIRST_VALUES and type(value) is float
+                limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
                 cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
                 if type(value) is int and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
@@ -163,7 +176,7 @@ class Sweeps:
                     choices.setdefault(attr.name, []).append(value)
                     found.extend(cases)
         for number, mixed in enumerate(pairwise({name: [base[name], *values] for name, values in choices.items()})):
-            found.extend(self._cases_with({**base, **mixed}, shapes, 2, 300 + number))
+            found.extend(self._cases_with({**base, **mixed}, shapes, FLOAT_CASES, 300 + number))
         return found
 
     def _cases_with(
@@ -229,12 +242,12 @@ class Sweeps:
             [arg.name for arg in self.scope.args if _holds_floats(carriers[0].inputs[arg.name])] if carriers else []
         )
         if len(floats) > 1:
-            for number, name in enumerate(floats[:4]):
+            for number, name in enumerate(floats[:REGIME_INPUTS]):
                 for index, regime in enumerate(
                     ("large", "saturated", "small", "negative", "positive", "zeros", "ties")
                 ):
                     found.extend(self._regime(carriers[0], regime, name, 2000 + 100 * number + index))
-        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:12]
+        constants = sorted({abs(float(c)) for c in self.scope.checkable.constants if is_anchor(c)})[:MOST_ANCHORS]
         if constants:
             for number, carrier in enumerate(carriers):
                 for exact in (False, True):
@@ -247,7 +260,7 @@ class Sweeps:
         if not full:
             return []
         chosen = [full[0]]
-        longer = [case for case in full if 12 < max(sizes_of(case), default=0) <= 48]
+        longer = [case for case in full if LONG_CARRIER[0] < max(sizes_of(case), default=0) <= LONG_CARRIER[1]]
         other = [case for case in full if ranks_of(case) != ranks_of(full[0]) and max(sizes_of(case), default=0) > 2]
         for pool in (longer, other):
             if pool and pool[0] not in chosen:

@@ -10,6 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opkit.checker.model.thresholds import (
+    LEAST_ANCHOR,
+    MOST_ANCHOR,
+)
+
 __all__ = ["DOMAINS", "REGIMES", "fill", "is_anchor", "near_constants", "nudged"]
 
 Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
@@ -120,7 +125,7 @@ def near_constants(
 
 def is_anchor(value: Any) -> bool:
     """Say whether a number is one that values may be placed around."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 1e-4 <= abs(value) <= 1e4
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_ANCHOR <= abs(value) <= MOST_ANCHOR
 
 
 def nudged(value: Any) -> Any:

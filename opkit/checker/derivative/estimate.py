@@ -1,0 +1,47 @@
+"""Estimate: derivatives along lines as numbers, with bounds and what the values look like around each point.
+
+Data only; the ladder makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+__all__ = ["Behaviour", "Estimate"]
+
+
+class Behaviour(IntEnum):
+    """What the values look like around the point."""
+
+    REGULAR = 0
+    ONE_SIDED = 1
+    KINK = 2
+    JUMP = 3
+    STAIRCASE = 4
+    SINGULAR = 5
+    UNKNOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Derivatives of J values along M lines.
+
+    Args:
+        value: (M, J) derivative; at a kink the middle of the slopes.
+        bound: (M, J) how far it may be off; infinite where nothing can be said.
+        kind: (M, J) of Behaviour.
+        low, high: (M, J) the interval of valid derivatives at kinks, jumps and staircases.
+        noise: (M, J) measured noise of the values.
+        step: (M, J) the step that the value rests on.
+    """
+
+    value: np.ndarray
+    bound: np.ndarray
+    kind: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    noise: np.ndarray
+    step: np.ndarray

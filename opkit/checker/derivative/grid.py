@@ -1,0 +1,101 @@
+"""Grid: the values on a ladder of steps, and the difference quotients made of them.
+
+Picks the best rung; what a bend or a leap means is said in corners and staircases.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from opkit.checker.model.thresholds import CENTRAL_NOISE, FIRST_ORDER, LEAST_RUNGS, ONE_SIDED_NOISE, SECOND_ORDER
+
+__all__ = ["Grid", "Picked"]
+
+Picked: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class Grid:
+    """The values of one ladder, and the difference quotients made of them."""
+
+    def __init__(
+        self,
+        plus: np.ndarray,
+        minus: np.ndarray,
+        base: np.ndarray,
+        up: np.ndarray,
+        down: np.ndarray,
+        eps: np.ndarray,
+        scale: np.ndarray,
+        floor: np.ndarray | float,
+    ) -> None:
+        self.plus, self.minus, self.base = plus, minus, base
+        self.up, self.down = up[:, :, None], down[:, :, None]
+        self.step = 0.5 * (self.up + self.down)
+        self.scale = scale[:, None]
+        with np.errstate(all="ignore"):
+            self.plus_change = plus - base[:, None, :]
+            self.minus_change = base[:, None, :] - minus
+            self.plus_slope = self.plus_change / self.up
+            self.minus_slope = self.minus_change / self.down
+            self.slope = (plus - minus) / (self.up + self.down)
+            size = np.fmax(np.fmax(np.abs(plus), np.abs(minus)), np.abs(base)[:, None, :])
+            self.level = np.maximum(eps * size, floor)
+
+    def central(self) -> Picked:
+        """Value, bound, noise and step from central differences."""
+        with np.errstate(all="ignore"):
+            second = self.slope
+            fourth = second[:, 1:] + (second[:, 1:] - second[:, :-1]) / SECOND_ORDER
+        return self._select(fourth, self.slope, self.step, CENTRAL_NOISE)
+
+    def one_sided(self, slope: np.ndarray) -> Picked:
+        """Value, bound, noise and step from slopes on one side (two extrapolations)."""
+        with np.errstate(all="ignore"):
+            first = slope[:, 1:] + (slope[:, 1:] - slope[:, :-1]) / FIRST_ORDER
+            second = first[:, 1:] + (first[:, 1:] - first[:, :-1]) / SECOND_ORDER
+        return self._select(second, slope, self.step, ONE_SIDED_NOISE)
+
+    def _select(self, table: np.ndarray, slope: np.ndarray, step: np.ndarray, amplification: float) -> Picked:
+        """Pick the rung whose distance to both neighbours plus noise is least; then measure the noise and repick."""
+        lines, rungs, width = table.shape
+        if rungs < LEAST_RUNGS:
+            nothing = np.full((lines, width), np.nan)
+            return nothing, np.full((lines, width), np.inf), np.zeros((lines, width)), nothing
+        offset = slope.shape[1] - rungs
+        with np.errstate(all="ignore"):
+            gap = np.abs(np.diff(table, axis=1))
+            error = np.maximum(gap[:, :-1], gap[:, 1:])
+            middle = table[:, 1:-1]
+            fine = step[:, offset + 1 : offset + rungs - 1]
+            level = self.level[:, offset + 1 : offset + rungs - 1]
+            total = error + amplification * level / fine
+            total[~np.isfinite(total)] = np.inf
+            chosen = np.argmin(total, axis=1)[:, None, :]
+            value = np.take_along_axis(middle, chosen, axis=1)
+            finer = np.arange(rungs)[None, :, None] > chosen + 1
+            deviation = np.abs(table - value) * step[:, offset:] / amplification
+            deviation[~(finer & np.isfinite(deviation))] = 0.0
+            noise = deviation.max(axis=1, keepdims=True)
+            total = error + amplification * np.maximum(level, noise) / fine
+            total[~np.isfinite(total)] = np.inf
+            chosen = np.argmin(total, axis=1)[:, None, :]
+        value = np.take_along_axis(middle, chosen, axis=1)[:, 0]
+        bound = np.take_along_axis(total, chosen, axis=1)[:, 0]
+        level_there = np.take_along_axis(level, chosen, axis=1)
+        step_there = np.take_along_axis(np.broadcast_to(fine, total.shape), chosen, axis=1)[:, 0]
+        return value, bound, np.maximum(noise, level_there)[:, 0], step_there
+
+    def size(self) -> np.ndarray:
+        """The largest magnitude on the ladder, (M, J)."""
+        magnitude = np.fmax(np.abs(self.plus), np.abs(self.minus))
+        found: np.ndarray = np.where(np.isfinite(magnitude), magnitude, 0.0).max(axis=1)
+        return found
+
+    @staticmethod
+    def finest(mask: np.ndarray) -> np.ndarray:
+        """Index of the finest rung in the mask, (M, 1, J); the last one where there is none."""
+        flipped = mask[:, ::-1]
+        index: np.ndarray = (mask.shape[1] - 1 - np.argmax(flipped, axis=1))[:, None, :]
+        return index

@@ -1,0 +1,357 @@
+"""Thresholds: every number by which the checker decides: bounds, factors, counts, sizes, limits of time and sampling.
+
+One table, each entry with its reason and source; what is tried (shapes, values, attributes) stands in tables of the
+search.
+
+The last word of a reason is its source. Derived: it follows from the formula or the dtype named. Tuned: no formula
+gives it;
+with it no right op of the corpus is accused and no fault lost, and the true errors of the zoo of
+``benchmarks/gradcheck_coverage.py`` stay within their bounds: change it with these at hand. Cost: it bounds the time
+of a check.
+docs/gradcheck-method.md tells the method.
+"""
+
+from __future__ import annotations
+
+# ---- what a user may set (the defaults of Options) -------------------------------------------------------------------
+#: Relative error that a float64 PASS promises to have seen: a hundred floors. Tuned.
+PROMISE = 1e-7
+#: Entries of a Jacobian up to which each is compared, and random directions for each input of larger ones. Cost.
+FULL_LIMIT, PROBES = 40_000, 4
+#: Cases drawn from a cases file, and processor seconds after which cases are left out. Cost.
+MOST_CASES, SECONDS = 64, 20.0
+
+# ---- ladders of steps ------------------------------------------------------------------------------------------------
+#: Ratio between neighbouring steps; a power of two, so that h itself is exact. Derived.
+RATIO = 4.0
+#: Rungs of a full ladder: they end at 4e-9 of the scale, far enough below the best step of central differences in
+#: float64 (the cube root of its resolution, 6e-6) to show the noise of the values. Derived.
+STEPS = 14
+#: The first step, as a share of the magnitude: no simple fraction, so that no period divides all steps. Tuned.
+FIRST_STEP = 0.2836
+#: Steps below so many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
+LEAST_STEP = 64.0
+#: Resolution of float64, rounded up. Derived: 2**-52.
+RESOLUTION = 2.3e-16
+#: Divisor of Richardson's extrapolation for an error of order h**2: RATIO**2 - 1. Derived.
+SECOND_ORDER = 15.0
+#: The same for an error of order h (one-sided slopes): RATIO - 1. Derived.
+FIRST_ORDER = 3.0
+#: How much extrapolated central differences amplify the noise of a value over h: (1 + 1/15 + ...). Derived.
+CENTRAL_NOISE = 1.2
+#: The same for one-sided slopes, extrapolated twice. Derived.
+ONE_SIDED_NOISE = 4.0
+#: Where both sides have values at some step, a one-sided bound must be so much better to be preferred. Tuned.
+BETTER_SIDE = 0.1
+#: Extrapolated rungs that a value with two neighbours needs, and those that tell two slopes on one ladder apart.
+#: Derived.
+LEAST_RUNGS, TWO_SLOPE_RUNGS = 3, 6
+#: A second ladder's rungs beyond the first's, and its steps as a share of them (the golden ratio: no step recurs).
+#: Tuned.
+MORE_RUNGS, SECOND_LADDER = 5, 0.6180339887
+
+# ---- what values look like around a point ----------------------------------------------------------------------------
+#: Below this share of the scale, float32 or float16 inside a kernel shows (1/eps of float16 is 1e3, of float32 1e7).
+#: Tuned.
+FINE = 2e-5
+#: Coarse steps begin so many times above it. Tuned.
+COARSE_STEP = 30.0
+#: A function that is flat below this share of the scale may be one computed in float16. Tuned.
+COARSE = 4e-3
+#: Coarse steps show a slope where its error and its bend are at most this share of it. Tuned.
+SMOOTH = 0.3
+#: Two slopes conflict where they differ by more than so many of their bounds; three bounds accuse too. Tuned.
+BOUNDS = 3.0
+#: Share of the gap between two slopes within which a step still shows the finer one. Tuned.
+REACH_GAP = 0.25
+#: The finer slope must stay within this share of the coarse step to count as another one. Tuned.
+REACH = 0.1
+#: Slopes that differ by less than this share are one, with a wider bound. Tuned.
+SLIGHT = 0.01
+#: Much finer steps hold another slope for possible: their share of the chosen step, error and distance. Tuned.
+FINER_STEP, FINER_ERROR, FINER_GAP = 0.03, 5e-3, 0.02
+#: Values lie on a grid of at most so many ulps of what they are made of: two roundings on each side. Derived.
+GRID_ULPS = 4.0
+#: A kink's bend must exceed the noise over h so many times. Tuned.
+KINK_NOISE = 40.0
+#: A bend is steady where it changes by at most these shares over one rung and over two. Tuned.
+KINK_STEADY, KINK_STEADIER = 0.25, 0.5
+#: A kink shows at steps below this share of the scale, and bends by at least this share of the slopes. Tuned.
+KINK_STEP, KINK_BEND = 1e-3, 1e-6
+#: A smooth value is preferred to a kink where its bound is below this share of the bend. Tuned.
+KINK_DOUBT = 1e-3
+#: A singular slope grows by this factor from rung to rung (a root grows by 2, a logarithm slowly), four rungs long.
+#: Tuned.
+GROWTH = 1.15
+#: The rungs that must rise clearly out of the noise, and by how much, for a slope to be singular. Tuned.
+QUIET_RUNGS, QUIET_NOISE = 5, 100.0
+#: A singular slope is there on steps below this share of the scale, by changes of this share of the values. Tuned.
+SINGULAR_STEP, SINGULAR_CHANGE = 1e-5, 1e-6
+#: A jump exceeds the rounding so many times, changes by at most this share over two rungs, and is this share of the
+#: values. Tuned.
+JUMP_NOISE, JUMP_STEADY, JUMP_CHANGE = 1e3, 0.05, 1e-5
+#: Rungs that show a jump. Derived: two comparisons and their neighbours.
+JUMP_RUNGS = 5
+#: A slope beside a jump is clear where the rounding is at most this share of it. Tuned.
+CLEAR = 0.05
+
+# ---- columns and quick agreement -------------------------------------------------------------------------------------
+#: An element is stepped by its own magnitude, but at least by this share of the array's typical one. Tuned.
+LEAST_SCALE = 0.05
+#: Random directions: signs times magnitudes in this interval, so that nothing is invisible and no swap cancels.
+#: Derived.
+MAGNITUDES = (0.5, 1.5)
+#: The same for moving all elements at once when rows are asked whether they are independent. Tuned.
+MOVES = (0.4, 1.0)
+#: Steps above this share of the scale need two patterns of moves to prove rows independent. Tuned.
+WIDE_STEP = 0.2
+#: Rows are proven independent on steps so many times the largest that will be used. Derived: above 1.
+ROW_MARGIN = 1.2
+#: A full ladder's steps, as a share of the scale, on which rows must be independent: just above FIRST_STEP. Derived.
+LADDER_SHARE = 0.3
+#: Quick steps are this times a power of two of the scale: no simple fraction. Tuned.
+QUICK_STEP = 1.1347
+#: Steps where a direction shows nothing: plain, extrapolated (cube and fourth root of the resolution). Derived.
+USUAL_CENTRAL, USUAL_EXTRAPOLATED = 2.0**-12, 2.0**-10
+#: Extrapolated steps stay between these shares of the scale. Tuned.
+LEAST_EXTRAPOLATED, MOST_EXTRAPOLATED = 1e-6, 0.06
+#: Plain central differences are enough where three quarters of the entries are this good. Tuned.
+CENTRAL_ENOUGH = 3e-10
+#: Two independent computations that agree to this relative distance are taken as right (float64, float32). Tuned.
+AGREE, AGREE_SINGLE = 2e-9, 2e-5
+#: Noises by which they may differ beside. Tuned.
+AGREE_NOISE = 4.0
+#: Resolutions above this are not float64's. Derived: between float64's 2e-16 and float32's 1e-7.
+IS_SINGLE = 1e-10
+#: Entries below this share of the largest say nothing about how small an error would be seen. Tuned.
+TELLING = 1e-3
+#: Elements of an input that get ladders of their own in one case. Cost.
+MOST_JUDGED = 48
+#: Elements that an input must have for moving rows at once to gain anything, and structures of rows tried. Cost.
+LEAST_ROWS_SIZE, MOST_STRUCTURES = 8, 4
+
+# ---- the verdict on an entry -----------------------------------------------------------------------------------------
+#: Share of an entry below which a difference is rounding of the analytic gradient (float64, float32). Tuned.
+FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
+#: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
+ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
+#: Ulps of results over arguments, of which a gradient may be the small difference. Tuned.
+CANCELLED_ULPS = 64.0
+#: Ulps of the products of the other inputs, which may be terms that cancel (attention with weights near 1). Tuned.
+TERM_ULPS = 8.0
+#: Differences below this are products of subnormal numbers. Derived.
+UNDERFLOW = 1e-30
+#: Keeps divisors and logarithms from 0, far below every value that matters. Derived.
+NONZERO = 1e-300
+#: Share of a kink's slopes by which the claimed one may leave their interval. Tuned.
+CORNER = 1e-5
+#: A bound wider than this share of the value (or of what matters, by the second) decides nothing. Tuned.
+VAGUE, VAGUE_LEAST = 0.03, 1e-6
+#: A gradient that is not finite is accused where the bound is below these (relative, absolute). Tuned.
+SHARP, SHARP_LEAST = 1e-2, 1e-6
+#: Beside a jump a slope so many times what is natural is as good as none. Tuned.
+HUGE_SLOPE = 1e6
+#: Columns that a second ladder confirms: so many cannot all be accidents. Cost.
+MOST_CONFIRMED = 24
+#: Below this share of the scale an element is stepped by its own magnitude the second time. Tuned.
+OWN_SCALE = 0.5
+#: Elements of all inputs with which ties are broken in other orders, and how often. Cost.
+MOST_TIED, TIE_ORDERS = 400, 60
+#: Ties are broken by this share of the scale, steps beside them are this share of it, and slopes there count with this
+#: slack. Tuned.
+TIE_SHIFT, TIE_STEP, TIE_SLACK = 1e-3, 1e-6, 1e-2
+#: Outputs whose gradient is asked for again at a moved point; more of them off by the second are no lost digits.
+#: Tuned.
+MOST_MOVED, GROSS = 8, 1e-3
+#: A point is moved so often, by so many ulps, and the gradient is unsteady where it moves by this share (1/10) of the
+#: deviation. Tuned.
+NUDGE_TRIES, NUDGE_ULPS, UNSTEADY = 3, 4, 10.0
+#: Digits are lost where the deviation is this share of the derivative (float64, float32), of the largest one by the
+#: third, and the bound is below the fourth of it. Tuned.
+GRAVE, GRAVE_SINGLE, GRAVE_LEAST, GRAVE_BOUND = 1e-6, 1e-2, 1e-3, 0.05
+#: The incoming gradient's entry that probes one output; no power of -1, so that dy**2 and |dy| show. Derived.
+WEIGHT = -1.25
+#: The same where many outputs are probed at once: signs and sizes differ from entry to entry. Tuned.
+WEIGHTS, WEIGHT_SPREAD = (0.625, -1.375), 7.0
+
+# ---- scales that ladders pass over -----------------------------------------------------------------------------------
+#: Rows, and entries of each, that are looked at again. Cost.
+MOST_LOOKED_AT = 16
+#: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.
+#: Tuned.
+COARSE_LOOKS, FINE_LOOKS = (0.2836, 0.07, 0.0177), (1e-11, 3e-12)
+#: Shares of the scale at which a claimed slope may show that the numeric one hides. Tuned.
+SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 3e-12, 2e-14)
+#: Shares of the length over which a claimed slope would change the values: flat parts bend within less of it. Tuned.
+FINER_LOOKS, FINER_REACH = (1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16), 0.4
+#: A value oscillates where the finest steps change it by this share of what coarse ones do, above so many ulps. Tuned.
+OSCILLATES, OSCILLATION_ULPS = 0.02, 1e3
+#: Step of the finer difference, as a share of the coarser: 1 / RATIO. Derived.
+QUARTER = 0.25
+#: A slope is there where differences agree with it to this share; where small steps do, to the second. Tuned.
+HAS_SLOPE, HAS_SMALL_SLOPE = 0.05, 0.02
+#: A claimed slope so many times the numeric one is looked for on finer scales. Tuned.
+STEEPER = 3.0
+#: Slopes that differ by less than this share are no matter of scales; the others must exceed the rounding so many
+#: times. Tuned.
+OTHER_SCALE, OTHER_SCALE_NOISE = 0.2, 10.0
+#: Finer steps lie below this share of the scale; of a direction along ties between these two. Tuned.
+FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
+#: Along directions that keep ties: floor (float64, float32), the bound that is needed, and the least length. Tuned.
+TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
+
+# ---- random directions -----------------------------------------------------------------------------------------------
+#: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
+CORNER_STEP = 2.0**-8
+#: An output crosses a corner where its bend exceeds these shares of its change, and of the bend at four times the
+#: step, beside so many ulps. Tuned.
+CORNER_BEND, CORNER_NEAR, CORNER_ULPS = 0.05, 0.25, 100.0
+#: They get no weight where they are at most this share; else the direction itself says nothing. Tuned.
+CORNER_SHARE = 0.5
+#: The error of a typical element that directions must see to count (float64, float32). Tuned.
+PROBE_SHARP, PROBE_SHARP_SINGLE = 1e-2, 0.5
+#: Directions for the one large case. Cost.
+EXTRA_PROBES = 2
+
+# ---- comparing gradients case by case --------------------------------------------------------------------------------
+#: Runs of the kernels that comparisons may take at effort 1, once the first so many cases are compared. Cost.
+RUN_BUDGET, SURE_CASES = 120_000, 12
+#: Runs that a comparison takes beside two an element and one an entry. Tuned.
+RUNS_A_CASE = 60
+#: Elements and entries up to which a case counts as small. Cost.
+SMALL_CASE = 260
+#: Failing cases after which no more are compared. Cost.
+ENOUGH_FAILING = 6
+#: Processor seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
+SLOW_GRADIENT = 0.05
+#: What a PASS promises of float32 results. Tuned; of float64's it is Options.promise.
+PROMISE_SINGLE = 1e-2
+#: Times a declared TOLERANCE by which the promise is widened. Derived: the tolerance and its own floor on both sides.
+PROMISE_TOLERANCE = 4.0
+#: Errors of this many entries are kept for a report's plot. Cost.
+MOST_PLOTTED = 1_000_000
+#: Patterns of a wrong gradient (a factor, a transposition) hold to this share. Tuned.
+PATTERN = 1e-6
+
+# ---- equality of two computations of the same ------------------------------------------------------------------------
+#: Ulps of the largest entry by which repeated results may differ: BLAS may add in another order. Tuned.
+REPEAT_ULPS = 8.0
+#: The same for other layouts, which change the order of whole sums. Tuned.
+LAYOUT_ULPS = 4000.0
+#: The same for other modes of running: results, gradients. Tuned.
+MODE_ULPS, MODE_GRADIENT_ULPS = 64.0, 4000.0
+#: Relative distance up to which a gradient asked for alone is the one asked for with others. Tuned.
+ALONE = 1e-9
+#: Times that a call is repeated. Tuned: a state of period 2 or 3 shows.
+REPEATS = 6
+#: Elements from which on arrays are not used where a case is run many times. Cost.
+MOST_ELEMENTS = 2_000_000
+
+# ---- linearity -------------------------------------------------------------------------------------------------------
+#: Factors of the incoming gradient: a sign, an odd one, and two beyond what a clip lets through. Tuned.
+FACTORS = (-1.0, 3.0, 2.0**-40, 2.0**40)
+#: Share of the natural size that gradients count as at least. Tuned.
+LINEAR_LEAST = 1e-5
+#: Relative distance for float64 (absolute, in ulps) and for lower precisions (in ulps). Tuned.
+LINEAR, LINEAR_ULPS, LINEAR_ULPS_SINGLE = 1e-9, 300.0, 2000.0
+#: Ulps of the terms that may cancel, and how many such roundings two sums and one product have. Derived.
+LINEAR_CANCELLED, SUM_ROUNDINGS, PRODUCT_ROUNDINGS = 64.0, 6.0, 3.0
+#: Smallest normal numbers that a scaled gradient may be off by. Tuned.
+LINEAR_TINY = 1e3
+
+# ---- float32 and lower precisions ------------------------------------------------------------------------------------
+#: Roundings that a float32 result may have gone through. Tuned.
+SINGLE_ROUNDINGS = 400.0
+#: Times the spread of results for inputs rounded otherwise that float32 may be off by. Tuned.
+SINGLE_SPREAD = 100.0
+#: Ways in which each input is rounded otherwise, and the least share of an ulp that it moves. Tuned.
+SINGLE_NUDGES, LEAST_NUDGE = 3, 0.3
+#: Results above are those that float32 cannot hold with some room. Derived: its largest is 3.4e38.
+OVERFLOW = 1e30
+#: What float32 results count as at least: a share of the largest gradient, of usual results, of the largest argument.
+#: Tuned.
+GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
+#: Digits lost at an offset are worth a word from this share on. Tuned.
+OFFSET_LOSS = 1e-2
+#: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
+NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
+#: Values of a result whose noise is measured. Cost.
+NOISE_VALUES = 256
+#: Share of staircases that suggests float16; share of results that repeat for rounded arguments; the noise that is
+#: then reported; the grid that float16 results are not on by intent. Tuned.
+HALF_STAIRS, HALF_REPEATS, HALF_NOISE, HALF_GRID = 0.5, 0.9, 1e-3, 2.0**-6
+
+# ---- the scan of elementwise ops -------------------------------------------------------------------------------------
+#: Suspicious points that become a case; points that show whether an op is elementwise at all. Cost.
+SCAN_KEPT, SCAN_FEW = 24, 48
+#: Processor seconds for all points beyond which there is no scan, which takes some thirty such runs. Cost.
+SLOW_SCAN = 0.02
+#: Inputs that are scanned. Cost.
+SCAN_INPUTS = 3
+#: Floors of a deviation: of the slopes, of the natural size. Tuned; looser than the verdict's, since others judge.
+SCAN_FLOOR, SCAN_NATURAL = 1e-7, 1e-12
+
+# ---- how many cases a check takes ------------------------------------------------------------------------------------
+#: Cases of most variety for each check, so that a check stays under a tenth of a second on ordinary ops. Cost.
+CONTRACT_CASES, SINGLE_CASES, HISTORY_CASES, LAYOUT_CASES, LINEARITY_CASES = 4, 14, 10, 7, 16
+#: The same: float32 (with saturated and steep values beside), the noise of float64 results (and those judged). Cost.
+PRECISION_CASES, SATURATED_CASES, STEEP_CASES, NOISE_CASES, NOISY_CASES = 10, 3, 4, 8, 6
+#: The same: purity of forward and backward, modes, registrations. Cost.
+PURITY_CASES, BACKWARD_PURITY_CASES, MODE_CASES, REGISTRATION_CASES = 5, 6, 6, 40
+#: Regimes in which rounding alone may make results worthless; not used where exactness is asked for. Tuned.
+EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
+#: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.
+EXTREME_SINGLE = frozenset({"tiny", "offset", "far", "1e5", "huge", "wide", "steep"})
+
+# ---- the search for cases --------------------------------------------------------------------------------------------
+#: Assignments of shapes looked at; where there are four inputs and more; before it is asked how far infer's checks
+#: get; and where every mixture of float dtypes is tried. Cost.
+MOST_SHAPES, MOST_SHAPES_OF_MANY, PATIENCE, MIXED_PATIENCE = 6000, 4000, 1500, 200
+#: Cases of other shapes, of ops with one input and with several, at effort 1, and the least effort that counts. Cost.
+SHAPE_CASES, SHAPE_CASES_OF_MANY, LEAST_EFFORT = 30, 24, 0.2
+#: Cases of equal shapes for all inputs after which others come first; tries before a known kind of shapes is passed
+#: over. Cost.
+MOST_ALIKE, KINDS_REPEAT = 11, 30
+#: Shapes of the first input that the others have to follow, once some were found by climbing. Cost.
+FOLLOWED = 9
+#: Largest size taken over from the numbers in kernels and definitions, by rank, and how many of them. Cost.
+LARGEST_HINT, CLIMB_HINTS, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 3
+#: Attempts after which a way to fill inputs that infer always refuses is given up. Cost.
+HOPELESS = 30
+#: Shapes made of one case by changing a size: so many per size, and elements that they may have. Cost.
+GROWN, MOST_GROWN = 4, 300
+#: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.
+LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 49, 17, 500, 20_000
+#: Settings that mix attributes, and values of one that take part. Cost.
+MOST_MIXED, MOST_VALUES = 14, 6
+#: How deep functions that kernels call are read for constants, and the longest string among these. Cost.
+CONSTANTS_DEPTH, LONGEST_STRING = 6, 24
+#: Constants outside this interval are no places to put values around. Tuned.
+LEAST_ANCHOR, MOST_ANCHOR = 1e-4, 1e4
+#: Elements of a case that may carry a sweep, and further cases of known ranks that do. Cost.
+MOST_CARRIED, MOST_CARRIERS = 260, 12
+#: Errors of tried cases that are kept for the report. Cost.
+MOST_ERRORS = 50
+#: Numbers of kernels and definitions that are taken for sizes, and how many. Cost.
+LEAST_HINT, MOST_HINT, MOST_HINTS = 4, 64, 6
+#: Sizes around them that shapes are made of. Cost.
+LEAST_NEAR, MOST_NEAR = 3, 80
+#: Inputs of ops whose inputs are tried in different domains and dtypes, and the domains of these. Cost.
+MIXED_INPUTS, MIXED_DOMAINS = 3, 5
+#: First shapes of ops with more than two inputs; shapes related to the first that each further input gets, by the
+#: number of inputs, and where there are more: their product is what is tried. Cost.
+FIRST_SHAPES, RELATIONS, RELATIONS_OF_MANY = 17, {1: 60, 2: 60, 3: 22, 4: 9, 5: 6}, 4
+#: Combinations of ranks from which cases are grown. Cost.
+MOST_RANKS = 3
+#: Shapes for a label's other value, for a number's first values (so many), and for later ones and mixtures. Cost.
+LABEL_CASES, VALUE_CASES, FIRST_VALUES, FLOAT_CASES = 8, 5, 4, 2
+#: A default below this keeps a divisor from 0, and other sizes are no matter of such an attribute. Tuned.
+GUARD = 1e-2
+#: Elements of the longer case that carries the sweep of regimes: above, and at most. Cost.
+LONG_CARRIER = (12, 48)
+#: Cases that are emptied, inputs whose values alone change regime, constants that values are put around. Cost.
+EMPTIED_CASES, REGIME_INPUTS, MOST_ANCHORS = 3, 4, 12
+
+# ---- mutants of a user's backward (--power) --------------------------------------------------------------------------
+#: A mutant that changes gradients by less than this share is the same function. Derived: below every floor.
+MUTANT_CHANGE = 1e-10
