@@ -49,7 +49,7 @@ def test_registration_tells_bindings_reads_and_waste(here: Path) -> None:
 
 
 def op_descs(array: np.ndarray) -> list:
-    from opkit.verify.subjects.gradient import describe
+    from opkit.verify.subjects.raw_kernel import describe
 
     return describe(array)
 

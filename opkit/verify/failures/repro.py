@@ -21,7 +21,7 @@ from opkit.spec import BackwardOp, compile_spec
 from opkit.verify.failures.store import Failure, FailureStore
 from opkit.verify.isolation.supervisor import Outbox, Supervisor, Task, can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.gradient import describe
+from opkit.verify.subjects.raw_kernel import describe
 from opkit.verify.targets.load import load
 from opkit.verify.targets.target import resolve
 

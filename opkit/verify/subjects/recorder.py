@@ -16,7 +16,7 @@ from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
-from opkit.verify.subjects.pylayer import parameters_of
+from opkit.verify.subjects.parameters import parameters_of
 
 __all__ = ["Heard", "Recorder", "Sort"]
 

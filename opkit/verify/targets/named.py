@@ -24,7 +24,8 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.pair import location_of
-from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer, parameters_of
+from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 

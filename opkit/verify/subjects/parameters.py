@@ -1,0 +1,75 @@
+"""Parameters: what a PyLayer's forward takes, and its calls by name and back.
+
+Reads signatures only; nothing is applied.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Parameters", "parameters_of"]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of a PyLayer's forward, ctx left out.
+
+    Args:
+        positional: names in order.
+        starred: name of ``*args``, "" without.
+        named: names of keyword-only parameters.
+        takes_any: whether there is a ``**kwargs``.
+        defaults: {name: default} of those that have one.
+    """
+
+    positional: tuple[str, ...]
+    starred: str
+    named: tuple[str, ...]
+    takes_any: bool
+    defaults: Mapping[str, Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name, in the order of a call."""
+        return (*self.positional, *([self.starred] if self.starred else ()), *self.named)
+
+    def call(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return positional and keyword arguments for values by name; those left out take their defaults."""
+        args: list[Any] = []
+        rest = dict(values)
+        for name in self.positional:
+            if name not in rest:
+                break
+            args.append(rest.pop(name))
+        if self.starred and self.starred in rest:
+            args.extend(rest.pop(self.starred))
+        return args, rest
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by name: the reverse of ``call``."""
+        named = dict(zip(self.positional, args))
+        if self.starred and len(args) > len(self.positional):
+            named[self.starred] = list(args[len(self.positional) :])
+        return {**named, **kwargs}
+
+
+def parameters_of(layer: type) -> Parameters:
+    """Return the parameters of a PyLayer's forward."""
+    every = list(inspect.signature(layer.forward).parameters.values())  # type: ignore[attr-defined]
+    if every and every[0].kind in _POSITIONAL:
+        every = every[1:]
+    kinds: dict[Any, list[str]] = {}
+    for item in every:
+        kinds.setdefault(item.kind, []).append(item.name)
+    return Parameters(
+        tuple(item.name for item in every if item.kind in _POSITIONAL),
+        "".join(kinds.get(inspect.Parameter.VAR_POSITIONAL, [])),
+        tuple(kinds.get(inspect.Parameter.KEYWORD_ONLY, [])),
+        inspect.Parameter.VAR_KEYWORD in kinds,
+        {item.name: item.default for item in every if item.default is not item.empty},
+    )
