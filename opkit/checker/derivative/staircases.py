@@ -1,6 +1,6 @@
 """Staircases: lines on which small steps show another slope than large ones.
 
-Values may look constant, or have another slope, below the resolution of a lower precision: both slopes count as possible.
+Values may look flat, or have another slope, below the resolution of a lower precision: both slopes count as possible.
 """
 
 from __future__ import annotations
