@@ -355,3 +355,6 @@ EMPTIED_CASES, REGIME_INPUTS, MOST_ANCHORS = 3, 4, 12
 # ---- mutants of a user's backward (--power) --------------------------------------------------------------------------
 #: A mutant that changes gradients by less than this share is the same function. Derived: below every floor.
 MUTANT_CHANGE = 1e-10
+
+# Every entry is offered: a list of them here would be a second table.
+__all__ = sorted(name for name in dict(globals()) if name.isupper())
