@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from opkit.diagnostics import render_text
+from opkit.oneflow.trial import tried
 from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
@@ -93,7 +94,7 @@ pytest_collect_file = _plugin.pytest_collect_file
 
 
 def _build(directory: OpDirectory) -> None:
-    result = build([directory])
+    result = build([directory], facts=tried([directory]))
     if result.has_errors:
         raise OpTestError(render_text(result.diagnostics))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,24 +22,40 @@ def build(
     show_python: Annotated[
         bool, typer.Option("--show-python", help="Show the Python that the definitions compile to.")
     ] = False,
+    spec_only: Annotated[
+        bool,
+        typer.Option("--spec-only", help="Compile the definitions, read the Python files, and run neither of them."),
+    ] = False,
 ) -> None:
     """Compile and load op directories, and check each as a whole; by default those below the current folder.
 
+    The functions of the API file are called with stub blobs, in a process of their own; --spec-only runs no Python of a
+    directory.
+
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """
+    pin_threads()
     from opkit.cli.console import user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
     from opkit.cli.tables import show_build
+    from opkit.oneflow.trial import tried
     from opkit.project import build as build_directories
     from opkit.project import discover
 
     choice("--format", form, _FORMS)
     directories = discover(paths or [])
     with user_code():
-        result = build_directories(directories)
-    show_build(result, form, show_python=show_python)
+        facts = {} if spec_only else tried(directories)
+        result = build_directories(directories, runs_python=not spec_only, facts=facts)
+    show_build(result, form, show_python=show_python, no_kernel="not loaded" if spec_only else "missing")
     if not directories:
         where = ", ".join(str(path) for path in paths or [Path()])
         warn(f"no op directory in {where}: none holds a NAME_cpp_def.cpp\nnext: opkit new NAME")
         raise typer.Exit(NOTHING)
     raise typer.Exit(SPEC_ERRORS if result.has_errors else CLEAN)
+
+
+def pin_threads() -> None:
+    """Let BLAS start no threads, which a build has no use for: a process with one thread can be forked."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")

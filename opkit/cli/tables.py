@@ -24,7 +24,7 @@ _LEAST = 14
 _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
 
-def show_build(result: Build, form: str, *, show_python: bool) -> None:
+def show_build(result: Build, form: str, *, show_python: bool, no_kernel: str = "missing") -> None:
     """Show a build in a form: the table and the compiled Python are data, diagnostics as text are not."""
     if form == "json":
         put(json.dumps(result.to_json(opkit.__version__), indent=2))
@@ -40,7 +40,7 @@ def show_build(result: Build, form: str, *, show_python: bool) -> None:
         for loaded in result.loaded:
             put(_python_of(loaded))
     elif any(loaded.ops for loaded in result.loaded):
-        console().print(_table(result.loaded))
+        console().print(_table(result.loaded, no_kernel))
     show_diagnostics(result.diagnostics)
     if result.loaded:
         warn(_summary(result))
@@ -52,9 +52,9 @@ def _python_of(loaded: LoadedOps) -> str:
     return "\n\n".join(part.rstrip() for part in parts if part)
 
 
-def _table(loaded: Iterable[LoadedOps]) -> Table:
+def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table:
     rows = [
-        (op.name, *_signature(op), _gradient(op), op.kernel.where.function if op.kernel is not None else "missing")
+        (op.name, *_signature(op), _gradient(op), op.kernel.where.function if op.kernel is not None else no_kernel)
         for one in loaded
         for op in one.ops.values()
     ]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from opkit.diagnostics import Diagnostic, Note, SourceText
-from opkit.errors import unknown
+from opkit.project.api_remark import Remark, left_out, undeclared, unknown_op
 from opkit.project.findings import finding
 from opkit.project.place import span_of
 from opkit.spec import CompiledOp
@@ -62,7 +62,7 @@ def check_api(
         if name in ops:
             found.extend(_check_chain(source, chain, ops[name]))
         elif name not in others:
-            found.append(_unknown_op(source, chain.op, ops))
+            found.append(_finding(source, chain.op, unknown_op(name, ops)))
     return found
 
 
@@ -137,48 +137,25 @@ def _check_chain(source: SourceText, chain: _Chain, op: CompiledOp) -> Iterator[
     for method, literal in chain.names:
         name = str(literal.value)
         if name not in declared[method]:
-            yield _undeclared(source, literal, words[method], name, declared[method], op)
+            yield _finding(source, literal, undeclared(op, words[method], name), op)
     if chain.build is None or chain.is_open:
         return
     given = {(words[method], literal.value) for method, literal in chain.names}
     for word, args in (("input", op.inputs), ("output", op.outputs)):
         missing = [arg.name for arg in args if not arg.is_optional and (word, arg.name) not in given]
         if missing and all(name in [arg.name for arg in args] for kind, name in given if kind == word):
-            yield _left_out(source, chain, word, missing, op)
+            yield _finding(source, chain.op, left_out(op, word, missing), op)
 
 
-def _undeclared(
-    source: SourceText, literal: ast.Constant, word: str, name: str, declared: Collection[str], op: CompiledOp
-) -> Diagnostic:
-    only = f"its one {word} is {next(iter(declared))!r}" if len(declared) == 1 else ""
-    what = f"op type {op.name!r} declares no {word}"
-    said = unknown(what, name, declared, has="it declares", otherwise=only)
+def _finding(source: SourceText, node: ast.expr | None, remark: Remark, op: CompiledOp | None = None) -> Diagnostic:
     return finding(
-        "PROJ009" if word == "attribute" else "PROJ008",
-        said.message,
-        span_of(source, literal),
-        *_declared_here(op),
-        help=said.help,
-        subject=op.name,
+        remark.code,
+        remark.message,
+        span_of(source, node) if node is not None else None,
+        *(_declared_here(op) if op is not None else ()),
+        help=remark.help,
+        subject=remark.subject,
     )
-
-
-def _left_out(source: SourceText, chain: _Chain, word: str, missing: list[str], op: CompiledOp) -> Diagnostic:
-    names = ", ".join(repr(name) for name in missing)
-    call = f'.Input("{missing[0]}", [value])' if word == "input" else f'.Output("{missing[0]}")'
-    return finding(
-        "PROJ014",
-        f"the builder of op type {op.name!r} leaves out its {word}{'s' if len(missing) > 1 else ''} {names}",
-        span_of(source, chain.op) if chain.op is not None else None,
-        *_declared_here(op),
-        help=f"add {call} before .Build()",
-        subject=op.name,
-    )
-
-
-def _unknown_op(source: SourceText, literal: ast.Constant, ops: Mapping[str, CompiledOp]) -> Diagnostic:
-    said = unknown("no op type", literal.value, ops, tail=" is defined", has="the definitions have")
-    return finding("PROJ007", said.message, span_of(source, literal), help=said.help)
 
 
 def _declared_here(op: CompiledOp) -> tuple[Note, ...]:

@@ -5,15 +5,17 @@ Nothing is printed: the result is data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from opkit.diagnostics import Diagnostic, Note, sort_diagnostics, to_json
 from opkit.ops import BUILTIN, Registry
+from opkit.project.api_fact import ApiFact
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import finding
-from opkit.project.loading import LoadedOps, assemble
+from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.project.user_op import UserOp
 
 __all__ = ["Build", "build"]
@@ -46,14 +48,25 @@ class Build:
         }
 
 
-def build(directories: Iterable[OpDirectory], parent: Registry = BUILTIN) -> Build:
+def build(
+    directories: Iterable[OpDirectory],
+    parent: Registry = BUILTIN,
+    *,
+    runs_python: bool = True,
+    facts: Mapping[str, Sequence[ApiFact]] = MappingProxyType({}),
+) -> Build:
     """Load op directories; whatever is wrong becomes a finding.
 
     Args:
         directories: the op directories.
         parent: the registry that knows the built-in ops.
+        runs_python: whether kernel files are executed.
+        facts: what came out when API files were tried (``opkit.oneflow.trial``), by the real path of their directory.
     """
-    loaded = tuple(assemble(directory, parent) for directory in directories)
+    loaded = tuple(
+        with_facts(assemble(directory, parent, runs_python=runs_python), facts.get(directory.real, ()))
+        for directory in directories
+    )
     found = [item for one in loaded for item in one.diagnostics]
     found.extend(_defined_twice(loaded))
     return Build(loaded, sort_diagnostics(found))

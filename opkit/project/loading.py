@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +18,7 @@ from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnost
 from opkit.errors import Location, ProjectError, unknown
 from opkit.ops import BUILTIN, Registry
 from opkit.project.api_check import check_api
+from opkit.project.api_fact import ApiFact, facts_as_findings
 from opkit.project.directory import OpDirectory, op_directory_of
 from opkit.project.findings import finding, source_of
 from opkit.project.kernel import UserKernel, positional_count
@@ -27,7 +28,7 @@ from opkit.project.user_op import UserOp
 from opkit.project.wiring import check_wiring, orphans_of
 from opkit.spec import CompiledOp, CompileResult, compile_spec
 
-__all__ = ["LoadedOps", "assemble", "load", "refreshed"]
+__all__ = ["LoadedOps", "assemble", "load", "refreshed", "with_facts"]
 
 _TAG = "device_sub_tag"
 
@@ -107,12 +108,13 @@ def load(path: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
     return loaded
 
 
-def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
+def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python: bool = True) -> LoadedOps:
     """Load as much of an op directory as can be, and collect everything that is wrong with it.
 
     Args:
         directory: the directory.
         parent: where op types that the directory does not define are looked up.
+        runs_python: whether the kernel file is executed; without it no op has a kernel, and none is called missing.
     """
     found = list(_check_files(directory))
     registry = Registry(parent)
@@ -127,7 +129,7 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
     result = compile_spec(directory.spec, include_dirs=(directory.path,), known_ops=tuple(parent))
     found.extend(result.diagnostics)
     module = None
-    if directory.kernel.is_file():
+    if directory.kernel.is_file() and runs_python:
         try:
             module = load_module(directory.kernel)
         except KeyboardInterrupt:
@@ -143,6 +145,20 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN) -> LoadedOps:
         broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
         found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent)))
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
+
+
+def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
+    """Return the same ops with what came out when the API file's functions were tried among the findings.
+
+    Args:
+        loaded: the ops.
+        facts: of the directory's API file.
+    """
+    if not facts:
+        return loaded
+    source = source_of(loaded.directory.api)
+    found = facts_as_findings(source, facts, loaded.result.ops, loaded.diagnostics)
+    return replace(loaded, diagnostics=sort_diagnostics((*loaded.diagnostics, *found)))
 
 
 def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.opdir import edit, write_op
+from tests.project.opdir import edit, place, write_op
 
 
 def opkit(folder: Path, *argv: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -289,3 +289,55 @@ def test_a_named_folder_without_definitions(tmp_path: Path) -> None:
     assert (built.returncode, built.stdout) == (3, "")
     assert "PROJ001" in built.stderr
     assert "Traceback" not in built.stderr
+
+
+def _api_without_build(folder: Path) -> Path:
+    path = write_op(folder)
+    edit(path / "t_py_api.py", ("        .Build()\n", ""))
+    return path
+
+
+def test_build_and_gradcheck_run_the_api_file(tmp_path: Path) -> None:
+    """A missing Build() is found by both, exit status 3, with its place; a wrapper is one finding."""
+    path = _api_without_build(tmp_path)
+    ran = opkit(tmp_path, "build", "--format", "json")
+    assert ran.returncode == 3
+    (finding,) = json.loads(ran.stdout)["diagnostics"]
+    line, col = place(path / "t_py_api.py", "InferAndTryRun")
+    assert (finding["code"], finding["file"], finding["line"], finding["col"]) == ("PROJ019", "t/t_py_api.py", line, col)
+    checked = opkit(tmp_path, "gradcheck")
+    assert checked.returncode == 3
+    assert "PROJ019" in checked.stdout
+
+
+def test_spec_only_runs_no_python(tmp_path: Path) -> None:
+    """`--spec-only` reads the Python files of a directory and executes neither."""
+    path = _api_without_build(tmp_path)
+    for name in ("t_py_api.py", "t_py_kernel.py"):
+        text = (path / name).read_text()
+        (path / name).write_text(f"open({str(tmp_path / name)!r}, 'w').close()\n{text}")
+    ran = opkit(tmp_path, "build", "--spec-only")
+    assert (ran.returncode, list(tmp_path.glob("*.py"))) == (0, [])
+    assert opkit(tmp_path, "build").returncode == 3
+    assert len(list(tmp_path.glob("*.py"))) == 2
+
+
+def test_spec_only_reads_kernels(tmp_path: Path) -> None:
+    """What a kernel's syntax tree shows is found without running it."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_kernel.py", ("x, dy = args", "x, y, dy = args"))
+    ran = opkit(tmp_path, "build", "--spec-only")
+    assert ran.returncode == 3
+    assert "error[PROJ026]" in ran.stderr
+
+
+def test_gradcheck_reports_a_forgotten_registration(tmp_path: Path) -> None:
+    """A backward op without a gradient registration is exit status 3, not a pass."""
+    path = write_op(tmp_path)
+    spec = path / "t_cpp_def.cpp"
+    head, _, tail = spec.read_text().partition("REGISTER_USER_OP_GRAD")
+    spec.write_text(head + tail[tail.rindex("});") + 3 :])
+    for command in (["build"], ["gradcheck"], ["gradcheck", "--strict"]):
+        ran = opkit(tmp_path, *command)
+        assert ran.returncode == 3
+        assert "PROJ017" in ran.stdout + ran.stderr

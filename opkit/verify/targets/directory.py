@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
 from opkit.errors import OpkitError, ProjectError, UsageError
+from opkit.oneflow.trial import SECONDS, Trial
 from opkit.project.directory import op_directory_of
-from opkit.project.loading import LoadedOps, assemble
+from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.shim import frameworks
 from opkit.verify.isolation.blame import blame_error, shown_path
 from opkit.verify.isolation.flight import Flight
@@ -23,13 +24,15 @@ from opkit.verify.targets.target import Target
 __all__ = ["load_directory"]
 
 
-def load_directory(target: Target, _options: RunOptions, _flight: Flight) -> Loaded:
+def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """Load an op directory and make a checkable of each of its forward ops.
 
     An op whose definition or kernel has errors becomes a report that says so; the others are checked.
     """
+    directory = op_directory_of(shown_path(target.path))
+    trial = Trial(directory, min(SECONDS, options.timeout / 2) if options.timeout else SECONDS)
     with frameworks():
-        loaded = assemble(op_directory_of(shown_path(target.path)))
+        loaded = with_facts(assemble(directory), trial.facts())
         try:
             module = loaded.cases()
         except ProjectError as error:

@@ -1,0 +1,196 @@
+"""Stubs: with which arguments an API function is called, and what is tried next where that did not go through.
+
+A parameter that may be a blob gets one; others keep their defaults, or take the default of the attribute they go into.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from opkit.errors import OpkitError
+from opkit.ir import TensorDesc
+from opkit.oneflow.trial.reading import Reading
+from opkit.spec import CompiledOp
+
+__all__ = ["MADE_UP", "Guess", "Kind", "Plan", "Uses", "first_plans", "plausible", "varied"]
+
+
+#: What a parameter called ``name`` gets.
+MADE_UP = "opkit_trial"
+
+
+class Kind(Enum):
+    """What a parameter gets."""
+
+    DEFAULT = "its own default"
+    BLOB = "a blob"
+    BLOBS = "a list of blobs"
+    VALUE = "a value of an attribute"
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What a parameter gets, and for VALUE which value."""
+
+    kind: Kind
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to call a function.
+
+    Args:
+        guesses: by parameter, in order.
+        is_full: whether nothing that an op needs was left out: a fact of such a call is one of every call.
+        rank: number of axes of blobs of which nothing is known, 0 for what the definition accepts.
+        extra: how many blobs ``*args`` gets.
+    """
+
+    guesses: Mapping[str, Guess]
+    is_full: bool = True
+    rank: int = 0
+    extra: int = 0
+
+    def having(self, name: str, guess: Guess) -> Plan:
+        """Return the plan with another guess for one parameter."""
+        return replace(self, guesses={**self.guesses, name: guess})
+
+    @property
+    def invented(self) -> set[str]:
+        """The parameters whose values were made up."""
+        return {name for name, guess in self.guesses.items() if guess.kind is Kind.VALUE}
+
+
+@dataclass(slots=True)
+class Uses:
+    """The definitions that a function may be about, and what its tree says.
+
+    Args:
+        reading: None where the function's tree was not found.
+        ops: the directory's op types.
+    """
+
+    reading: Reading | None
+    ops: Mapping[str, CompiledOp]
+    named: Sequence[CompiledOp] = field(init=False)
+
+    def __post_init__(self) -> None:
+        wanted = self.reading.op_types if self.reading is not None else []
+        self.named = [self.ops[name] for name in wanted if name in self.ops] or list(self.ops.values())
+
+    def input_of(self, parameter: str) -> str | None:
+        """Return the input that a parameter goes into, by the tree or by its name."""
+        known = {arg.name for op in self.named for arg in op.inputs}
+        by_tree = self.reading.inputs.get(parameter, []) if self.reading is not None else []
+        return next((name for name in (*by_tree, parameter) if name in known), None)
+
+    def attr_value(self, parameter: str) -> Guess | None:
+        """Return a right value for a parameter that goes into an attribute, by the tree or by its name."""
+        by_tree = self.reading.attrs.get(parameter, []) if self.reading is not None else []
+        for name in (*by_tree, parameter):
+            for op in self.named:
+                if name in op.attrs:
+                    return Guess(Kind.VALUE, op.attrs[name].default)
+        return None
+
+    def is_list(self, parameter: str) -> bool:
+        """Whether a parameter is a list of blobs by what it is called or used for, or by the input it goes into."""
+        if self.reading is not None and parameter in self.reading.lists:
+            return True
+        name = self.input_of(parameter)
+        declared = [arg for op in self.named for arg in op.inputs if arg.name == name]
+        return bool(declared) and all(arg.is_variadic or arg.count > 1 for arg in declared)
+
+
+def first_plans(function: Callable[..., Any], uses: Uses) -> Iterator[Plan]:
+    """Give the plan in which nothing is left out, then the one with the function's own defaults."""
+    parameters = list(inspect.signature(function).parameters.values())
+    open_ends = [item for item in parameters if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
+    full: dict[str, Guess] = {}
+    lean: dict[str, Guess] = {}
+    is_full = not open_ends
+    for item in parameters:
+        if item in open_ends:
+            continue
+        if item.default is item.empty:
+            full[item.name] = lean[item.name] = _required(item.name, uses)
+        else:
+            lean[item.name] = Guess(Kind.DEFAULT)
+            full[item.name] = _where_none(item, uses)
+            is_full = is_full and not isinstance(item.default, (tuple, list, dict, set))
+    extra = 1 if any(item.kind is item.VAR_POSITIONAL for item in open_ends) else 0
+    yield Plan(full, is_full, extra=extra)
+    if lean != full:
+        yield Plan(lean, False, extra=extra)
+
+
+def _required(name: str, uses: Uses) -> Guess:
+    if uses.input_of(name) is None:
+        if uses.reading is not None and name in uses.reading.counts:
+            return Guess(Kind.VALUE, 1)
+        value = uses.attr_value(name)
+        if value is not None:
+            return value
+        if name in ("name", "op_name", "prefix", "scope"):
+            return Guess(Kind.VALUE, MADE_UP)
+    return Guess(Kind.BLOBS if uses.is_list(name) else Kind.BLOB)
+
+
+def _where_none(item: inspect.Parameter, uses: Uses) -> Guess:
+    """Return what a parameter with a default gets where nothing is to be left out."""
+    if item.default is not None:
+        return Guess(Kind.DEFAULT)
+    if uses.input_of(item.name) is not None:
+        return Guess(Kind.BLOBS if uses.is_list(item.name) else Kind.BLOB)
+    return uses.attr_value(item.name) or Guess(Kind.DEFAULT)
+
+
+def varied(plan: Plan, uses: Uses) -> Iterator[Plan]:
+    """Give other plans, for a function that raised an error on stubs: other shapes, other kinds of arguments."""
+    for rank in (4, 2, 1, 3):
+        yield replace(plan, rank=rank)
+    if plan.extra:
+        yield from (replace(plan, extra=count) for count in (2, 3, 0))
+    open_names = [
+        name for name, guess in plan.guesses.items() if guess.kind is Kind.BLOB and uses.input_of(name) is None
+    ]
+    for value in (1, 0.5, "same", [1, 1], True):
+        for name in open_names:
+            # Such a value may end in a name: what is found with it proves nothing.
+            yield replace(plan.having(name, Guess(Kind.VALUE, value)), is_full=False)
+    for name in open_names:
+        yield plan.having(name, Guess(Kind.BLOBS))
+
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((4, 4), (4,), (2, 3, 4, 4), (2, 3, 4), (1,), (2, 4, 6, 6, 6))
+_MOST_TRIALS = 200
+
+
+def plausible(op: CompiledOp) -> dict[str, TensorDesc]:
+    """Return a shape and dtype per input that the op's definition accepts, or a guess where none is found soon."""
+    names = [arg.name for arg in op.inputs]
+    counts = {arg.name: max(arg.count, 1) for arg in op.inputs}
+    for descs in itertools.islice(_choices(len(names)), _MOST_TRIALS):
+        chosen = dict(zip(names, descs))
+        try:
+            op.infer({name: [desc] * counts[name] for name, desc in chosen.items()})
+        except (OpkitError, ArithmeticError, LookupError, TypeError, ValueError):
+            continue
+        return chosen
+    return dict.fromkeys(names, TensorDesc(_SHAPES[0], "float32"))
+
+
+def _choices(count: int) -> Iterator[Iterable[TensorDesc]]:
+    """Give descriptions of so many inputs: all alike first, then one of integers, then of different shapes."""
+    for shape in _SHAPES:
+        yield [TensorDesc(shape, "float32")] * count
+    for shape, place in itertools.product(_SHAPES, range(count)):
+        yield [TensorDesc(shape, "int32" if place == index else "float32") for index in range(count)]
+    for shapes in itertools.product(_SHAPES[:4], repeat=count):
+        yield [TensorDesc(shape, "float32") for shape in shapes]

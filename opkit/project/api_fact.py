@@ -1,0 +1,78 @@
+"""ApiFact: what came out when the functions of an API file were called with stubs, as data that can leave a process.
+
+Calling them stands in ``opkit.oneflow.trial``; here facts become findings with a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from opkit.diagnostics import Diagnostic, Note, SourceText, Span
+from opkit.project.api_remark import Remark
+from opkit.project.findings import finding
+from opkit.spec import CompiledOp
+
+__all__ = ["ApiFact", "facts_as_findings"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFact:
+    """One fact.
+
+    Args:
+        remark: what is wrong.
+        line: 1-based line of the API file.
+        text: what to point at in that line or the two after it, "" for the line as a whole.
+    """
+
+    remark: Remark
+    line: int
+    text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self.remark), "line": self.line, "text": self.text}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ApiFact:
+        """Return the fact that plain data describes."""
+        remark = Remark(data["code"], data["message"], data["help"], data["subject"])
+        return cls(remark, int(data["line"]), data["text"])
+
+
+def facts_as_findings(
+    source: SourceText, facts: Iterable[ApiFact], ops: Mapping[str, CompiledOp], known: Collection[Diagnostic]
+) -> list[Diagnostic]:
+    """Return facts as findings, without those that reading the file has found already.
+
+    Args:
+        source: the API file.
+        facts: what was found by calling its functions.
+        ops: the definitions that compiled.
+        known: the findings so far.
+    """
+    said = {(item.code, item.message) for item in known}
+    found: list[Diagnostic] = []
+    for fact in facts:
+        remark = fact.remark
+        if (remark.code, remark.message) in said:
+            continue
+        said.add((remark.code, remark.message))
+        op = ops.get(remark.subject)
+        notes = (Note(f"{op.name!r} is defined here", op.span),) if op is not None else ()
+        span = _span(source, fact)
+        found.append(finding(remark.code, remark.message, span, *notes, help=remark.help, subject=remark.subject))
+    return found
+
+
+def _span(source: SourceText, fact: ApiFact) -> Span:
+    for line in range(fact.line, fact.line + 3):
+        text = source.line(line)
+        if fact.text and fact.text in text:
+            start = source.offset(line, text.index(fact.text) + 1)
+            return source.span(start, start + len(fact.text))
+    text = source.line(fact.line)
+    start = source.offset(fact.line, len(text) - len(text.lstrip()) + 1)
+    return source.span(start, max(start, source.offset(fact.line, len(text.rstrip()) + 1)))
