@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from opkit.diagnostics import render_text
-from opkit.oneflow.trial import tried
 from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
 from opkit.verify.options import RunOptions
 from opkit.verify.run import run_targets
+from opkit.verify.trial import tried
 
 __all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
 

@@ -38,9 +38,9 @@ def build(
     from opkit.cli.console import user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
     from opkit.cli.tables import show_build
-    from opkit.oneflow.trial import tried
     from opkit.project import build as build_directories
     from opkit.project import discover
+    from opkit.verify.trial import tried
 
     choice("--format", form, _FORMS)
     directories = discover(paths or [])

@@ -1,6 +1,6 @@
 """ApiFact: what came out when the functions of an API file were called with stubs, as data that can leave a process.
 
-Calling them stands in ``opkit.oneflow.trial``; here facts become findings with a place.
+Calling them stands in ``opkit.verify.trial``; here facts become findings with a place.
 """
 
 from __future__ import annotations

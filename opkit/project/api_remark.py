@@ -1,6 +1,6 @@
 """What can be wrong between a builder call and a definition, in words: one wording for what is read and what is tried.
 
-Where it stands is the finder's: ``api_check`` reads the API file's tree, ``opkit.oneflow.trial`` calls its functions.
+Where it stands is the finder's: ``api_check`` reads the API file's tree, ``opkit.verify.trial`` calls its functions.
 """
 
 from __future__ import annotations

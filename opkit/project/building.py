@@ -61,7 +61,7 @@ def build(
         directories: the op directories.
         parent: the registry that knows the built-in ops.
         runs_python: whether kernel files are executed.
-        facts: what came out when API files were tried (``opkit.oneflow.trial``), by the real path of their directory.
+        facts: what came out when API files were tried (``opkit.verify.trial``), by the real path of their directory.
     """
     loaded = tuple(
         with_facts(assemble(directory, parent, runs_python=runs_python), facts.get(directory.real, ()))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from opkit.diagnostics import Diagnostic, Note, Severity, Span, sort_diagnostics
 
-__all__ = ["CODES", "Findings"]
+__all__ = ["CODES", "ERRORS_IN_GRADIENTS", "Findings"]
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -56,6 +56,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC051": (_E, "a backward op lacks an input"),
     "SPEC052": (_E, "a backward op that is never built"),
 }
+
+#: Warnings that are errors in a gradient registration, which cannot be built then.
+ERRORS_IN_GRADIENTS = frozenset({"SPEC040", "SPEC041"})
 
 #: After one of these a registration may be missing from the tree.
 _GAPS = frozenset({"SPEC002", "SPEC003", "SPEC005", "SPEC007", "SPEC010", "SPEC011", "SPEC012"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from opkit.spec.findings import CODES
+from opkit.spec.findings import CODES, ERRORS_IN_GRADIENTS
 from opkit.spec.library.registration_names import GRAD_SETTERS, IGNORED_SETTERS, SETTERS
 from opkit.spec.library.table import (
     CONSTANTS,
@@ -70,9 +70,14 @@ def tables() -> str:
         + "\n".join(f"| `{name}` | `{spelled(Type(kind))}` |" for name, kind in sorted(CLASS_ALIASES.items())),
         "## Diagnostics",
         "| code | severity | title |\n|---|---|---|\n"
-        + "\n".join(f"| {code} | {kind.value} | {title} |" for code, (kind, title) in CODES.items()),
+        + "\n".join(f"| {code} | {_severity(code)} | {title} |" for code, (_, title) in CODES.items()),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _severity(code: str) -> str:
+    kind = CODES[code][0].value
+    return f"{kind}; in a gradient error" if code in ERRORS_IN_GRADIENTS else kind
 
 
 def _list(names: list[str]) -> str:

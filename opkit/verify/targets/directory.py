@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
 from opkit.errors import OpkitError, ProjectError, UsageError
-from opkit.oneflow.trial import SECONDS, Trial
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.shim import frameworks
@@ -20,6 +19,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
+from opkit.verify.trial import SECONDS, Trial
 
 __all__ = ["load_directory"]
 

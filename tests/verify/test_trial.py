@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from opkit.diagnostics import Diagnostic, Severity
-from opkit.oneflow.trial.trying import try_api_file
 from opkit.project.api_fact import ApiFact, facts_as_findings
 from opkit.project.directory import op_directory_of
 from opkit.project.findings import source_of
 from opkit.project.loading import assemble
+from opkit.verify.trial.trying import try_api_file
 from tests.spec.test_codes import unmarked
 
 SAME = ".SetTensorDescInferFn(user_op::TensorDescInferFnUtil::Unchanged)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import inspect
 import itertools
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +20,12 @@ from opkit.ir import TensorDesc, Value
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.job import Job
 from opkit.oneflow.session import session
-from opkit.oneflow.trial.recorder import Desk, Misplaced, Noted, Recorder, Stop, Unclear, Use
-from opkit.oneflow.trial.stubs import MADE_UP, Guess, Kind, Plan, Uses, first_plans, plausible, varied
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
+from opkit.verify.trial.recorder import Desk, Misplaced, Noted, Recorder, Stop, Unclear, Use
+from opkit.verify.trial.stubs import MADE_UP, Guess, Kind, Plan, Uses, first_plans, plausible, varied
 
-__all__ = ["FunctionTrial", "line_of"]
+__all__ = ["FunctionTrial", "end_if_forked", "line_of"]
 
 _MOST_CALLS = 24
 
@@ -112,6 +113,7 @@ class FunctionTrial:
         recorder = self.desk.recorder = Recorder(self.file, self.uses.ops, self.skipped, tracer)
         call = _Call(plan, recorder.noted)
         stubs: dict[str, Any] = {}
+        process = os.getpid()
         with session().building(job), tracer.tracing():
             try:
                 args, kwargs = self._arguments(plan, recorder, stubs)
@@ -124,6 +126,7 @@ class FunctionTrial:
                 call.is_unclear = True
             except (Exception, SystemExit, KeyboardInterrupt) as error:
                 call.error = error
+        end_if_forked(process)
         call.learned = self._learn(plan, recorder, stubs)
         if call.learned is not None:
             call.noted = []
@@ -225,6 +228,16 @@ class FunctionTrial:
             return []
         message = f"{self.name}() could not be tried: on stub blobs it raised {type(error).__name__}: {_short(error)}"
         return [ApiFact(Remark("PROJ023", message), line_of(error, self.file))]
+
+
+def end_if_forked(process: int) -> None:
+    """End this process where user code has forked it: one of the two goes on, or each further call would double them.
+
+    Args:
+        process: the one that goes on.
+    """
+    if os.getpid() != process:
+        os._exit(0)
 
 
 def _nothing() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
-from opkit.oneflow.trial.reading import Reading
 from opkit.spec import CompiledOp
+from opkit.verify.trial.reading import Reading
 
 __all__ = ["MADE_UP", "Guess", "Kind", "Plan", "Uses", "first_plans", "plausible", "varied"]
 

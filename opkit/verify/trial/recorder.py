@@ -253,9 +253,8 @@ class RecordingBuilder:
         """Compare everything with the definition, and go on with blobs that are plausible."""
         recorder = self._recorder
         if not self.type:
-            raise recorder.wrong_use(
-                "Build() is called on a builder without an op type", "", "Build", "call .Op(...) first"
-            )
+            message = "Build() is called on a builder without an op type"
+            raise recorder.wrong_use(message, "", "Build", "call .Op(...) first")
         self.is_built = True
         if self._foreign is not None:
             return self._built_in(self._foreign)
@@ -384,9 +383,8 @@ class RecordedOp:
     def RemoteBlobDict(self) -> dict[str, list[Any]]:
         """Return all outputs by name."""
         if not self.is_run:
-            raise self._recorder.wrong_use(
-                f"op type {self.op.name!r} is asked for its outputs before InferAndTryRun()", self.op.name, "Blob"
-            )
+            message = f"op type {self.op.name!r} is asked for its outputs before InferAndTryRun()"
+            raise self._recorder.wrong_use(message, self.op.name, "Blob")
         self.is_asked = True
         return {name: list(blobs) for name, blobs in self.blobs.items()}
 

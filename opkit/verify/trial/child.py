@@ -19,16 +19,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opkit.oneflow.trial.trying import try_api_file
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
+from opkit.verify.trial.trying import try_api_file
 
 __all__ = ["SECONDS", "Trial", "tried"]
 
 #: How long an API file may take.
 SECONDS = 2.0
-#: How long a fresh interpreter may take to begin.
+#: How long it may take until the file's own code begins to run: a fresh interpreter, the definitions.
 _START = 20.0
 _PAUSE = 0.003
 #: Exit status of a child that went through the whole file.
@@ -38,7 +38,7 @@ _BEGIN = """import json, sys
 given = json.loads(sys.argv[1])
 sys.path[:] = given["path"]
 from pathlib import Path
-from opkit.oneflow.trial.child import run_child
+from opkit.verify.trial.child import run_child
 from opkit.project.directory import op_directory_of
 run_child(op_directory_of(given["directory"]), Path(given["messages"]))
 """
@@ -89,9 +89,12 @@ class Trial:
         return facts
 
     def _wait(self) -> int | None:
-        """Return the child's exit status, below 0 for a signal; None where its time ran out."""
-        until = self._started + (self._seconds if self._process is None else _START)
-        is_begun = self._process is None
+        """Return the child's exit status, below 0 for a signal; None where its time ran out.
+
+        The file's time begins with its first line, so that a busy machine's slow start is not held against it.
+        """
+        until = self._started + _START
+        is_begun = False
         while True:
             status = self._polled()
             if status is not None or time.monotonic() > until:
@@ -208,7 +211,7 @@ def run_child(directory: OpDirectory, messages: Path) -> None:
         signal.signal(number, signal.SIG_DFL)
 
     def say(**message: Any) -> None:
-        # A process that the file has forked goes through it too; only one of them speaks.
+        # A process that the file has forked may come here too; only one of them speaks.
         if os.getpid() == own:
             with open(messages, "a", encoding="utf-8") as handle:
                 handle.write(json.dumps(message) + "\n")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from opkit.oneflow.trial import Trial, tried
-from opkit.oneflow.trial import child as child_module
 from opkit.project import discover
 from opkit.project.directory import op_directory_of
-from tests.oneflow.test_trial import END, HEAD, KERNEL, SPEC, F
+from opkit.verify.trial import Trial, tried
+from opkit.verify.trial import child as child_module
+from tests.verify.test_trial import END, HEAD, KERNEL, SPEC, F
 
 GOOD = f'def good(x):\n    return {F}.Input("x", [x]).Output("y"){END}\n'
 BAD = f'def bad(x):\n    return {F}.Input("x", x).Output("y"){END}\n\n\n'
@@ -21,7 +21,7 @@ IMPORTS = "import os, signal, sys, threading, time\n"
 
 #: name: (API file, codes, a piece of the last message)
 HOSTILE = {
-    "hangs": ("while True:\n    pass\n", ["PROJ024"], "at its top level it did not finish within 1 s"),
+    "hangs": ("while True:\n    pass\n", ["PROJ024"], "at its top level it did not finish within 1.5 s"),
     "sleeps through signals": ("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)\n", ["PROJ024"], "did not finish"),
     "hangs in a function": (BAD + "def f(x):\n    time.sleep(60)\n", ["PROJ021", "PROJ024"], "in f() it did not finish"),
     "ends its process": ("os._exit(0)\n", ["PROJ024"], "it ended its process with exit status 0"),
@@ -38,6 +38,7 @@ HOSTILE = {
     "reads": ("try:\n    input()\nexcept EOFError:\n    pass\n" + GOOD, [], ""),
     "starts a thread": ("threading.Thread(target=time.sleep, args=(60,)).start()\n" + GOOD, [], ""),
     "forks": ("os.fork()\n" + BAD + GOOD, ["PROJ021"], ""),
+    "forks at each call": ("def f(x):\n    os.fork()\n    open('{folder}/calls', 'a').write('x')\n    raise ValueError(x)\n", ["PROJ023"], "ValueError"),
     "leaves a child": (f"if os.fork() == 0:\n    open('{{folder}}/pid', 'w').write(str(os.getpid()))\n    time.sleep(60)\n{GOOD}", [], ""),
     "changes what is global": ("os.chdir('/')\nsys.path.clear()\nos.environ.clear()\n" + GOOD, [], ""),
     "counts on nothing left": ("import builtins\ndel builtins.open\n" + BAD, [], None),
@@ -57,8 +58,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
         text = HEAD + IMPORTS + api.replace("{folder}", str(path))
         (path / "t_py_api.py").write_bytes(text.encode())
     code = (
-        "import json, sys\nfrom opkit.oneflow.trial import tried\nfrom opkit.project import discover\n"
-        "found = tried(discover([sys.argv[1]]), 1.0)\n"
+        "import json, sys\nfrom opkit.verify.trial import tried\nfrom opkit.project import discover\n"
+        "found = tried(discover([sys.argv[1]]), 1.5)\n"
         "print(json.dumps({key: [fact.to_json() for fact in facts] for key, facts in found.items()}))"
     )
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -66,6 +67,8 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
     assert ran.stderr == ""
     facts = json.loads(ran.stdout)
     found = {name: facts[os.path.realpath(folder / f"n{number}" / "t")] for number, name in enumerate(HOSTILE)}
+    calls = folder / f"n{list(HOSTILE).index('forks at each call')}" / "t" / "calls"
+    found["calls"] = [{"message": calls.stat().st_size}]
     found["pid"] = [{"message": (folder / f"n{list(HOSTILE).index('leaves a child')}" / "t" / "pid").read_text()}]
     return found
 
@@ -90,6 +93,12 @@ def test_what_it_started_is_ended(outcome: dict[str, list[dict[str, object]]]) -
     while _is_running(pid) and time.monotonic() < until:
         time.sleep(0.01)
     assert not _is_running(pid)
+
+
+@pytest.mark.xdist_group("hostile")
+def test_forks_do_not_multiply(outcome: dict[str, list[dict[str, object]]]) -> None:
+    """A function that forks at each of its calls leaves two processes per call, not twice as many each time."""
+    assert int(str(outcome["calls"][0]["message"])) <= 2 * 24
 
 
 def _is_running(pid: int) -> bool:

@@ -15,10 +15,6 @@ from typing import Any
 
 from opkit import static
 from opkit.oneflow.session import session
-from opkit.oneflow.trial.calls import FunctionTrial, line_of
-from opkit.oneflow.trial.reading import read_functions
-from opkit.oneflow.trial.recorder import Desk, Recorder, Stop, Unclear
-from opkit.oneflow.trial.stubs import Uses
 from opkit.ops import BUILTIN
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
@@ -26,6 +22,10 @@ from opkit.project.directory import OpDirectory
 from opkit.project.module import load_module
 from opkit.shim import frameworks
 from opkit.spec import compile_spec
+from opkit.verify.trial.calls import FunctionTrial, end_if_forked, line_of
+from opkit.verify.trial.reading import read_functions
+from opkit.verify.trial.recorder import Desk, Recorder, Stop, Unclear
+from opkit.verify.trial.stubs import Uses
 
 __all__ = ["try_api_file"]
 
@@ -35,9 +35,8 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
 
     Args:
         directory: whose API file it is; it exists.
-        begin: called with the name and line of what runs next, "" for the file's top level.
+        begin: called with the name and line of what of the file runs next, "" for its top level; not before.
     """
-    begin("", 1)
     file = os.path.abspath(directory.api)
     text = directory.api.read_bytes().decode("utf-8-sig", errors="replace")
     try:
@@ -51,6 +50,8 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
         return
     desk = Desk(Recorder(file, ops, skipped, static.JobTracer("import", session().scope)))
     with frameworks(), desk.installed():
+        begin("", 1)
+        process = os.getpid()
         try:
             module = load_module(directory.api)
         except (Stop, Unclear):
@@ -59,6 +60,8 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
             message = f"the API file does not load: {type(error).__name__}: {error}"
             yield ApiFact(Remark("PROJ016", message), line_of(error, file))
             return
+        finally:
+            end_if_forked(process)
         called = {name for reading in readings.values() for name in reading.calls}
         for name, function in _functions(module, file):
             reading = readings.get(getattr(inspect.unwrap(function), "__name__", name))
