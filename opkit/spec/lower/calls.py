@@ -411,6 +411,7 @@ class CallLowering(ExpressionLowering):
             return unknown_value()
         if value.functions:
             return self.program.call_functions(self, value.functions, args, node)
+        self.unit.calls_values = True
         kind = value.type
         if kind.name == "ptr" and kind.element.name == "function":
             value, kind = self.dereference(value, node), kind.element

@@ -109,6 +109,7 @@ class Instances(Names):
     def function_value(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Value:
         """Return a function of the file as a value, and have its unit made."""
         unit = self.unit_of(function, bindings, node)
+        unit.is_value = True
         return Value(unit.name, unit.type)
 
     def unit_of(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Unit:

@@ -217,24 +217,32 @@ class Linker:
         Raises:
             InferError: a check failed, or C++ leaves undefined what the spec does.
         """
-        METER.reset()
-        return self.run_within(unit, what, *args)
+        METER.steps = METER.moved = 0
+        try:
+            return (self.globals[unit.name] if unit.name in self.linked else self.function(unit))(*args)
+        except OpkitError:
+            raise
+        except Exception as error:
+            raise self._stopped(error, unit, what) from error
 
     def run_within(self, unit: Unit, what: str, *args: Any) -> Any:
         """Call a unit as part of a call that is running: what it does counts in that call's bounds."""
         try:
             return self.function(unit)(*args)
-        except FaultError as fault:
-            raise InferError(f"{what}: {fault.message}", where=self.where(fault, unit)) from fault
         except OpkitError:
             raise
         except Exception as error:
-            message = _said(error)
-            where = self.where(error, unit)
-            token = self.places.get((where.file, where.line)) if where is not None else None
-            # The compiled text, not the file: that may have been edited since.
-            line = token.source.line(where.line).strip() if token is not None and where is not None else ""
-            raise InferError(f"{what}: {message}" + (f": {line}" if line else ""), where=where) from error
+            raise self._stopped(error, unit, what) from error
+
+    def _stopped(self, error: Exception, unit: Unit, what: str) -> InferError:
+        """Return what an exception of a unit's code is to its caller: an InferError at a line of the spec."""
+        where = self.where(error, unit)
+        if isinstance(error, FaultError):
+            return InferError(f"{what}: {error.message}", where=where)
+        token = self.places.get((where.file, where.line)) if where is not None else None
+        # The compiled text, not the file: that may have been edited since.
+        line = token.source.line(where.line).strip() if token is not None and where is not None else ""
+        return InferError(f"{what}: {_said(error)}" + (f": {line}" if line else ""), where=where)
 
     def where(self, error: BaseException, unit: Unit) -> Location | None:
         """Return the place in the spec at which an exception was raised."""

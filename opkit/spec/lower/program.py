@@ -24,6 +24,9 @@ from opkit.spec.parse import syntax
 
 __all__ = ["Program"]
 
+#: The line with which a function of the spec counts that it is called.
+ENTER = "    METER.enter()"
+
 
 class Program(Instances):
     """The names and units of one file."""
@@ -62,6 +65,11 @@ class Program(Instances):
         while self.pending:
             unit, function, bindings = self.pending.pop()
             self.lower_function(unit, function, bindings)
+        called = {name for unit in self.units.values() for name in unit.calls}
+        for unit in self.units.values():
+            # A function that calls no other, or that no other calls, cannot multiply what its callers do.
+            if unit.is_leaf or unit.name not in called:
+                unit.lines = [line for line in unit.lines if line[0] != ENTER]
 
     def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
         """Write the unit of a function."""
@@ -77,7 +85,7 @@ class Program(Instances):
                 bind_fields(lowering, owner, function)
             with lowering.scope():
                 params, kinds = lowering.parameters(function.params)
-                lowering.emit("METER.enter()", function)
+                lowering.emit(ENTER.strip(), function)
                 lowering.function_body(body, unit.type.args[0])
             return first + params, kinds
 

@@ -47,6 +47,8 @@ class Unit:
         lines: its source, each line with the token it comes from.
         uses: argument and attribute names that it uses.
         calls: names of the units that it refers to.
+        is_value: whether it is passed on as a function, so that what calls it is not known.
+        calls_values: whether it calls functions that it was given.
     """
 
     name: str
@@ -58,6 +60,13 @@ class Unit:
     type: Type = UNKNOWN
     has_errors: bool = False
     subject: str = ""
+    is_value: bool = False
+    calls_values: bool = False
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it calls no function of the spec and is called by name alone."""
+        return not (self.calls or self.is_value or self.calls_values) and " def " not in self.source
 
     @property
     def source(self) -> str:

@@ -73,8 +73,8 @@ class Meter:
 
     def enter(self, cost: int = 1) -> None:
         """Count one call of a function of the spec, a constructor as several: what it makes takes memory."""
-        self.steps += cost
-        if self.steps > MOST_STEPS:
+        steps = self.steps = self.steps + cost
+        if steps > MOST_STEPS:
             raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this recursion end?")
 
     def move(self, count: int) -> None:
@@ -85,8 +85,8 @@ class Meter:
 
     def each(self, items: Sized) -> Any:
         """Return a container to iterate over, after counting the iterations."""
-        self.steps += len(items)
-        if self.steps > MOST_STEPS:
+        steps = self.steps = self.steps + len(items)
+        if steps > MOST_STEPS:
             raise FatalError(
                 f"a loop over {len(items):,} elements, and more than {MOST_STEPS:,} loop iterations and function calls"
             )
@@ -94,7 +94,8 @@ class Meter:
 
     def whole(self, items: Any) -> Any:
         """Return a container or string to compare or copy, after counting what it holds."""
-        self.move(weight(items))
+        if len(items) > 32 or (items and type(items) is list and type(items[0]) in (list, str)):
+            self.move(weight(items))
         return items
 
     def span(self, begin: int, end: int) -> range:
@@ -189,7 +190,8 @@ def cat(a: str, b: str) -> str:
     """Join two strings, within bounds."""
     if len(a) + len(b) > MOST_ELEMENTS:
         raise FatalError(f"a string of more than {MOST_ELEMENTS:,} characters")
-    METER.move((len(a) + len(b)) >> 3)
+    if len(a) + len(b) > 256:
+        METER.move((len(a) + len(b)) >> 3)
     return a + b
 
 

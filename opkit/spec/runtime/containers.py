@@ -48,6 +48,8 @@ __all__ = [
 T = TypeVar("T")
 
 MOST_AXES = 20
+#: Elements that need not be counted when they are moved: the loop or call that moves them is.
+_FEW = 32
 
 
 def char_at(text: str, index: int) -> int:
@@ -95,7 +97,8 @@ def filled(count: int, value: T) -> list[T]:
     """Return a vector of equal elements, each of its own."""
     if not 0 <= count <= MOST_ELEMENTS:
         raise FatalError(f"a vector of {count:,} elements")
-    METER.move(count)
+    if count > _FEW:
+        METER.move(count)
     return _repeated(value, count)
 
 
@@ -137,7 +140,8 @@ def resize(items: list[T], count: int, value: T) -> None:
     """Change the number of elements."""
     if not 0 <= count <= MOST_ELEMENTS:
         raise FatalError(f"a vector of {count:,} elements")
-    METER.move(abs(count - len(items)))
+    if count > _FEW:
+        METER.move(count)
     del items[count:]
     items.extend(_repeated(value, count - len(items)))
 
@@ -216,7 +220,8 @@ def between(first: Any, last: Any) -> list[Any]:
     if isinstance(first, Iterator):
         if not isinstance(last, Iterator) or first.items is not last.items:
             raise FatalError("two iterators of different containers")
-        METER.move(abs(last.index - first.index))
+        if len(first.items) > _FEW:
+            METER.move(abs(last.index - first.index))
         if isinstance(first, ReverseIterator):
             return list(first.items[last.index + 1 : first.index + 1][::-1])
         if first.place() > last.place():
@@ -229,14 +234,16 @@ def extend(items: list[T], values: Sequence[T]) -> list[T]:
     """Append elements, as an algorithm does through std::back_inserter."""
     if len(items) + len(values) > MOST_ELEMENTS:
         raise FatalError(f"a vector of more than {MOST_ELEMENTS:,} elements")
-    METER.move(len(values))
+    if len(values) > _FEW:
+        METER.move(len(values))
     items.extend(values)
     return items
 
 
 def write_from(target: Iterator[T], values: Sequence[T]) -> Iterator[T]:
     """Write elements where an iterator points."""
-    METER.move(len(values))
+    if len(values) > _FEW:
+        METER.move(len(values))
     end = target.index + len(values)
     if target.index < 0 or end > len(target.items):
         raise FatalError(f"writing {len(values)} elements past the end of a vector of {len(target.items)}")
@@ -249,7 +256,8 @@ def insert(items: list[T], place: Iterator[T], values: Sequence[T], most: int = 
     if len(items) + len(values) > most:
         raise FatalError(f"a vector of more than {most:,} elements")
     # What lies behind is moved as a block, which is much quicker than element by element.
-    METER.move(len(values) + (len(items) >> 4))
+    if len(items) + len(values) > _FEW:
+        METER.move(len(values) + (len(items) >> 4))
     index = place.place()
     items[index:index] = values
     return Iterator(items, index)
@@ -261,7 +269,8 @@ def erase(items: list[T], first: Iterator[T], last: Iterator[T] | None = None) -
     end = begin + 1 if last is None else last.place()
     if end > len(items) or end < begin:
         raise FatalError("erasing past the end of a vector")
-    METER.move(len(items) >> 4)
+    if len(items) > _FEW:
+        METER.move(len(items) >> 4)
     del items[begin:end]
     return Iterator(items, begin)
 
