@@ -313,7 +313,8 @@ class RecordingBuilder:
                 op.check_attrs({name: value})
             except InferError as error:
                 if isinstance(error.__cause__, TypeError):
-                    recorder.note(Remark("PROJ022", error.message, "", op.name), name, line, attr=name)
+                    help = "change the value, often a parameter's default, or the declared type"
+                    recorder.note(Remark("PROJ022", error.message, help, op.name), name, line, attr=name)
 
     def _inferred(self, op: CompiledOp) -> dict[str, list[TensorDesc]]:
         """Return the outputs that the definition infers; nothing where it refuses the stubs' shapes."""
@@ -348,7 +349,7 @@ def _blob_in(value: Any) -> Any:
 
 
 class RecordedOp:
-    """Has the interface of UserOp; its outputs are blobs without data."""
+    """Has the interface of UserOp; its outputs have no data."""
 
     def __init__(self, recorder: Recorder, op: CompiledOp, name: str, outputs: Mapping[str, int]) -> None:
         self.op_name = name
