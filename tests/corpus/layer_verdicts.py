@@ -10,10 +10,12 @@ from pathlib import Path
 
 import opkit
 from opkit.checker import OpReport, Status
+from tests.corpus.func_model import Pair
+from tests.corpus.func_model import as_script as as_funcs
 from tests.corpus.layer_model import Layer, as_module, as_script
 from tests.corpus.not_yet import MAY_BE_UNDECIDED
 
-__all__ = ["ACCUSED", "BEYOND", "FORMS", "expected", "named", "recorded", "recorded_alone", "verdict_of"]
+__all__ = ["ACCUSED", "BEYOND", "FORMS", "expected", "named", "recorded", "recorded_alone", "recorded_pairs", "verdict_of"]
 
 #: Words for outcomes: a fault is found; a fault is found only beyond what a run was seen to do.
 ACCUSED, BEYOND = "accused", "beyond"
@@ -53,8 +55,8 @@ def _run(targets: list[str]) -> tuple[OpReport, ...]:
     return opkit.gradcheck(targets, jobs=1, timeout=20.0, replay=False).ops
 
 
-def _by_name(layers: Iterable[Layer], reports: Iterable[OpReport]) -> Mapping[str, str]:
-    found: dict[str, list[OpReport]] = {layer.name: [] for layer in layers}
+def _by_name(rows: Iterable[Layer | Pair], reports: Iterable[OpReport]) -> Mapping[str, str]:
+    found: dict[str, list[OpReport]] = {row.name: [] for row in rows}
     for report in reports:
         found.get(report.op.rpartition("::")[2].partition("#")[0], []).append(report)
     return {name: verdict_of(items) for name, items in found.items()}
@@ -74,6 +76,14 @@ def recorded(layers: Iterable[Layer], folder: Path) -> Mapping[str, str]:
     path = folder / "script.py"
     path.write_text(as_module(layers))
     return _by_name(layers, _run([str(path)]))
+
+
+def recorded_pairs(pairs: Iterable[Pair], folder: Path) -> Mapping[str, str]:
+    """Return the verdict on each py_func of a script that runs them all."""
+    pairs = list(pairs)
+    path = folder / "funcs.py"
+    path.write_text(as_funcs(pairs))
+    return _by_name(pairs, _run([str(path)]))
 
 
 def recorded_alone(layer: Layer, folder: Path) -> str:
