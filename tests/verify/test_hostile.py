@@ -15,7 +15,9 @@ from tests.verify.hostile import HOSTILE, Hostile, kernel_of
 from tests.verify.hostile_not_yet import NOT_YET
 from tests.verify.hostile_runs import Alone, harmless_alone, problems
 
-ROWS = HOSTILE if os.environ.get("OPKIT_HOSTILE") == "whole" else tuple(row for row in HOSTILE if row.quick)
+#: What takes too long today is left to the campaign, where it is expected to fail too.
+QUICK = tuple(row for row in HOSTILE if row.quick and "took longer" not in NOT_YET.get(row.name, ""))
+ROWS = HOSTILE if os.environ.get("OPKIT_HOSTILE") == "whole" else QUICK
 
 
 def params() -> list[object]:
