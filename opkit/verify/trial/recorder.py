@@ -216,8 +216,8 @@ class RecordingBuilder:
             self._misplaced(input_blob_list, Use.INPUT, input_name)
             given = "a blob" if isinstance(input_blob_list, Variable) else f"a {type(input_blob_list).__name__}"
             message = f"Input({input_name!r}, ...) takes a list of blobs, got {given}"
-            help = f"write Input({input_name!r}, [blob])"
-            self._recorder.note(Remark("PROJ021", message, help, self._subject()), "Input")
+            subject = self.type if self.type in self._recorder.ops else ""
+            self._recorder.note(Remark("PROJ021", message, f"write Input({input_name!r}, [blob])", subject), "Input")
             raise Stop
         for item in input_blob_list:
             if isinstance(item, (tuple, list)):
@@ -270,9 +270,6 @@ class RecordingBuilder:
 
     def _misplaced(self, value: Any, use: Use, target: str) -> None:
         self._recorder.misplaced.append(Misplaced(value, use, target, self.type))
-
-    def _subject(self) -> str:
-        return self.type if self.type in self._recorder.ops else ""
 
     def _built_in(self, builder: UserOpConfBuilder) -> Any:
         """Build an op that opkit has itself."""
