@@ -13,6 +13,8 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
+from opkit.forked import end_if_forked
+
 __all__ = ["load_module"]
 
 
@@ -29,6 +31,8 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
         OSError: it cannot be read.
         SyntaxError: it does not parse.
         BaseException: whatever its top level raises.
+
+    A copy of the process that the file forks and lets return ends here.
     """
     full = os.path.abspath(path)
     digest = hashlib.blake2s(os.path.realpath(full).encode(), digest_size=6).hexdigest()
@@ -41,6 +45,7 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
     module.__spec__ = ModuleSpec(name, module.__loader__, origin=full)
     before = sys.modules.get(name)
     sys.modules[name] = module
+    process = os.getpid()
     try:
         exec(code, module.__dict__)
     except BaseException:
@@ -49,4 +54,6 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
         else:
             sys.modules[name] = before
         raise
+    finally:
+        end_if_forked(process)
     return module

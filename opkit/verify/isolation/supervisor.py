@@ -17,8 +17,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
 from typing import IO, Any
 
+from opkit.forked import end_if_forked
 from opkit.shim.freezing import Freezing
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.flight import Flight, Phase, Reading
@@ -73,9 +75,11 @@ class Outbox:
     def __init__(self, descriptor: int, flight: Flight) -> None:
         self.descriptor = descriptor
         self.flight = flight
+        self._process = os.getpid()
 
     def send(self, message: object) -> None:
-        """Send one message; what cannot be pickled raises here, in the child."""
+        """Send one message; what cannot be pickled raises here, in the child. A copy of the child ends here."""
+        end_if_forked(self._process)
         frames.send(self.descriptor, message)
 
 
@@ -295,4 +299,4 @@ def _become(job: Task, outbox: Outbox, trace: int, output: int) -> None:
         with contextlib.suppress(BaseException):
             sys.stdout.flush()
             sys.stderr.flush()
-        os._exit(status)
+        _exit(status)

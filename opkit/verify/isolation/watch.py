@@ -1,4 +1,4 @@
-"""Watched checkables: every call of a user's function is announced to the flight recorder.
+"""Watched checkables: every call of a user's function is announced to the flight recorder, and ends in one process.
 
 Arguments and results pass through untouched; what a call means is not looked at.
 """
@@ -6,6 +6,7 @@ Arguments and results pass through untouched; what a call means is not looked at
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Case, Checkable
+from opkit.forked import end_if_forked
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
@@ -72,6 +74,7 @@ class Watch:
 
     def __init__(self, flight: Flight, memory: int = 0) -> None:
         self._flight = flight
+        self._process = os.getpid()
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
@@ -103,10 +106,11 @@ class Watch:
         self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
     ) -> Callable[..., Any]:
         """Return a function that is announced; the numbers are the positions of what a failure will show."""
-        begin, end = self._flight.call, self._flight.enter
+        begin, end, process = self._flight.call, self._flight.enter, self._process
 
         def watched(*args: Any) -> Any:
             self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
+            end_if_forked(process)
             begin(phase)
             try:
                 return function(*args)
@@ -119,6 +123,7 @@ class Watch:
             except BaseException as error:
                 raise Left(error) from error
             finally:
+                end_if_forked(process)
                 end(Phase.CHECKING)
 
         return watched

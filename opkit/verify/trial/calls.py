@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from opkit import static
+from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, Value
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.job import Job
@@ -25,7 +26,7 @@ from opkit.project.api_remark import Remark
 from opkit.verify.trial.recorder import Desk, Misplaced, Noted, Recorder, Stop, Unclear, Use
 from opkit.verify.trial.stubs import MADE_UP, Guess, Kind, Plan, Uses, first_plans, plausible, varied
 
-__all__ = ["FunctionTrial", "end_if_forked", "line_of"]
+__all__ = ["FunctionTrial", "line_of"]
 
 _MOST_CALLS = 24
 
@@ -228,16 +229,6 @@ class FunctionTrial:
             return []
         message = f"{self.name}() could not be tried: on stub blobs it raised {type(error).__name__}: {_short(error)}"
         return [ApiFact(Remark("PROJ023", message), line_of(error, self.file))]
-
-
-def end_if_forked(process: int) -> None:
-    """End this process where user code has forked it: one of the two goes on, or each further call would double them.
-
-    Args:
-        process: the one that goes on.
-    """
-    if os.getpid() != process:
-        os._exit(0)
 
 
 def _nothing() -> None:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from os import _exit  # by value: the API file may replace it in the module
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ def _fork(directory: OpDirectory, messages: Path) -> int:
         os.setsid()
         run_child(directory, messages)
     finally:
-        os._exit(1)
+        _exit(1)
 
 
 def _spawn(directory: OpDirectory, messages: Path) -> subprocess.Popen[bytes]:
@@ -219,7 +220,7 @@ def run_child(directory: OpDirectory, messages: Path) -> None:
     try:
         for fact in try_api_file(directory, lambda name, line: say(begin=name, line=line)):
             say(fact=fact.to_json())
-        os._exit(_GOOD if os.getpid() == own else 0)
+        _exit(_GOOD if os.getpid() == own else 0)
     except BaseException as error:
         say(died=f"{type(error).__name__}: {error}")
-        os._exit(1)
+        _exit(1)

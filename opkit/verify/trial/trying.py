@@ -22,7 +22,7 @@ from opkit.project.directory import OpDirectory
 from opkit.project.module import load_module
 from opkit.shim import frameworks
 from opkit.spec import compile_spec
-from opkit.verify.trial.calls import FunctionTrial, end_if_forked, line_of
+from opkit.verify.trial.calls import FunctionTrial, line_of
 from opkit.verify.trial.reading import read_functions
 from opkit.verify.trial.recorder import Desk, Recorder, Stop, Unclear
 from opkit.verify.trial.stubs import Uses
@@ -51,7 +51,6 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
     desk = Desk(Recorder(file, ops, skipped, static.JobTracer("import", session().scope)))
     with frameworks(), desk.installed():
         begin("", 1)
-        process = os.getpid()
         try:
             module = load_module(directory.api)
         except (Stop, Unclear):
@@ -60,8 +59,6 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
             message = f"the API file does not load: {type(error).__name__}: {error}"
             yield ApiFact(Remark("PROJ016", message), line_of(error, file))
             return
-        finally:
-            end_if_forked(process)
         called = {name for reading in readings.values() for name in reading.calls}
         for name, function in _functions(module, file):
             reading = readings.get(getattr(inspect.unwrap(function), "__name__", name))

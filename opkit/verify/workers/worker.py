@@ -17,6 +17,7 @@ from itertools import chain
 
 from opkit.checker import Checkable, CheckResult, OpReport, check
 from opkit.checker.model.case import plain
+from opkit.forked import end_if_forked
 from opkit.verify.codes import LOAD
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
@@ -57,10 +58,12 @@ def check_target(account: Account, load: Loader, options: RunOptions, width: int
     show_paths_from(os.getcwd())
     flight = outbox.flight
     flight.enter(Phase.LOADING)
+    process = os.getpid()
     try:
         loaded = load(flight)
     except (Exception, SystemExit) as error:
         loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
+    end_if_forked(process)
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
     is_forking = can_fork() and threads_here() == 1
