@@ -9,6 +9,8 @@ import math as _math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
@@ -215,8 +217,29 @@ def gelu_grad(x: Blob, dy: Blob, name: str | None = None) -> Blob:
 def clip_by_value(
     values: Blob, min_value: float | None = None, max_value: float | None = None, name: str | None = None
 ) -> Blob:
-    """Return the values, held between two bounds."""
-    return ops.clip(as_value(values), min_value, max_value)
+    """Return the values, held between two bounds; at a bound the gradient passes.
+
+    Integers are held between the whole parts of the bounds.
+
+    Raises:
+        ValueError: neither bound is given.
+
+    Source: OneFlow v0.4.0, flow.clip_by_value.
+    """
+    given = {"min": min_value, "max": max_value}
+    bounds = {side: bound for side, bound in given.items() if bound is not None}
+    if not bounds:
+        raise ValueError("flow.clip_by_value takes min_value, max_value or both, got neither")
+    attrs: dict[str, float] = {f"floating_{side}": float(bound) for side, bound in bounds.items()}
+    attrs |= {f"integral_{side}": _whole(bound) for side, bound in bounds.items()}
+    suffix = "" if len(bounds) == 2 else f"_{next(iter(bounds))}"
+    return call(f"clip_by_scalar{suffix}", {"x": [values]}, **attrs)
+
+
+def _whole(bound: float) -> int:
+    """Return the whole part of a bound, the nearest int64 where it lies beyond."""
+    limits = np.iinfo(np.int64)
+    return int(max(min(bound, limits.max), limits.min))
 
 
 def l2_normalize(input: Blob, axis: int | None = None, epsilon: float = 1e-12, name: str | None = None) -> Blob:
