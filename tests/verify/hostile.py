@@ -256,7 +256,7 @@ GLOBALS = (
     H("clock_stands", "time.perf_counter = time.monotonic = time.time = lambda: 0.0", ANY),
     H("clock_jumps", "time.perf_counter = time.monotonic = itertools.count(0, 1000).__next__", ANY),
     H("exit_changed", "os._exit = sys.exit = lambda *a: None", PASS),
-    H("seeds", "np.random.seed(0)\nrandom.seed(0)", PASS),
+    H("seeds", "np.random.seed(0)\nrandom.seed(0)", ANY),
     H("locale_changed", "try:\n    locale.setlocale(locale.LC_ALL, '')\nexcept locale.Error:\n    pass", PASS),
     H("no_collection", "gc.disable()\ngc.freeze()", PASS),
     H("collector_raises", "gc.callbacks.append(lambda *a: 1 / 0)", ANY),
@@ -273,7 +273,7 @@ GLOBALS = (
     H("thread_asleep", "if first():\n    threading.Thread(target=time.sleep, args=(20,)).start()", PASS, quick=True),
     H("thread_busy", "if first():\n    threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()", ANY, timeout=6),
     H("thread_raises", "threading.Thread(target=lambda: 1 / 0).start()", ANY),
-    H("many_threads", "if first():\n    for _ in range(50):\n        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()", PASS),
+    H("many_threads", "if first():\n    for _ in range(50):\n        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()", ANY),
     H("raises_when_freed", "Loud()", PASS, module="class Loud:\n    def __del__(self):\n        raise ValueError('freed')"),
 )
 RESULTS = (
@@ -285,8 +285,8 @@ RESULTS = (
     H("complex_numbers", "", BAD, "(x * x).astype(complex)"),
     H("half_precision", "", BAD, "(x * x).astype('float16')"),
     H("swapped_bytes", "", ANY, "(x * x).astype(x.dtype.newbyteorder())"),
-    H("masked", "", ANY, "np.ma.masked_array(x * x, x > 0)"),
-    H("matrix", "", ANY, "np.atleast_2d(x * x).view(np.matrix) if x.ndim == 2 else x * x"),
+    H("masked", "", ANY | {"undecided"}, "np.ma.masked_array(x * x, x > 0)"),
+    H("matrix", "", ANY | {"undecided"}, "np.atleast_2d(x * x).view(np.matrix) if x.ndim == 2 else x * x"),
     H("subclass", "", ANY, "(x * x).view(Own)", module="class Own(np.ndarray):\n    pass"),
     H("subclass_that_lies", "", ANY, "(x * x).view(Own)", module="class Own(np.ndarray):\n    def __array_ufunc__(self, *a, **k):\n        raise RuntimeError('no')\n    def __eq__(self, other):\n        return True\n    def __getitem__(self, at):\n        raise RuntimeError('no')"),
     H("array_like_that_raises", "", BAD, "Like()", module="class Like:\n    def __array__(self, *a, **k):\n        raise RuntimeError('no')"),
