@@ -46,12 +46,15 @@ _LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, l
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
 
-def check(checkable: Checkable, options: Options | None = None) -> OpReport:
+def check(
+    checkable: Checkable, options: Options | None = None, tell: Callable[[CheckResult], None] | None = None
+) -> OpReport:
     """Check one op.
 
     Args:
         checkable: the op.
         options: settings; the defaults aim at under a second for a typical op.
+        tell: told of each result as it is found, before those of one code are merged; None for nobody.
 
     Returns:
         One result per check (several where inputs and outputs differ), in the order of their codes.
@@ -73,7 +76,10 @@ def check(checkable: Checkable, options: Options | None = None) -> OpReport:
         )
         results = list(collected.findings)
         if collected.cases:
-            results.extend(_run(session, collected))
+            for item in _run(session, collected):
+                results.append(item)
+                if tell is not None and options.wants(item.code):
+                    tell(_allowed(checkable, item))
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
                 results.append(session.skipped("GC190", "the op fails as it is"))

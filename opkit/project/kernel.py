@@ -6,6 +6,7 @@ What the contract promises about results comes from the op's infer function; not
 from __future__ import annotations
 
 import inspect
+import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import KernelError, Location
+from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, to_numpy
 
 __all__ = ["Slot", "UserKernel", "guarded", "positional_count"]
@@ -53,8 +55,15 @@ class UserKernel:
     where: Location
 
     def call(self, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
-        """Call the function and return exactly what it returns; nothing is copied, protected or checked."""
-        return self.function(args, dict(attrs)) if self.takes_attrs else self.function(args)
+        """Call the function and return exactly what it returns; nothing is copied, protected or checked.
+
+        A copy of the process that the function forks and lets return ends here.
+        """
+        process = os.getpid()
+        try:
+            return self.function(args, dict(attrs)) if self.takes_attrs else self.function(args)
+        finally:
+            end_if_forked(process)
 
 
 def positional_count(function: Callable[..., Any]) -> int | None:
@@ -105,6 +114,7 @@ def guarded(
             expected = promised[key] = [(desc.shape, to_numpy(desc.dtype)) for desc in promise(key)]
         views = tuple([None if array is None else _read_only(array) for array in arrays])
         args = views if is_plain else _grouped(views, inputs)
+        process = os.getpid()
         try:
             result = function(args, dict(attrs)) if takes_attrs else function(args)
         except Exception as error:
@@ -112,6 +122,8 @@ def guarded(
                 raise _writes(error, kernel) from error
             _add_note(error, kernel, key, inputs, attrs)
             raise
+        finally:
+            end_if_forked(process)
         if is_single and type(result) is np.ndarray:
             shape, dtype = expected[0]
             if result.shape == shape and result.dtype == dtype:

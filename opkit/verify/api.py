@@ -20,9 +20,10 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
 from opkit.verify.subjects.pair import cases_of, pair
+from opkit.verify.workers.alone import check_former, joined
+from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Planned
-from opkit.verify.workers.worker import check_forked, check_former, joined
 
 __all__ = ["gradcheck", "outcome_of"]
 

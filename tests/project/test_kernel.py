@@ -1,5 +1,6 @@
 """The contract under which user kernels run: what they see, what they may return, and what they are told."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -232,3 +233,17 @@ def test_a_kernel_that_does_not_take_its_attributes_is_told_how() -> None:
         return attrs["beta"]  # type: ignore[name-defined]  # noqa: F821
 
     assert "a kernel gets its attributes as forward(args, attrs)" in _noted(forward, beta=1.5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_copy_that_a_kernel_forks_ends_with_the_call() -> None:
+    """A kernel that forks and returns in both processes goes on in one; the copy leaves with status 0."""
+    copies: list[int] = []
+
+    def forks(args: Any) -> Any:
+        copies.append(os.fork())
+        return args[0]
+
+    bound(forks)(X)
+    _, status = os.waitpid(copies[0], 0)
+    assert status == 0

@@ -11,7 +11,8 @@ import pytest
 
 import opkit
 from opkit.shim.freezing import Freezing
-from opkit.verify.isolation.supervisor import Supervisor, Task, can_fork
+from opkit.verify.isolation.child import Task
+from opkit.verify.isolation.supervisor import Supervisor, can_fork
 
 
 @pytest.fixture(autouse=True)

@@ -91,11 +91,15 @@ def test_a_hang_is_ended_and_told(here: Path) -> None:
     assert finding.case is not None
 
 
-def test_a_slow_op_is_undecided_not_wrong(here: Path) -> None:
-    """Calls that all return, but are too many for the limit, accuse nobody."""
+def test_a_slow_op_is_an_error_with_what_was_finished(here: Path) -> None:
+    """Calls that all return, but are too many for the limit: GC192, and the checks that were finished are kept."""
     make_op(here, "slow", bad_kernel("import time", "time.sleep(0.3)"))
     outcome = run_targets(["slow"], RunOptions(QUICK.check, timeout=2))
-    assert outcome.report.ops[0].status.value in ("undecided", "pass")
+    (op,) = outcome.report.ops
+    (finding,) = op.findings
+    assert (op.status.value, finding.code) == ("error", "GC192")
+    assert "every call returned" in finding.message
+    assert {item.code for item in op.checks} > {"GC180", "GC192"}
 
 
 @pytest.mark.parametrize("where", ["forward", "backward"])
@@ -207,14 +211,14 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
     """What opkit's own code raises accuses no op."""
     from opkit.verify.isolation.flight import Flight
     from opkit.verify.subjects.pair import pair
-    from opkit.verify.workers import worker
+    from opkit.verify.workers import alone
 
-    def broken(checkable: object, options: object) -> None:
+    def broken(checkable: object, options: object, tell: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(worker, "check", broken)
+    monkeypatch.setattr(alone, "check", broken)
     op = pair(np.sin, lambda x, dy: dy * np.cos(x), [np.ones(3)])
-    (finding,) = worker.check_alone(op, RunOptions(), Flight()).findings
+    (finding,) = alone.check_alone(op, RunOptions(), Flight()).findings
     assert (finding.code, finding.status.value) == ("GC197", "error")
     assert "test_isolation.py" in finding.message
 

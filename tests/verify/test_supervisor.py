@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import pytest
 
+from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Flight, Phase, Stop
-from opkit.verify.isolation.supervisor import Death, Ended, Outbox, Supervisor, Task, can_fork
+from opkit.verify.isolation.supervisor import Death, Ended, Supervisor, can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
 

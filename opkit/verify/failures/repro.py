@@ -19,7 +19,8 @@ from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.spec import BackwardOp, compile_spec
 from opkit.verify.failures.store import Failure, FailureStore
-from opkit.verify.isolation.supervisor import Outbox, Supervisor, Task, can_fork
+from opkit.verify.isolation.child import Outbox, Task
+from opkit.verify.isolation.supervisor import Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.raw_kernel import describe
 from opkit.verify.targets.load import load

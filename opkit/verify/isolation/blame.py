@@ -130,10 +130,7 @@ def blame_death(ended: Ended, limits: str, find_call: Callable[[int], UserCall |
     is_in_call = flight.phase in (Phase.FORWARD, Phase.BACKWARD, Phase.INFER)
     call = find_call(flight.calls) if is_in_call else None
     where = _fatal_line(ended.trace)
-    finding = _finding(row, what + _last_words(ended), call, where)
-    if row is TIMEOUT and not _is_hang(ended):
-        return CheckResult(row.name, Status.UNDECIDED, row.code, what, where=where)
-    return finding
+    return _finding(row, what + _last_words(ended), call, where)
 
 
 def _is_hang(ended: Ended) -> bool:
@@ -156,9 +153,11 @@ def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
         )
     if ended.death is Death.KILLED:
         name = _signal_name(ended.status)
-        if ended.status == signal.SIGKILL:
+        if ended.status == signal.SIGKILL and ended.is_starved:
             return MEMORY, f"the worker was killed ({name}) {at}: most likely the machine ran out of memory ({limits})"
         return CRASH, f"the process was killed by {name} {at}"
+    if ended.death is Death.GARBLED:
+        return EXIT, f"wrote to a descriptor that is not its own, or closed it, {at}; the process was ended"
     if "MemoryError" in ended.output[-400:]:
         return MEMORY, f"out of memory {at} ({limits})"
     if ended.flight.phase is Phase.LOADING and "Traceback" in ended.output:

@@ -1,21 +1,59 @@
-"""Frames: pickled messages with a length in front, over a pipe.
+"""Frames: pickled messages with a length in front, over a pipe; of plain data, numpy's and opkit's own classes.
 
 Who talks to whom, and about what, is not decided here.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FrameReader", "pack", "send"]
+__all__ = ["FrameReader", "Unreadable", "is_plain", "pack", "send"]
 
 _HEADER = struct.Struct("<Q")
 #: More than this is a broken stream, not a message.
 _LARGEST = 1 << 34
+#: Packages whose classes every reader has; a user's class may be missing there, or do something when it is made.
+_KNOWN = ("builtins", "collections", "copyreg", "_codecs", "functools", "numpy", "opkit", "pathlib")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What is read in place of a message that cannot be rebuilt.
+
+    Args:
+        why: the error.
+    """
+
+    why: str
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Rebuilds nothing but data of known classes."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class of a known package.
+
+        Raises:
+            UnpicklingError: the message holds an object of another.
+        """
+        if module.partition(".")[0] not in _KNOWN:
+            raise pickle.UnpicklingError(f"the message holds an object of {module}.{name}")
+        return super().find_class(module, name)
+
+
+def is_plain(message: object) -> bool:
+    """Say whether a message can be sent, and be read where the user's modules are not loaded."""
+    try:
+        _PlainUnpickler(io.BytesIO(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))).load()
+    except Exception:  # user code of any kind may run here, that of a __reduce__
+        return False
+    return True
 
 
 def pack(message: object) -> bytes:
@@ -43,7 +81,7 @@ class FrameReader:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Any]:
-        """Take in bytes and yield each message that they complete.
+        """Take in bytes and yield each message that they complete, ``Unreadable`` where it cannot be rebuilt.
 
         Raises:
             ValueError: the stream holds no frames.
@@ -58,4 +96,11 @@ class FrameReader:
                 return
             body = bytes(self._held[_HEADER.size : end])
             del self._held[:end]
-            yield pickle.loads(body)
+            yield _rebuilt(body)
+
+
+def _rebuilt(body: bytes) -> Any:
+    try:
+        return _PlainUnpickler(io.BytesIO(body)).load()
+    except Exception as error:  # one message is lost, not those after it
+        return Unreadable(f"{type(error).__name__}: {error}")

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-__all__ = ["MEBIBYTE", "limit_memory", "memory_held", "pinned", "threads_here", "trace_deaths"]
+__all__ = ["MEBIBYTE", "limit_memory", "memory_held", "memory_kills", "pinned", "threads_here", "trace_deaths"]
 
 MEBIBYTE = 1 << 20
 _THREADS = (
@@ -47,6 +47,15 @@ def memory_held() -> int:
     try:
         with open("/proc/self/statm", encoding="ascii") as handle:
             return int(handle.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def memory_kills() -> int:
+    """Return how many processes the system has ended for want of memory, 0 where it does not say."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as handle:
+            return next((int(line.split()[1]) for line in handle if line.startswith("oom_kill ")), 0)
     except (OSError, ValueError):
         return 0
 

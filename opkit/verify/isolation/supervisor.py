@@ -6,30 +6,29 @@ It knows time, memory and death, not ops: what a child sends is handed on unread
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import selectors
 import signal
 import sys
-import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
 from typing import IO, Any
 
-from opkit.forked import end_if_forked
 from opkit.shim.freezing import Freezing
-from opkit.verify.isolation import frames
-from opkit.verify.isolation.flight import Flight, Phase, Reading
-from opkit.verify.isolation.limits import limit_memory, trace_deaths
+from opkit.verify.isolation.child import GOOD, Child, Task, begin
+from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
+from opkit.verify.isolation.flight import Reading
+from opkit.verify.isolation.limits import memory_kills
 
-__all__ = ["Death", "Ended", "Task", "Outbox", "Supervisor", "can_fork"]
+__all__ = ["Death", "Ended", "Supervisor", "can_fork"]
 
 _TAIL = 4000
 _HEAD = 64_000
+#: Longest wait for a message, and the same where no descriptor tells of a child's end.
+_PATIENCE, _POLL = 0.5, 0.02
 #: How long a child that is to be ended gets to write its stack.
 _GRACE = 0.15
 
@@ -46,6 +45,7 @@ class Death(Enum):
     EXITED = "ended its process in the middle of the check"
     KILLED = "was killed by a signal"
     TIMEOUT = "did not finish within the time limit"
+    GARBLED = "wrote to a descriptor that belongs to opkit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Ended:
         trace: Python's stack at the crash or the timeout, "" where there is none.
         output: the end of what it printed.
         seconds: wall-clock time it took.
+        is_starved: the system ended a process for want of memory meanwhile.
     """
 
     death: Death
@@ -67,54 +68,7 @@ class Ended:
     trace: str
     output: str
     seconds: float
-
-
-class Outbox:
-    """A child's way to its supervisor."""
-
-    def __init__(self, descriptor: int, flight: Flight) -> None:
-        self.descriptor = descriptor
-        self.flight = flight
-        self._process = os.getpid()
-
-    def send(self, message: object) -> None:
-        """Send one message; what cannot be pickled raises here, in the child. A copy of the child ends here."""
-        end_if_forked(self._process)
-        frames.send(self.descriptor, message)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One thing to do in a child of its own.
-
-    Args:
-        key: handed back with everything that comes of the job.
-        run: called in the child; what it returns or raises after its last message is not looked at.
-        seconds: time limit, infinity for none; the child may arm another (``Outbox.flight.arm``).
-        memory: mebibytes that the child may use beyond what it starts with; 0 for no limit.
-        is_leader: the child leads a process group of its own, which is ended with it.
-        stop_at: the call of a user function to stop at, 0 for none (``Flight``).
-    """
-
-    key: Any
-    run: Callable[[Outbox], None]
-    seconds: float = math.inf
-    memory: int = 0
-    is_leader: bool = True
-    stop_at: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _Child:
-    job: Task
-    pid: int
-    pipe: int
-    flight: Flight
-    trace: IO[bytes]
-    output: IO[bytes]
-    started: float
-    reader: frames.FrameReader = field(default_factory=frames.FrameReader)
-    is_ending: bool = False
+    is_starved: bool = False
 
 
 class Supervisor:
@@ -124,19 +78,24 @@ class Supervisor:
         width: how many children at once.
         lifeline: a descriptor that becomes readable when the supervisor itself is to stop, or None.
         private: descriptors of the supervisor's own that no child may keep open.
+        adopts: this process serves the supervisor alone: whatever loses its parent beneath it is ended.
     """
 
-    def __init__(self, width: int, lifeline: int | None = None, private: Sequence[int] = ()) -> None:
+    def __init__(
+        self, width: int, lifeline: int | None = None, private: Sequence[int] = (), adopts: bool = False
+    ) -> None:
         self._width = max(width, 1)
         self._lifeline = lifeline
         self._private = tuple(private)
-        self._children: dict[int, _Child] = {}
+        self._children: dict[int, Child] = {}
+        self._adopts = adopts and adopt_orphans()
+        self._strangers = children_here() if self._adopts else frozenset()
 
     def run(self, jobs: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
         """Run the jobs; yield (key, message) for each message and (key, Ended) last.
 
-        The order of the messages of different jobs is that of their arrival. Leaving the iterator early ends
-        the children.
+        The order of the messages of different jobs is that of their arrival. A job is over when its child has
+        ended, whoever may still hold its pipe. Leaving the iterator early ends the children.
         """
         waiting = deque(jobs)
         freezing = Freezing()
@@ -146,80 +105,98 @@ class Supervisor:
             try:
                 while waiting or self._children:
                     while waiting and len(self._children) < self._width:
-                        child = self._start(waiting.popleft(), freezing)
-                        selector.register(child.pipe, selectors.EVENT_READ, child)
-                    for key, _ in selector.select(self._patience()):
-                        if key.data is None:
-                            return
-                        yield from self._read(key.data, selector)
-                    self._end_the_late()
+                        self._start(waiting.popleft(), freezing, selector)
+                    events = [key.data for key, _ in selector.select(self._patience())]
+                    if None in events:
+                        return
+                    for child in dict.fromkeys(events):
+                        yield from self._attend(child, selector)
+                    yield from self._look_after(selector)
             finally:
                 for child in list(self._children.values()):
                     self._kill(child)
                     self._bury(child)
                 freezing.end()
 
-    def _start(self, job: Task, freezing: Freezing) -> _Child:
-        read, write = os.pipe()
-        trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        flight = Flight(job.stop_at)
-        sys.stdout.flush()
-        sys.stderr.flush()
+    def _start(self, job: Task, freezing: Freezing, selector: selectors.BaseSelector) -> None:
         freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
-        pid = os.fork()
-        if pid == 0:
-            os.close(read)
-            for other in (*self._private, *(child.pipe for child in self._children.values())):
-                os.close(other)
-            _become(job, Outbox(write, flight), trace.fileno(), output.fileno())
-        os.close(write)
-        if job.is_leader:
-            with contextlib.suppress(OSError):
-                os.setpgid(pid, pid)
-        child = _Child(job, pid, read, flight, trace, output, time.monotonic())
-        self._children[read] = child
-        return child
+        others = [item for child in self._children.values() for item in (child.pipe, child.death) if item is not None]
+        child = begin(job, [*self._private, *others])
+        self._children[child.pid] = child
+        for descriptor in (child.pipe, child.death):
+            if descriptor is not None:
+                selector.register(descriptor, selectors.EVENT_READ, child)
 
     def _patience(self) -> float:
         """Return how long to wait for the next message: until the earliest deadline, half a second at the most."""
         now = time.monotonic()
         earliest = min(child.flight.read().deadline for child in self._children.values())
-        return min(max(earliest - now, 0.01), 0.5)
+        longest = _PATIENCE if all(child.death is not None for child in self._children.values()) else _POLL
+        return min(max(earliest - now, 0.01), longest)
 
-    def _read(self, child: _Child, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
-        data = os.read(child.pipe, 1 << 20)
-        if data:
-            for message in child.reader.feed(data):
-                yield child.job.key, message
-            return
-        selector.unregister(child.pipe)
-        yield child.job.key, self._bury(child)
+    def _attend(self, child: Child, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
+        """Read what a child has sent; bury it if it has ended."""
+        is_over = _has_ended(child)  # asked before the reading: what it sent before its end is in the pipe
+        yield from self._read(child, selector)
+        if is_over:
+            for descriptor in (child.pipe, child.death):
+                if descriptor is not None:
+                    with contextlib.suppress(KeyError):
+                        selector.unregister(descriptor)
+            yield child.task.key, self._bury(child)
 
-    def _end_the_late(self) -> None:
+    def _read(self, child: Child, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
+        while not child.is_garbled:
+            try:
+                data = os.read(child.pipe, 1 << 20)
+            except BlockingIOError:
+                return
+            if not data:  # closed, by the child's end or by its code: only the end counts
+                with contextlib.suppress(KeyError):
+                    selector.unregister(child.pipe)
+                return
+            try:
+                for message in child.reader.feed(data):
+                    yield child.task.key, message
+            except ValueError:
+                child.is_garbled = True
+                self._kill(child)
+
+    def _look_after(self, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
+        """End the children whose time is over, and find those that ended where no descriptor tells of it."""
         now = time.monotonic()
-        for child in self._children.values():
-            if not child.is_ending and now > child.flight.read().deadline:
-                child.is_ending = True
+        for child in list(self._children.values()):
+            if not child.is_late and now > child.flight.read().deadline:
+                child.is_late = True
                 with contextlib.suppress(OSError):
                     os.kill(child.pid, signal.SIGUSR2)
                 time.sleep(_GRACE)
                 self._kill(child)
+            elif child.death is None:
+                yield from self._attend(child, selector)
+            elif child.task.is_continued and is_stopped(child.pid):
+                os.kill(child.pid, signal.SIGCONT)
 
-    def _kill(self, child: _Child) -> None:
+    def _kill(self, child: Child) -> None:
+        """End a child and all that is beneath it."""
+        end_descent(child.pid)
         with contextlib.suppress(OSError):
-            if child.job.is_leader:
+            if child.task.is_leader:
                 os.killpg(child.pid, signal.SIGKILL)
-            os.kill(child.pid, signal.SIGKILL)
 
-    def _bury(self, child: _Child) -> Ended:
-        """Wait for a child whose pipe is closed, and for nothing else of its group to be left."""
+    def _bury(self, child: Child) -> Ended:
+        """Reap a child that has ended or was killed, and end what it leaves behind."""
         reading = child.flight.read()
-        status = self._wait(child)
-        if child.job.is_leader:
+        status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+        if child.task.is_leader:
             with contextlib.suppress(OSError):
                 os.killpg(child.pid, signal.SIGKILL)
-        del self._children[child.pipe]
-        os.close(child.pipe)
+        del self._children[child.pid]
+        if self._adopts:
+            end_orphans({*self._strangers, *self._children})
+        for descriptor in (child.pipe, child.death):
+            if descriptor is not None:
+                os.close(descriptor)
         ended = Ended(
             _death(child, status),
             -status if status < 0 else status,
@@ -227,29 +204,28 @@ class Supervisor:
             _head(child.trace),
             _tail(child.output),
             time.monotonic() - child.started,
+            memory_kills() > child.kills_before,
         )
         child.flight.close()
         return ended
 
-    def _wait(self, child: _Child) -> int:
-        """Reap a child; one that closed its pipe and lives on is killed at its deadline."""
-        until = min(child.flight.read().deadline, time.monotonic() + 5)
-        while True:
-            pid, status = os.waitpid(child.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            if time.monotonic() > until:
-                self._kill(child)
-                until = math.inf
-            time.sleep(0.0005)
+
+def _has_ended(child: Child) -> bool:
+    """Say whether a child has ended; it is not reaped."""
+    try:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
 
 
-def _death(child: _Child, status: int) -> Death:
-    if child.is_ending:
+def _death(child: Child, status: int) -> Death:
+    if child.is_garbled:
+        return Death.GARBLED
+    if child.is_late:
         return Death.TIMEOUT
     if status < 0:
         return Death.KILLED
-    return Death.DONE if status == _GOOD else Death.EXITED
+    return Death.DONE if status == GOOD else Death.EXITED
 
 
 def _head(handle: IO[bytes]) -> str:
@@ -264,39 +240,3 @@ def _tail(handle: IO[bytes]) -> str:
         handle.seek(0, os.SEEK_END)
         handle.seek(max(handle.tell() - _TAIL, 0))
         return handle.read().decode("utf-8", "replace")
-
-
-#: Exit status of a child whose job returned; user code that leaves by itself does not know it.
-_GOOD = 86
-
-
-def _become(job: Task, outbox: Outbox, trace: int, output: int) -> None:
-    """Turn the forked process into the job's child; never returns."""
-    status = 1
-    try:
-        if job.is_leader:
-            os.setpgid(0, 0)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with open(os.devnull, "rb") as nothing:
-            os.dup2(nothing.fileno(), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
-        trace_deaths(trace)
-        limit_memory(job.memory)
-        if math.isfinite(job.seconds):
-            outbox.flight.arm(job.seconds)
-        job.run(outbox)
-        outbox.flight.enter(Phase.SUPERVISING)
-        status = _GOOD
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(BaseException):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        _exit(status)

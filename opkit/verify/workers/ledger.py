@@ -5,14 +5,15 @@ Every process of a run that outlives another keeps one, fed with the messages it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from opkit.checker import CheckResult, OpReport
+from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
+from opkit.verify.codes import TIMEOUT
 from opkit.verify.isolation.blame import report_of
 from opkit.verify.targets.target import Target
-from opkit.verify.workers.messages import Begun, Checked, Message, Planned
+from opkit.verify.workers.messages import Begun, Checked, Found, Message, Planned
 
 __all__ = ["Account", "Ledger"]
 
@@ -35,6 +36,7 @@ class Account:
     plan: Planned | None = None
     reports: list[tuple[int, OpReport]] = field(default_factory=list)
     _begun: set[int] = field(default_factory=set)
+    _found: dict[int, list[CheckResult]] = field(default_factory=dict)
 
     def note(self, message: Message) -> None:
         """Enter a message of this target."""
@@ -42,7 +44,10 @@ class Account:
             self.plan = message
         elif isinstance(message, Begun):
             self._begun.add(message.order)
+        elif isinstance(message, Found):
+            self._found.setdefault(message.order, []).append(message.result)
         else:
+            self._found.pop(message.order, None)
             self.reports.append((message.order, message.report))
 
     @property
@@ -68,20 +73,38 @@ class Account:
         running = self.running
         beside = replace(finding, message=f"{finding.message}; this op had not begun ({_named(running)} ran)")
         found = [
-            Checked(
-                self.number,
-                order,
-                report_of(op, self._directory(order), beside if running and order not in running else finding, seconds),
-            )
-            for order, op in self.owed.items()
+            self.closed(order, beside if running and order not in running else finding, seconds) for order in self.owed
         ]
         for message in found:
             self.note(message)
         return found
 
+    def closed(self, order: int, finding: CheckResult, seconds: float) -> Checked:
+        """Return the report of an op that is owed: the checks that were finished, and why there are no more.
+
+        Out of time is an error, unless a finished check failed: that stands.
+        """
+        finished = _distinct(self._found.get(order, ()))
+        if finding.code == TIMEOUT.code:
+            has_failed = any(item.status is Status.FAIL for item in finished)
+            text = f"{finding.message}; {len(finished)} checks were finished before"
+            finding = replace(finding, message=text, status=Status.UNDECIDED if has_failed else Status.ERROR)
+        report = report_of(self.owed[order], self._directory(order), finding, seconds)
+        checks = sorted((*finished, *report.checks), key=lambda item: item.code)
+        return Checked(self.number, order, replace(report, checks=tuple(checks)))
+
     def _directory(self, order: int) -> str | None:
         known = self.plan.directories if self.plan is not None else ()
         return known[order] if 0 <= order < len(known) else self.directory
+
+
+def _distinct(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Return the results, those that hold once for each code, input and output."""
+    kept: dict[object, CheckResult] = {}
+    for place, item in enumerate(results):
+        is_good = item.status in (Status.PASS, Status.SKIP)
+        kept.setdefault((item.code, item.input, item.output) if is_good else place, item)
+    return list(kept.values())
 
 
 def _named(ops: dict[int, str]) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from opkit.checker import OpReport
+from opkit.checker import CheckResult, OpReport
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Begun", "Checked", "Message", "Planned"]
+__all__ = ["Begun", "Checked", "Found", "Message", "Planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,21 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A check of an op is finished, others are to come; it counts where no report of the op follows.
+
+    Args:
+        target: number of its target.
+        order: its place among the target's ops.
+        result: the check's, without evidence.
+    """
+
+    target: int
+    order: int
+    result: CheckResult
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """An op is done.
 
@@ -59,4 +74,4 @@ class Checked:
     report: OpReport
 
 
-Message: TypeAlias = Planned | Begun | Checked
+Message: TypeAlias = Planned | Begun | Found | Checked

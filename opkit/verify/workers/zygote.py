@@ -12,9 +12,10 @@ from functools import partial
 
 from opkit.verify.isolation import frames
 from opkit.verify.isolation.blame import blame_death
+from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import limit_memory
-from opkit.verify.isolation.supervisor import Ended, Outbox, Supervisor, Task, can_fork
+from opkit.verify.isolation.supervisor import Ended, Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.load import load, preload
 from opkit.verify.targets.target import Target, TargetKind
@@ -37,12 +38,12 @@ def main() -> None:
     width = max(options.width // max(len(targets), 1), 1)
     jobs = [_job(number, target, options, width) for number, target in enumerate(targets)]
     ledger = Ledger(targets)
-    for number, message in Supervisor(options.width, lifeline=0, private=(out,)).run(jobs):
+    for number, message in Supervisor(options.width, lifeline=0, private=(out,), adopts=True).run(jobs):
         if isinstance(message, Ended):
             finding = blame_death(message, options.limits, lambda _: None)
             for owed in ledger.accounts[number].settle(finding, message.seconds):
                 frames.send(out, owed)
-        else:
+        elif not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
             ledger.note(message)
             frames.send(out, message)
 
@@ -72,4 +73,4 @@ def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
         seconds *= PATIENCE
     account = Account(number, target.label, target.directory)
     run = partial(check_target, account, partial(load, target, options), options, width)
-    return Task(number, run, seconds, options.memory)
+    return Task(number, run, seconds, options.memory, is_continued=True)

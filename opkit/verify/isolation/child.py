@@ -1,0 +1,183 @@
+"""Child: the task that a forked process is given, its way to its supervisor, and what it is made before it begins.
+
+How long it may live, and what becomes of it, is the supervisor's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
+from typing import IO, Any
+
+from opkit.forked import end_if_forked
+from opkit.verify.isolation import frames
+from opkit.verify.isolation.descent import adopt_orphans, die_with_parent
+from opkit.verify.isolation.flight import Flight, Phase
+from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
+
+__all__ = ["GOOD", "Child", "Outbox", "Task", "begin"]
+
+#: Exit status of a child whose task returned; user code that leaves by itself does not know it.
+GOOD = 86
+#: Pipes are put out of the way of code that closes or writes to descriptors by their numbers.
+_HIGH = 700
+
+
+class Outbox:
+    """A child's way to its supervisor."""
+
+    def __init__(self, descriptor: int, flight: Flight) -> None:
+        self.descriptor = descriptor
+        self.flight = flight
+        self._process = os.getpid()
+
+    def send(self, message: object) -> None:
+        """Send one message; what cannot be pickled raises here, in the child. A copy of the child ends here."""
+        end_if_forked(self._process)
+        frames.send(self.descriptor, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing to do in a child of its own.
+
+    Args:
+        key: handed back with everything that comes of the task.
+        run: called in the child; what it returns or raises after its last message is not looked at.
+        seconds: time limit, infinity for none; the child may arm another (``Outbox.flight.arm``).
+        memory: mebibytes that the child may use beyond what it starts with; 0 for no limit.
+        is_leader: the child leads a process group of its own, which is ended with it.
+        stop_at: the call of a user function to stop at, 0 for none (``Flight``).
+        is_continued: the child is set going again when something stops it.
+    """
+
+    key: Any
+    run: Callable[[Outbox], None]
+    seconds: float = math.inf
+    memory: int = 0
+    is_leader: bool = True
+    stop_at: int = 0
+    is_continued: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """A child as its supervisor sees it.
+
+    Args:
+        task: what it does.
+        pid: its process.
+        pipe: where its messages are read.
+        death: a descriptor that becomes readable when it ends, None where the system has none.
+        flight: what it is doing.
+        trace: where its stack is written at a crash.
+        output: where it prints.
+        started: time.monotonic() of its start.
+        reader: makes messages of what the pipe gives.
+        is_late: it is ended because its time is over.
+        is_garbled: it is ended because something wrote to its pipe that is not a message.
+        kills_before: how many processes the system had ended for want of memory.
+    """
+
+    task: Task
+    pid: int
+    pipe: int
+    death: int | None
+    flight: Flight
+    trace: IO[bytes]
+    output: IO[bytes]
+    started: float
+    reader: frames.FrameReader = field(default_factory=frames.FrameReader)
+    is_late: bool = False
+    is_garbled: bool = False
+    kills_before: int = field(default_factory=memory_kills)
+
+
+def begin(task: Task, closed: Iterable[int]) -> Child:
+    """Fork a child that does a task, and nothing else.
+
+    Args:
+        task: what it does.
+        closed: descriptors that it may not keep open.
+    """
+    read, write = _pipe()
+    trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+    flight = Flight(task.stop_at)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for other in (read, *closed):
+                os.close(other)
+            _become(task, Outbox(write, flight), trace.fileno(), output.fileno())
+        finally:
+            _exit(1)
+    os.close(write)
+    if task.is_leader:
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+    return Child(task, pid, read, _death_of(pid), flight, trace, output, time.monotonic())
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose writing end has a high number where there may be one."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    import fcntl  # Unix only, as fork is
+
+    try:
+        high = fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    except OSError:
+        return read, write
+    os.close(write)
+    return read, high
+
+
+def _death_of(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid) if sys.platform == "linux" else None
+    except (AttributeError, OSError):
+        return None
+
+
+def _become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
+    """Turn the forked process into the task's child; never returns."""
+    status = 1
+    try:
+        die_with_parent()
+        adopt_orphans()
+        if task.is_leader:
+            os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+        trace_deaths(trace)
+        limit_memory(task.memory)
+        if math.isfinite(task.seconds):
+            outbox.flight.arm(task.seconds)
+        task.run(outbox)
+        outbox.flight.enter(Phase.SUPERVISING)
+        status = GOOD
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _exit(status)

@@ -1,0 +1,105 @@
+"""Alone: one op checked in this process, whatever its functions do short of ending it; and what of it can be sent.
+
+Which process this is, and what becomes of it, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from opkit.checker import Checkable, CheckResult, OpReport, Status, check
+from opkit.checker.model.case import plain
+from opkit.verify.codes import INTERNAL
+from opkit.verify.failures.slopes import with_slopes
+from opkit.verify.failures.store import FailureStore, former
+from opkit.verify.isolation.blame import blame_left, blame_ourselves, report_of
+from opkit.verify.isolation.flight import Flight, Stop
+from opkit.verify.isolation.frames import is_plain
+from opkit.verify.isolation.watch import Left, UserCall, Watch
+from opkit.verify.options import RunOptions
+
+__all__ = ["Tell", "check_alone", "check_former", "joined", "sendable", "sendable_result"]
+
+#: Told of each finished check.
+Tell = Callable[[CheckResult], None]
+
+
+def check_alone(
+    checkable: Checkable, options: RunOptions, flight: Flight, tell: Tell | None = None
+) -> OpReport | UserCall:
+    """Check one op in this process.
+
+    Args:
+        checkable: the op.
+        options: of the run; former failures are checked first where it says so.
+        flight: told of every call of a user's function.
+        tell: told of every finished check, as it is finished.
+
+    Returns:
+        The report; or the call at which the flight recorder stopped the check (replay).
+    """
+    watch = Watch(flight, options.memory)
+    watched = watch.over(checkable)
+    started = time.perf_counter()
+    try:
+        again = check_former(watched, options)
+        report = with_slopes(check(watched, options.check, tell), watched)
+    except Stop:
+        last = watch.last
+        return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
+    except Left as left:
+        finding = blame_left(left, watch.last, options.limits)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    except MemoryError as error:
+        finding = blame_left(Left(error), watch.last, options.limits)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    except Exception as error:
+        finding = blame_ourselves(error, watch.last)
+        return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    return joined(report, again, time.perf_counter() - started)
+
+
+def _as_array(value: object) -> object:
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult, ...]:
+    """Check the inputs that failed in earlier runs; return the failures that are still there."""
+    if not options.replay:
+        return ()
+    found: list[CheckResult] = []
+    for failure in FailureStore(options.cache).of(checkable):
+        once = replace(checkable, recorded=(failure.case,), cases=None)
+        settings = replace(options.check, select=frozenset({failure.code}), power=False)
+        found += [item for item in check(once, settings).findings if former(item) == failure.key]
+    return tuple(found)
+
+
+def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
+    """Put former failures that the run itself did not meet before its own findings."""
+    known = {former(item) for item in report.findings}
+    missed = tuple(item for item in again if former(item) not in known)
+    return replace(report, checks=missed + report.checks, seconds=seconds)
+
+
+def sendable(report: OpReport) -> OpReport:
+    """Return a report that can be read where the user's modules are not loaded: of plain data, where it is not so."""
+    if is_plain(report):
+        return report
+    checks = tuple(sendable_result(item) for item in report.checks)
+    return replace(report, checks=checks, notes=tuple(map(str, report.notes)), tried=tuple(map(str, report.tried)))
+
+
+def sendable_result(item: CheckResult) -> CheckResult:
+    """Return a result that can be read where the user's modules are not loaded."""
+    if is_plain(item):
+        return item
+    evidence = None if item.evidence is None else replace(item.evidence, case=None)
+    values = {"expected": plain(item.expected), "actual": plain(item.actual), "case": plain(item.case)}
+    made = replace(item, **values, evidence=evidence if is_plain(evidence) else None)
+    if is_plain(made):
+        return made
+    message = f"{item.code} holds what cannot leave its process"
+    return CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, message)

@@ -1,0 +1,96 @@
+"""Children: each op of a target checked in a child process of its own.
+
+The process that forks them has no threads, and holds what the target's files made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from opkit.checker import Checkable, CheckResult, OpReport, Status
+from opkit.checker.model.case import plain
+from opkit.verify.codes import INTERNAL
+from opkit.verify.isolation.blame import blame_death
+from opkit.verify.isolation.child import Outbox, Task
+from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.frames import Unreadable, is_plain
+from opkit.verify.isolation.supervisor import Ended, Supervisor
+from opkit.verify.isolation.watch import UserCall
+from opkit.verify.options import RunOptions
+from opkit.verify.workers.alone import check_alone, sendable, sendable_result
+from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.messages import Begun, Checked, Found, Message
+
+__all__ = ["check_forked"]
+
+
+def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool, stop_at: int = 0) -> Task:
+    run = partial(_check_in_child, begun, checkable, options)
+    return Task(begun.order, run, options.timeout or math.inf, options.memory, is_leader, stop_at)
+
+
+def check_forked(
+    account: Account,
+    checkables: Sequence[Checkable],
+    options: RunOptions,
+    width: int,
+    private: Sequence[int] = (),
+    is_leader: bool = False,
+) -> Iterator[Message]:
+    """Check each op in a child of its own.
+
+    Args:
+        account: the target's, kept by the caller; an op that it holds a report of is not reported again.
+        checkables: the target's ops.
+        options: of the run.
+        width: how many at once.
+        private: descriptors of this process that no child may keep open.
+        is_leader: each child leads a process group of its own: this process is not a worker, whose group is ended.
+    """
+    begins = [Begun(account.number, order) for order in range(len(checkables))]
+    tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
+    for order, message in Supervisor(width, private=private, adopts=not is_leader).run(tasks):
+        if isinstance(message, (Begun, Found)):
+            yield message
+        elif isinstance(message, OpReport):
+            yield Checked(account.number, order, message)
+        elif isinstance(message, Unreadable):
+            text = f"the report could not be read ({message.why}); the op was not judged"
+            lost = CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text)
+            yield account.closed(order, lost, 0.0)
+        elif isinstance(message, Ended) and order in account.owed:
+            item = checkables[order]
+
+            def replay(number: int, begun: Begun = begins[order], item: Checkable = item) -> UserCall | None:
+                return _replay(_task(begun, item, options, is_leader, number), private, not is_leader)
+
+            finding = blame_death(message, options.limits, replay)
+            yield account.closed(order, finding, message.seconds)
+
+
+def _replay(task: Task, private: Sequence[int], adopts: bool) -> UserCall | None:
+    """Run a check again up to a call of a user's function, and return that call with its inputs."""
+    for _, message in Supervisor(1, private=private, adopts=adopts).run([task]):
+        if isinstance(message, UserCall):
+            return message
+    return None
+
+
+def _check_in_child(begun: Begun, checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+    """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
+    outbox.send(begun)
+    outbox.flight.enter(Phase.CHECKING)
+
+    def tell(result: CheckResult) -> None:
+        # Without its evidence: the arrays come with the report, this is for a check that does not reach its end.
+        outbox.send(Found(begun.target, begun.order, sendable_result(replace(result, evidence=None))))
+
+    message = check_alone(checkable, options, outbox.flight, tell)
+    if isinstance(message, OpReport):
+        message = sendable(message)
+    elif not is_plain(message):
+        message = replace(message, attrs=plain(message.attrs))
+    outbox.send(message)
