@@ -11,6 +11,7 @@ from opkit.eager.pylayer_faults import note, refuse
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.tensor import Tensor, wrap
 from opkit.ir import current_dialect
+from opkit.ops import reshape
 
 __all__ = ["checked_grads", "general_rule"]
 
@@ -138,6 +139,8 @@ def _checked(cls: Any, value: Any, wanted: Input, position: int) -> Tensor | Non
             f"backward must return None at position {position}: the stop_gradient of that input is True",
         )
     if value._data.shape != wanted.shape:
+        if {value._data.shape, wanted.shape} == {(), (1,)}:
+            return _checked(cls, _reshaped(value, wanted.shape), wanted, position)
         refuse(
             cls,
             "backward",
@@ -150,6 +153,14 @@ def _checked(cls: Any, value: Any, wanted: Input, position: int) -> Tensor | Non
         cast: Tensor = value.astype(wanted.dtype)  # type: ignore[attr-defined]  # methods are attached at import
         return cast
     return wrap(value._data.astype(wanted.dtype), value._sg)
+
+
+def _reshaped(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a gradient of one element in its input's shape: a number and an array of one differ in shape alone."""
+    if value._node is not None and not value._sg:
+        recorded: Tensor = reshape(value, shape)
+        return recorded
+    return wrap(value._data.reshape(shape), value._sg)
 
 
 def _count_message(expected: int, got: int) -> str:

@@ -472,3 +472,26 @@ def test_interleaved_applications_keep_their_own_contexts() -> None:
     second.backward()
     np.testing.assert_allclose(a.grad.numpy(), 1 - np.tanh(0.1) ** 2, rtol=1e-5)
     np.testing.assert_allclose(b.grad.numpy(), 1 - np.tanh(0.9) ** 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "given"), [([], [1]), ([1], [])])
+def test_a_gradient_of_one_element_takes_its_inputs_shape(shape: list[int], given: list[int]) -> None:
+    """[1] for [] and [] for [1] are brought into shape, and second derivatives flow through that."""
+
+    class Square(PyLayer):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            (x,) = ctx.saved_tensor()
+            return (2 * dy * x).reshape(given)
+
+    x = paddle.full(shape, 3.0)
+    x.stop_gradient = False
+    (first,) = paddle.grad(Square.apply(x), x, create_graph=True)
+    (second,) = paddle.grad(first, x)
+    assert (first.shape, float(first)) == (shape, 6.0)
+    assert (second.shape, float(second)) == (shape, 2.0)

@@ -23,7 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures"]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures", "habits"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -112,6 +112,10 @@ DIFFERENCES = {
         "eigh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",
     },
     "signatures": {},
+    "habits": {
+        "gradient [1] of [], its shape": "x.grad has the shape of x",
+        "gradient [] of [1], its shape": "x.grad has the shape of x",
+    },
 }
 
 _NUMBER = re.compile(r"(?<![\w'])-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf|nan)(?![\w])")

@@ -5,6 +5,7 @@ from opkit.paddle.nn import clip, functional, initializer, layer, utils
 from opkit.paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from opkit.paddle.nn.layer import *  # noqa: F403
 from opkit.paddle.nn.layer import __all__ as _layers
+from opkit.paddle.nn.layer import loss
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "functional",
     "initializer",
     "layer",
+    "loss",
     "utils",
 ]
 

@@ -9,11 +9,13 @@ from typing import Any
 from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ir import TensorDesc, Variable, canonical_dtype
+from opkit.ops.core.mode import local
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
 from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data
+from opkit.static.py_func import StaticModeError
 
 __all__ = [
     "InputSpec",
@@ -30,7 +32,16 @@ __all__ = [
 
 
 def data(name: str, shape: Sequence[Any], dtype: Any = None, lod_level: int = 0) -> Variable:
-    """Return a Variable that is fed; sizes of None or -1 may be any."""
+    """Return a Variable that is fed; sizes of None or -1 may be any.
+
+    Raises:
+        StaticModeError: dynamic mode is on (also an AssertionError, which Paddle raises).
+    """
+    if not local.mode.is_static:
+        raise StaticModeError(
+            f"paddle.static.data({name!r}) adds to a program, but dynamic mode is on",
+            help="call paddle.enable_static() first; in dynamic mode paddle.to_tensor makes a Tensor",
+        )
     variable: Any = add_data(name, shape, default_dtype() if dtype is None else dtype)
     if lod_level:
         variable.lod_level = lod_level

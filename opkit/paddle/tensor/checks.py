@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from opkit.errors import DtypeError
 
-__all__ = ["axis_of", "ints", "need_value", "plain_shape"]
+__all__ = ["axis_of", "ints", "need_value", "plain_shape", "shape_or_size"]
 
 
 def need_value(function: str, argument: str, item: Any) -> Any:
@@ -36,14 +38,27 @@ def ints(items: Any) -> list[int]:
 
 
 def plain_shape(function: str, shape: Any) -> tuple[int, ...]:
-    """Return a shape given as a list, a tuple or a Tensor.
+    """Return a shape given as a list, a tuple, an array of one axis or a Tensor.
 
     Raises:
-        DtypeError: it is something else; a bare int, as in numpy, is not taken by Paddle either.
+        DtypeError: it is something else; a bare int is taken where ``shape_or_size`` reads the shape.
     """
+    if isinstance(shape, np.ndarray) and shape.ndim == 1:
+        shape = shape.tolist()
     if not isinstance(shape, (list, tuple)) and not hasattr(shape, "_data"):
         raise DtypeError(f"{function}(): shape must be a list or tuple of ints, got {type(shape).__name__} {shape!r}")
     return tuple(ints(shape))
+
+
+def shape_or_size(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape as ``plain_shape`` does, or from an int (Python's or numpy's), the size of a single axis.
+
+    Raises:
+        DtypeError: it is neither; a bool is not a size.
+    """
+    if isinstance(shape, (int, np.integer)) and not isinstance(shape, bool):
+        return (int(shape),)
+    return plain_shape(function, shape)
 
 
 def axis_of(axis: Any) -> Any:

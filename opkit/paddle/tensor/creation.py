@@ -14,7 +14,7 @@ from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value, plain_shape
+from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
 
 __all__ = [
     "arange",
@@ -138,24 +138,24 @@ def _dtype(dtype: Any) -> str:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a tensor filled with one number; without a dtype, the default one."""
+    """Return a tensor filled with one number; without a dtype, the default one. An int is the shape of one axis."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
     kind = _dtype(dtype)
     try:
         number = float(value) if kind.startswith("float") else value
     except (TypeError, ValueError):
         raise UsageError(f"full: fill_value is a number, got {fill_value!r}") from None
-    return ops.constant(number, plain_shape("full", shape), kind)
+    return ops.constant(number, shape_or_size("full", shape), kind)
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a tensor of zeros."""
-    return ops.constant(0, plain_shape("zeros", shape), _dtype(dtype))
+    """Return a tensor of zeros; an int is the shape of one axis."""
+    return ops.constant(0, shape_or_size("zeros", shape), _dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a tensor of ones."""
-    return ops.constant(1, plain_shape("ones", shape), _dtype(dtype))
+    """Return a tensor of ones; an int is the shape of one axis."""
+    return ops.constant(1, shape_or_size("ones", shape), _dtype(dtype))
 
 
 def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.value import normal_axis
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape
+from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape, shape_or_size
 
 __all__ = [
     "broadcast_shape",
@@ -116,9 +116,9 @@ def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None =
 
 
 def expand(x: Any, shape: Any, name: str | None = None) -> Any:
-    """Return x broadcast to a shape; -1 keeps a size."""
+    """Return x broadcast to a shape; -1 keeps a size, an int is the shape of one axis."""
     need_value("expand", "x", x)
-    sizes = list(plain_shape("expand", shape))
+    sizes = list(shape_or_size("expand", shape))
     held = x._data.shape
     offset = len(sizes) - len(held)
     return ops.broadcast_to(x, [held[i - offset] if size == -1 else size for i, size in enumerate(sizes)])

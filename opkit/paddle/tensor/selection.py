@@ -10,7 +10,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import ints, need_value, plain_shape
+from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
 
 __all__ = [
     "as_strided",
@@ -114,7 +114,7 @@ def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> An
 def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
     """Return zeros of a shape with updates added at the coordinates in the last axis of the index."""
     kind = need_value("scatter_nd", "updates", updates)._data.dtype
-    blank = ops.constant(0, plain_shape("scatter_nd", shape), kind.name)
+    blank = ops.constant(0, shape_or_size("scatter_nd", shape), kind.name)
     return ops.scatter_nd_add(blank, need_value("scatter_nd", "index", index), updates)
 
 
@@ -162,7 +162,7 @@ def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None
     """Return the part of x of a shape (-1: all the rest) from offsets on."""
     count = need_value("crop", "x", x).ndim
     starts = [0] * count if offsets is None else ints(offsets)
-    wanted = list(x.shape) if shape is None else list(plain_shape("crop", shape))
+    wanted = list(x.shape) if shape is None else list(shape_or_size("crop", shape))
     ends = [x.shape[k] if size == -1 else starts[k] + size for k, size in enumerate(wanted)]
     if len(starts) != count or len(wanted) != count or any(end > size for end, size in zip(ends, x.shape)):
         raise UsageError(f"crop: shape {wanted} and offsets {starts} do not fit {list(x.shape)}")
