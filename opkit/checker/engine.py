@@ -26,6 +26,7 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
@@ -63,16 +64,19 @@ def check(
     start = perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        trial = Trial(checkable)
-        collected = collect(checkable, options, trial)
+        custody = Custody()
+        guarded = custody.over(checkable)
+        trial = Trial(guarded)
+        collected = collect(guarded, options, trial)
         session = CheckSession(
-            checkable,
+            guarded,
             options,
             trial,
             collected.cases,
             list(collected.notes),
             dtype=collected.dtype,
             claims_float64=collected.claims_float64,
+            custody=custody,
         )
         results = list(collected.findings)
         if collected.cases:
@@ -80,6 +84,8 @@ def check(
                 results.append(item)
                 if tell is not None and options.wants(item.code):
                     tell(_allowed(checkable, item))
+        told = {item.code for item in results if item.status is Status.FAIL}
+        results.extend(item for item in session.breaches("GC122", "GC123") if item.code not in told)
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
                 results.append(session.skipped("GC190", "the op fails as it is"))

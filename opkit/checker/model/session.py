@@ -15,6 +15,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
+from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
@@ -60,6 +61,7 @@ class CheckSession:
         notes: what a reader should know.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
+        custody: hands the op's functions copies, and knows what was written to.
         is_impure: set by the purity checks; numeric checks are then skipped.
         started: the processor's seconds when the session began.
         evaluators: one for each case, run once.
@@ -74,6 +76,7 @@ class CheckSession:
     notes: list[str] = field(default_factory=list)
     dtype: str = ""
     claims_float64: bool = True
+    custody: Custody = field(default_factory=Custody)
     is_impure: bool = False
     started: float = field(default_factory=process_time)
     evaluators: list[Evaluator] = field(default_factory=list)
@@ -139,6 +142,18 @@ class CheckSession:
             fields.setdefault("case", ev.case.to_json())
             fields.setdefault("evidence", Evidence(case=ev.case))
         return self.result(code, Status.FAIL, message, **fields)
+
+    def breaches(self, *codes: str) -> Iterator[CheckResult]:
+        """Yield a failure for each code under which writes to arguments were found: the first write."""
+        told: set[str] = set()
+        for breach in self.custody.breaches:
+            if breach.code in codes and breach.code not in told:
+                told.add(breach.code)
+                evidence = Evidence(case=breach.case)
+                where = self.checkable.backward_where if breach.code == "GC123" else self.checkable.forward_where
+                yield self.failed(
+                    breach.code, breach.message, case=breach.case.to_json(), evidence=evidence, where=where
+                )
 
     def skipped(self, code: str, why: str) -> CheckResult:
         """Make a result of a check that does not apply."""

@@ -1,0 +1,190 @@
+"""The checker's own data are out of a kernel's reach, and what a kernel writes to is found."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Status, check, checkable_of
+from opkit.checker.checks.layout import LAYOUTS
+from opkit.checker.model.copies import copied, is_same_array, is_same_option, option_copied
+from opkit.checker.model.evaluate import frozen
+
+Write = Callable[[np.ndarray], None]
+
+
+def by_flag(array: np.ndarray) -> None:
+    array.flags.writeable = True
+    array[...] = 0
+
+
+def by_base(array: np.ndarray) -> None:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    array.flags.writeable = True
+    array[...] = 0
+
+
+def by_address(array: np.ndarray) -> None:
+    if array.flags.c_contiguous:  # elsewhere these bytes would be those of others
+        ctypes.memset(ctypes.c_void_p(array.ctypes.data), 0, array.nbytes)
+
+
+def by_sign_of_zero(array: np.ndarray) -> None:
+    array.flags.writeable = True
+    np.copyto(array, -0.0, where=array == 0)
+
+
+WRITES = (by_flag, by_base, by_address, by_sign_of_zero)
+X = np.array([0.0, 0.5, -1.5, 2.0])
+
+
+def codes(report: OpReport) -> dict[str, str]:
+    return {item.code: item.message for item in report.checks if item.status is Status.FAIL}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_forward_that_writes_is_found_and_cannot_hide_a_wrong_gradient(write: Write) -> None:
+    """GC122 names the argument, whatever way the kernel took; the case keeps its values."""
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        y = x * x
+        write(x)
+        return y
+
+    given = X.copy()
+    made = checkable_of(lambda x: x * x, lambda x, y, dy: -7 * x * dy, [given])
+    report = check(replace(made, forward=lambda arrays, attrs: [forward(arrays["x"])]))
+    assert codes(report)["GC122"] == "forward wrote to its argument x"
+    assert is_same_array(given, X)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(
+    ("place", "said"), [(0, "argument x"), (1, "argument, forward's result"), (2, "incoming gradient")]
+)
+def test_a_backward_that_writes_is_found(write: Write, place: int, said: str) -> None:
+    """GC123 names what backward wrote to: an input, forward's result or the incoming gradient."""
+
+    def backward(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        dx = 2 * x * dy
+        target = (x, y, dy)[place]
+        if write is by_sign_of_zero and place == 2:  # zeros in dy come in later checks only
+            by_flag(target)
+        else:
+            write(target)
+        return dx
+
+    report = check(checkable_of(lambda x: x * x, backward, [X.copy()]))
+    assert codes(report)["GC123"] == f"backward wrote to its {said}"
+
+
+def test_a_result_kept_and_changed_by_backward_is_found() -> None:
+    """A kernel that keeps what forward returned and empties it in backward has written to forward's result."""
+    kept: list[np.ndarray] = []
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        kept[:] = [x * x]
+        return kept[0]
+
+    def backward(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        kept[0][...] = 3.0
+        return 2 * x * dy
+
+    assert "GC123" in codes(check(checkable_of(forward, backward, [X.copy()])))
+
+
+def with_option(change: Callable[[Any], None], value: Any) -> Checkable:
+    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+        change(attrs["order"])
+        return [arrays["x"] * 2.0]
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Mapping[str, np.ndarray]:
+        return {"x": 2.0 * douts[0]}
+
+    case = Case({"x": X.copy()}, {"order": value}, "recorded", origin="recorded")
+    return Checkable(
+        "op", (Arg("x"),), (Arg("y"),), forward, backward, (Attr("order", "any", value),), recorded=(case,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (lambda value: value.sort(), [3, 1, 2]),
+        (lambda value: value.update(a=0), {"a": [1]}),
+        (lambda value: value["a"].append(2), {"a": [1]}),
+        (lambda value: value[0].fill(7), (np.zeros(2),)),
+    ],
+)
+def test_an_option_that_the_kernel_changes_is_found(change: Callable[[Any], None], value: Any) -> None:
+    """Lists, dicts and arrays given as options are compared by content; the caller's own stay as they are."""
+    before = option_copied(value)
+    report = check(with_option(change, value))
+    assert codes(report)["GC122"] == "forward wrote to its option order"
+    assert is_same_option(value, before)
+
+
+def test_a_right_op_with_a_list_option_passes() -> None:
+    """An option that is only read is no finding."""
+    assert check(with_option(sorted, [3, 1, 2])).status is Status.PASS  # type: ignore[arg-type]
+
+
+def test_a_result_may_be_the_argument() -> None:
+    """A forward that returns its argument, and a backward that returns the incoming gradient, pass."""
+    report = check(checkable_of(lambda x: x, lambda x, y, dy: dy, [X.copy()]))
+    assert report.status is Status.PASS
+
+
+def test_a_cases_function_may_fill_one_array_again_and_again() -> None:
+    """Each case is copied as it is drawn."""
+    made = checkable_of(lambda x: x * x, lambda x, y, dy: 2 * x * dy, [X])
+    seen: list[float] = []
+
+    def cases(rng: np.random.Generator) -> Any:
+        x = np.zeros(3)
+        for number in range(1, 4):
+            x[...] = number
+            yield {"x": x}
+
+    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+        seen.append(float(arrays["x"][0]))
+        return [arrays["x"] * arrays["x"]]
+
+    check(replace(made, forward=forward, cases=cases, recorded=()))
+    assert {1.0, 2.0, 3.0} <= set(seen)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_copies_lie_in_memory_as_their_originals(name: str) -> None:
+    """Strides, Fortran order and negative strides are kept; nothing is shared."""
+    array = frozen(LAYOUTS[name](np.arange(12.0).reshape(3, 4)))
+    (copy,) = copied([array])
+    assert copy.strides == array.strides
+    assert is_same_array(copy, array)
+    assert not copy.flags.writeable
+    assert not np.shares_memory(copy, array)
+
+
+def test_copies_of_views_of_one_buffer_share_one_buffer() -> None:
+    """What overlaps as arguments overlaps as copies."""
+    flat = np.arange(6.0)
+    one, other = copied([flat[:4], flat[::-1]])
+    assert np.shares_memory(one, other)
+    assert is_same_array(one, flat[:4])
+    assert is_same_array(other, flat[::-1])
+
+
+def test_a_list_that_holds_itself_is_copied_and_compared() -> None:
+    """Options that hold themselves end neither the copy nor the comparison."""
+    value: list[Any] = [1]
+    value.append(value)
+    copy = option_copied(value)
+    assert copy is not value
+    assert copy[1] is copy
+    assert is_same_option(value, copy)
