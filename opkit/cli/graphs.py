@@ -10,6 +10,7 @@ from opkit.cli.drawing import Drawing
 from opkit.errors import InferError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
+from opkit.spec import Blob
 
 __all__ = ["OpGraph", "gradient_drawing", "gradient_json", "gradient_text", "graphs_of"]
 
@@ -100,9 +101,9 @@ def gradient_text(graph: OpGraph) -> str:
         attrs = "".join(f", {name}={value!r}" for name, value in step.attrs.items() if name != "device_sub_tag")
         outputs = ", ".join(blob for blobs in step.outputs.values() for blob in blobs)
         lines.append(f"  {outputs} = {step.type}({inputs}{attrs})")
-    for slot, blob in graph.plan.bindings.items():
-        lines.append(f"  gradient of {slot} is {blob}")
-    bound = {slot.rpartition("_")[0] for slot in graph.plan.bindings}
+    for (name, index), blob in graph.plan.bindings.items():
+        lines.append(f"  gradient of {name}_{index} is {blob}")
+    bound = {name for name, _ in graph.plan.bindings}
     lines += [f"  {name} has no gradient" for name in graph.inputs if name not in bound]
     return "\n".join(lines)
 
@@ -118,17 +119,18 @@ def gradient_drawing(graph: OpGraph) -> Drawing:
         drawing.nodes[f"op{index}"] = ("op", step.type)
         for arg, blobs in step.inputs.items():
             drawing.edges.extend((_node(graph, drawing, blob), f"op{index}", arg) for blob in blobs)
-    for slot, blob in graph.plan.bindings.items():
+    for (name, place), blob in graph.plan.bindings.items():
+        slot = f"{name}_{place}"
         drawing.nodes[f"d_{slot}"] = ("result", f"gradient of {slot}")
         drawing.edges.append((_node(graph, drawing, blob), f"d_{slot}", ""))
     return drawing
 
 
-def _node(graph: OpGraph, drawing: Drawing, blob: str) -> str:
+def _node(graph: OpGraph, drawing: Drawing, blob: Blob) -> str:
     for index, step in enumerate(graph.plan.steps):
         if any(blob in blobs for blobs in step.outputs.values()):
             return f"op{index}"
-    name = blob.replace(":", "_")
+    name = f"{blob.kind}_{blob.arg}_{blob.place}"
     drawing.nodes.setdefault(name, ("data", blob))
     return name
 
@@ -143,6 +145,6 @@ def gradient_json(graph: OpGraph) -> dict[str, object]:
             {"name": step.name, "type": step.type, "inputs": step.inputs, "outputs": step.outputs, "attrs": step.attrs}
             for step in graph.plan.steps
         ],
-        "bindings": dict(graph.plan.bindings),
+        "bindings": {f"{name}_{index}": blob for (name, index), blob in graph.plan.bindings.items()},
         "reads": sorted(graph.plan.reads),
     }

@@ -13,9 +13,9 @@ from opkit import ops
 from opkit.errors import AutogradError, Location
 from opkit.ops import Registry
 from opkit.ops.core.value import shape_of
-from opkit.spec import BackwardOp, GradGraph
+from opkit.spec import BackwardOp, Blob, GradGraph, forward_blob
 
-__all__ = ["GradientPlan", "blob_names", "gradient_rule", "plan_of"]
+__all__ = ["GradientPlan", "gradient_rule", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +24,25 @@ class GradientPlan:
 
     Args:
         steps: the backward ops in order.
-        bindings: {"x_0": blob} for the inputs that get a gradient.
+        bindings: (argument, index) of each input that gets a gradient, and the blob with it.
         reads: the blobs of forward's inputs, outputs and incoming gradients that are read.
-        unused: outputs of backward ops, as "op/output", that nothing reads and no input is bound to.
+        unused: outputs of backward ops that nothing reads and no input is bound to, in the order of their texts.
     """
 
     steps: tuple[BackwardOp, ...]
-    bindings: Mapping[str, str]
-    reads: frozenset[str]
-    unused: tuple[str, ...] = ()
+    bindings: Mapping[tuple[str, int], Blob]
+    reads: frozenset[Blob]
+    unused: tuple[Blob, ...] = ()
 
 
-def blob_names(prefix: str, names: Sequence[tuple[str, int]]) -> list[str]:
-    """Return the blob names of arguments: prefix "in", "out" or "dout", and (argument, index) each."""
-    return [f"{prefix}:{name}_{index}" for name, index in names]
-
-
-def plan_of(graph: GradGraph, wanted: Collection[str] | None = None) -> GradientPlan:
+def plan_of(graph: GradGraph, wanted: Collection[tuple[str, int]] | None = None) -> GradientPlan:
     """Prune a gradient graph to the steps that the wanted gradients need.
 
     Args:
         graph: what the gradient registration built.
-        wanted: input blobs without their prefix ("x_0"); None means all that are bound.
+        wanted: (argument, index) of inputs; None means all that are bound.
     """
-    bindings = {name: blob for name, blob in graph.bindings.items() if wanted is None or name in wanted}
+    bindings = {arg: blob for arg, blob in graph.gradients.items() if wanted is None or arg in wanted}
     needed = set(bindings.values())
     steps: list[BackwardOp] = []
     for step in reversed(graph.ops):
@@ -56,7 +51,7 @@ def plan_of(graph: GradGraph, wanted: Collection[str] | None = None) -> Gradient
             needed.update(blob for blobs in step.inputs.values() for blob in blobs)
     produced = {blob for step in graph.ops for blobs in step.outputs.values() for blob in blobs}
     used = {blob for step in graph.ops for blobs in step.inputs.values() for blob in blobs}
-    used.update(graph.bindings.values())
+    used.update(graph.gradients.values())
     return GradientPlan(tuple(reversed(steps)), bindings, frozenset(needed - produced), tuple(sorted(produced - used)))
 
 
@@ -64,7 +59,7 @@ def gradient_rule(
     op: str,
     inputs: Sequence[tuple[str, int]],
     outputs: Sequence[tuple[str, int]],
-    build: Callable[[Collection[str]], GradientPlan],
+    build: Callable[[Collection[tuple[str, int]]], GradientPlan],
     registry: Registry,
     where: Location | None,
 ) -> Callable[[Any, Sequence[Any]], Sequence[Any]]:
@@ -74,21 +69,22 @@ def gradient_rule(
         op: the op type, for messages.
         inputs: (argument, index) of each flat input.
         outputs: (argument, index) of each flat output.
-        build: makes the plan for a set of wanted inputs ("x_0"); asked once per set.
+        build: makes the plan for a set of wanted inputs, (argument, index) each; asked once per set.
         registry: where the backward ops are found.
         where: the gradient's registration, for messages.
     """
-    in_blobs, out_blobs, dout_blobs = blob_names("in", inputs), blob_names("out", outputs), blob_names("dout", outputs)
-    slots = [f"{name}_{index}" for name, index in inputs]
+    in_blobs = [forward_blob("in", *arg) for arg in inputs]
+    out_blobs = [forward_blob("out", *arg) for arg in outputs]
+    dout_blobs = [forward_blob("dout", *arg) for arg in outputs]
     plans: dict[tuple[bool, ...], GradientPlan] = {}
 
     def rule(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
         needs = tuple(applied.needs)
         plan = plans.get(needs)
         if plan is None:
-            wanted = {slot for slot, is_needed in zip(slots, needs) if is_needed}
+            wanted = {arg for arg, is_needed in zip(inputs, needs) if is_needed}
             plan = plans[needs] = build(wanted)
-        values: dict[str, Any] = dict(zip(in_blobs, applied.inputs))
+        values: dict[Blob, Any] = dict(zip(in_blobs, applied.inputs))
         values.update(zip(out_blobs, applied.outputs))
         for index, blob in enumerate(dout_blobs):
             if blob in plan.reads:
@@ -97,16 +93,16 @@ def gradient_rule(
         for step in plan.steps:
             _run(step, values, registry, op, where)
         return [
-            _checked(values[plan.bindings[slot]], applied.inputs[index], slot, op, where)
-            if slot in plan.bindings and needs[index]
+            _checked(values[plan.bindings[arg]], applied.inputs[index], arg, op, where)
+            if arg in plan.bindings and needs[index]
             else None
-            for index, slot in enumerate(slots)
+            for index, arg in enumerate(inputs)
         ]
 
     return rule
 
 
-def _run(step: BackwardOp, values: dict[str, Any], registry: Registry, op: str, where: Location | None) -> None:
+def _run(step: BackwardOp, values: dict[Blob, Any], registry: Registry, op: str, where: Location | None) -> None:
     try:
         inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
     except KeyError as error:
@@ -128,10 +124,10 @@ def _zeros(like: Any, registry: Registry) -> Any:
     return ops.apply(bound.opdef, bound.inputs, bound.attrs)
 
 
-def _checked(gradient: Any, value: Any, slot: str, op: str, where: Location | None) -> Any:
+def _checked(gradient: Any, value: Any, arg: tuple[str, int], op: str, where: Location | None) -> Any:
     if shape_of(gradient) != shape_of(value):
         raise AutogradError(
-            f"the gradient of {op!r} binds a value of shape {shape_of(gradient)} to input {slot!r}, "
+            f"the gradient of {op!r} binds a value of shape {shape_of(gradient)} to input '{arg[0]}_{arg[1]}', "
             f"whose shape is {shape_of(value)}",
             where=where,
         )

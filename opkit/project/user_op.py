@@ -16,7 +16,7 @@ from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import Slot, UserKernel, guarded
-from opkit.spec import ArgSpec, CompiledGrad, CompiledOp
+from opkit.spec import ArgSpec, CompiledGrad, CompiledOp, forward_blob
 
 __all__ = ["UserOp", "to_op_def"]
 
@@ -287,19 +287,19 @@ def _rule(
     for (name, _), desc in zip(outputs, promised):
         described.setdefault(name, []).append(desc)
 
-    def build(wanted: Collection[str] | None) -> GradientPlan:
-        needs = None if wanted is None else {item for item in inputs if _flat(*item) in wanted}
-        graph = grad.build(descs, attrs, outputs=described, needs_grad=needs, op_name=op.name)
+    def build(wanted: Collection[tuple[str, int]] | None) -> GradientPlan:
+        graph = grad.build(descs, attrs, outputs=described, needs_grad=wanted, op_name=op.name)
         return plan_of(graph, wanted)
 
     rule = gradient_rule(op.name, inputs, outputs, build, op.registry, where)
-    names = [_flat(*item) for item in (*inputs, *outputs)]
     try:
         reads = build(None).reads
     except Exception:
         # The registration refuses this signature; whoever asks for a gradient is told so by the same call.
-        return rule, tuple(dict.fromkeys(names))
-    return rule, tuple(dict.fromkeys(name for name in names if f"in:{name}" in reads or f"out:{name}" in reads))
+        return rule, tuple(dict.fromkeys(_flat(*item) for item in (*inputs, *outputs)))
+    read = [arg for arg in inputs if forward_blob("in", *arg) in reads]
+    read += [arg for arg in outputs if forward_blob("out", *arg) in reads]
+    return rule, tuple(dict.fromkeys(_flat(*arg) for arg in read))
 
 
 def _refusing(op: UserOp) -> Callable[..., Any]:

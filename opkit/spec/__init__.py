@@ -5,15 +5,18 @@ from opkit.spec.registry.built_types import BuiltTypes
 from opkit.spec.registry.compiled_grad import BackwardOp, CompiledGrad, GradGraph
 from opkit.spec.registry.compiled_op import CompiledOp
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
+from opkit.spec.runtime.blob import Blob, forward_blob
 
 __all__ = [
     "ArgSpec",
     "AttrSpec",
     "BackwardOp",
+    "Blob",
     "BuiltTypes",
     "CompileResult",
     "CompiledGrad",
     "CompiledOp",
     "GradGraph",
     "compile_spec",
+    "forward_blob",
 ]

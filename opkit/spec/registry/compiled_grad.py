@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, unknown
@@ -17,11 +17,14 @@ from opkit.spec.registry.built_types import BuiltTypes, built_types_of, given_at
 from opkit.spec.registry.compiled_op import CompiledOp, Inputs
 from opkit.spec.registry.schema import attr_value, plain_value, runtime_value
 from opkit.spec.registry.siblings import Siblings
+from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf, InferContext
 from opkit.spec.runtime.gradient_contexts import FwOp, GradContext, OpBuilder
 from opkit.spec.runtime.objects import Desc, Shape
 
 __all__ = ["BackwardOp", "CompiledGrad", "GradGraph"]
+
+_OF_OUTPUTS: tuple[Literal["out", "dout"], ...] = ("out", "dout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +34,15 @@ class BackwardOp:
     Args:
         name: its name in the graph.
         type: its op type.
-        inputs: argument to blobs: "in:x_0", "out:y_0", "dout:y_0" or "<backward op's name>/dx_0".
-        outputs: argument to blobs "<name>/<argument>_<index>".
+        inputs: argument to blobs; their texts are "in:x_0", "out:y_0", "dout:y_0" or "<backward op's name>/dx_0".
+        outputs: argument to blobs, whose texts are "<name>/<argument>_<index>".
         attrs: attribute values; complete where the op type is known.
     """
 
     name: str
     type: str
-    inputs: dict[str, list[str]]
-    outputs: dict[str, list[str]]
+    inputs: dict[str, list[Blob]]
+    outputs: dict[str, list[Blob]]
     attrs: dict[str, Any]
 
 
@@ -49,15 +52,25 @@ class GradGraph:
 
     Args:
         ops: the ops.
-        bindings: input ("x_0") to the blob with its gradient.
-        unbound: inputs that need a gradient and got none.
-        requires_grad: input to whether the spec lets it have a gradient.
+        gradients: (argument, index) of an input to the blob with its gradient.
+        missing: (argument, index) of the inputs that need a gradient and got none.
+        requires_grad: input ("x_0") to whether the spec lets it have a gradient.
     """
 
     ops: list[BackwardOp]
-    bindings: dict[str, str]
-    unbound: list[str] = field(default_factory=list)
+    gradients: dict[Arg, Blob]
+    missing: list[Arg] = field(default_factory=list)
     requires_grad: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def bindings(self) -> dict[str, str]:
+        """The gradients as text: input ("x_0") to the blob with its gradient."""
+        return {f"{name}_{index}": blob for (name, index), blob in self.gradients.items()}
+
+    @property
+    def unbound(self) -> list[str]:
+        """The inputs ("x_0") that need a gradient and got none."""
+        return [f"{name}_{index}" for name, index in self.missing]
 
 
 def _float_key(kind: str, value: Any) -> tuple[str, str]:
@@ -209,8 +222,8 @@ class CompiledGrad:
             kind = self.attr_types.get(name)
             if kind is not None:
                 runtime[f"{name}:{kind}"] = runtime_value(kind, value)
-        blobs_in = {name: [f"in:{name}_{index}" for index in range(len(items))] for name, items in inputs.items()}
-        blobs_out = {name: [f"out:{name}_{index}" for index in range(count)] for name, count in counts.items()}
+        blobs_in = {name: [forward_blob("in", name, i) for i in range(len(items))] for name, items in inputs.items()}
+        blobs_out = {name: [forward_blob("out", name, i) for i in range(count)] for name, count in counts.items()}
         conf = Conf(op_name, self.op_type, blobs_in, blobs_out, runtime)
         return InferContext(descs, runtime, in_order, out_order, conf)
 
@@ -267,20 +280,17 @@ class CompiledGrad:
         given: Mapping[tuple[str, str], Any],
     ) -> GradGraph:
         ops = []
+        blobs = _Known(ctx, fw.added)
         for conf in fw.added:
             attrs = {}
             for key, value in conf.attrs.items():
                 name, _, kind = key.rpartition(":")
                 attrs[name] = given.get(_float_key(kind, value)) or plain_value(kind, value)
-            ops.append(BackwardOp(conf.op_name, conf.op_type, _lists(conf.inputs), _lists(conf.outputs), attrs))
+            ops.append(BackwardOp(conf.op_name, conf.op_type, blobs.of(conf.inputs), blobs.of(conf.outputs), attrs))
         return GradGraph(
             ops,
-            {f"{name}_{index}": blob for (name, index), blob in fw.bindings.items()},
-            [
-                f"{name}_{index}"
-                for name, index in ctx.inputs
-                if (name, index) in wanted and (name, index) not in fw.bindings
-            ],
+            {arg: blobs.one(blob) for arg, blob in fw.bindings.items()},
+            [arg for arg in ctx.inputs if arg in wanted and arg not in fw.bindings],
             {f"{name}_{index}": flags[name, index]["requires_grad"] for name, index in ctx.inputs},
         )
 
@@ -291,5 +301,28 @@ class CompiledGrad:
         return "\n\n".join(item.source for item in self.linker.program.reachable(self.unit))
 
 
-def _lists(blobs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    return {name: list(items) for name, items in blobs.items()}
+class _Known:
+    """The blobs of one graph, for strings that a definition's code put together itself."""
+
+    __slots__ = ("_added", "_by_text", "_ctx")
+
+    def __init__(self, ctx: InferContext, added: Sequence[Conf]) -> None:
+        self._ctx = ctx
+        self._added = added
+        self._by_text: dict[str, Blob] | None = None
+
+    def of(self, given: Mapping[str, Sequence[str]]) -> dict[str, list[Blob]]:
+        """Return the blobs of an op's arguments."""
+        return {name: [self.one(text) for text in texts] for name, texts in given.items()}
+
+    def one(self, text: str) -> Blob:
+        """Return the blob that a string names."""
+        if isinstance(text, Blob):
+            return text
+        if self._by_text is None:
+            found = [forward_blob("in", *arg) for arg in self._ctx.inputs]
+            found += [forward_blob(kind, *arg) for arg in self._ctx.outputs for kind in _OF_OUTPUTS]
+            made = [blob for conf in self._added for blobs in conf.outputs.values() for blob in blobs]
+            found += [blob for blob in made if isinstance(blob, Blob)]
+            self._by_text = {str(blob): blob for blob in found}
+        return self._by_text.get(text) or Blob("foreign", text, 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from opkit.diagnostics import Span
 from opkit.errors import InferError, unknown
@@ -15,6 +15,7 @@ from opkit.ir.desc import TensorDesc
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
+from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, SbpContext, modifier_getter
 from opkit.spec.runtime.objects import Desc, Shape
 
@@ -187,7 +188,7 @@ class CompiledOp:
                 counts = self._output_counts(None)
                 self._default_outputs = counts, self._counts(self.outputs, counts, "output")
             out_counts, out_order = self._default_outputs
-        conf = Conf(op_name, self.name, _Blobs(given, "in", op_name), _Blobs(out_counts, "out", op_name), runtime)
+        conf = Conf(op_name, self.name, _Blobs(given, "in"), _Blobs(out_counts, "out"), runtime)
         unit = self.units.get("check_attr")
         if unit is not None:
             self._run_check(unit, conf)
@@ -306,20 +307,19 @@ class CompiledOp:
         return not self.has_errors
 
 
-class _Blobs(dict[str, list[str]]):
-    """Blob names of an op's arguments, made when asked for."""
+class _Blobs(dict[str, list[Blob]]):
+    """Blobs of an op's arguments, made when asked for."""
 
-    __slots__ = ("counts", "op_name", "side")
+    __slots__ = ("counts", "side")
 
-    def __init__(self, counts: Mapping[str, int], side: str, op_name: str) -> None:
+    def __init__(self, counts: Mapping[str, int], side: Literal["in", "out"]) -> None:
         self.counts = counts
         self.side = side
-        self.op_name = op_name
 
     def get(self, name: str, default: Any = ()) -> Any:
         """Return the blobs of an argument."""
         count = self.counts.get(name, 0)
-        return [f"{self.side}:{name}_{index}" for index in range(count)] if count else default
+        return [forward_blob(self.side, name, index) for index in range(count)] if count else default
 
 
 def _signature(parts: Mapping[Arg, str]) -> dict[str, list[str | None]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opkit.spec.runtime.arithmetic import METER
+from opkit.spec.runtime.blob import Blob, forward_blob
 from opkit.spec.runtime.contexts import Arg, Conf
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc
@@ -22,7 +23,10 @@ Complete = Callable[["OpBuilder"], None]
 
 
 class OpBuilder:
-    """A UserOpConfWrapperBuilder: collects one backward op; ``build`` gives its Conf."""
+    """A UserOpConfWrapperBuilder: collects one backward op; ``build`` gives its Conf.
+
+    Its inputs are what the definition gives: blobs, or strings that its code put together.
+    """
 
     __slots__ = ("attrs", "complete", "inputs", "name", "outputs", "type")
 
@@ -30,7 +34,7 @@ class OpBuilder:
         self.name = name
         self.type = ""
         self.inputs: dict[str, list[str]] = {}
-        self.outputs: dict[str, list[str]] = {}
+        self.outputs: dict[str, list[Blob]] = {}
         self.attrs: dict[str, tuple[str, Any]] = {}
         self.complete = complete
 
@@ -49,7 +53,7 @@ class OpBuilder:
         if not 0 <= count <= MOST_BLOBS:
             raise FatalError(f"output {arg!r} of {self.type!r} with {count:,} blobs; at most {MOST_BLOBS:,}")
         METER.move(16 * count)
-        self.outputs[arg] = [f"{self.name}/{arg}_{index}" for index in range(count)]
+        self.outputs[arg] = [Blob("made", arg, index, self.name) for index in range(count)]
         return self
 
     def attr(self, name: str, kind: str, value: Any) -> OpBuilder:
@@ -101,12 +105,12 @@ class FwOp:
         self._check(self.conf.outputs, "output", name, index)
         return (name, index) in self.differs
 
-    def grad(self, name: str, index: int) -> str:
+    def grad(self, name: str, index: int) -> Blob:
         """Return the blob with the gradient of an output."""
         if not self.has_grad(name, index):
             raise FatalError(f"no gradient arrives at output {name!r} with index {index}")
         self.seen_grads.add((name, index))
-        return f"dout:{name}_{index}"
+        return forward_blob("dout", name, index)
 
     def bind(self, blob: str, name: str, index: int) -> None:
         """Bind a blob as the gradient of an input that needs one."""

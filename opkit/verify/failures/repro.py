@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from opkit.checker import Checkable
 from opkit.errors import OpkitError
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
-from opkit.spec import BackwardOp, compile_spec
+from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.store import Failure, FailureStore
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
@@ -30,6 +30,10 @@ __all__ = ["write_repro"]
 
 _TAG = "device_sub_tag"
 _STEPS = 10.0 ** np.arange(-2, -9, -1)
+#: How the script calls what forward has, by the kind of blob.
+_PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
+#: A backward kernel: its function, the blobs of its inputs and outputs (None: left out), and its attributes.
+_Step = tuple[str, tuple[Blob | None, ...], tuple[Blob | None, ...], Mapping[str, Any]]
 
 
 def write_repro(
@@ -76,15 +80,15 @@ class _Recipe:
         inputs: forward's arguments; (name, number of values), None for a single one.
         outputs: names of forward's outputs.
         steps: the backward kernels in order, None where the gradient cannot be run by kernels alone.
-        gradient: the blob bound to the failing input.
+        gradient: the blob bound to the failing input, None where there is none.
     """
 
     kernel: str
     forward: str
     inputs: tuple[tuple[str, int | None], ...]
     outputs: tuple[str, ...]
-    steps: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]], ...] | None
-    gradient: str
+    steps: tuple[_Step, ...] | None
+    gradient: Blob | None
 
 
 def _recipe(failure: Failure) -> _Recipe | None:
@@ -108,34 +112,34 @@ def _recipe(failure: Failure) -> _Recipe | None:
     return _Recipe(os.path.abspath(directory.kernel), function, inputs, names, steps, gradient)
 
 
-def _steps(failure: Failure, name: str, result: Any) -> tuple[Any, str]:
+def _steps(failure: Failure, name: str, result: Any) -> tuple[tuple[_Step, ...] | None, Blob | None]:
     op, wanted = str(failure.facts["op"]), failure.key[1]
     compiled, grad = result.ops[op], result.grads.get(op)
     if grad is None:
-        return None, ""
+        return None, None
     descs = {key: found for key, value in failure.case.inputs.items() if (found := describe(value))}
     try:
         outputs = compiled.infer(descs, dict(failure.case.attrs))
         graph = grad.build(descs, dict(failure.case.attrs), outputs=outputs, op_name=op)
     except OpkitError:
-        return None, ""
-    slot = f"{wanted.partition('[')[0]}_0" if wanted else next(iter(graph.bindings), "")
-    plan = plan_of(graph, {slot})
-    steps: list[tuple[str, tuple[str, ...], tuple[str, ...], Mapping[str, Any]]] = []
+        return None, None
+    arg = (wanted.partition("[")[0], 0) if wanted else next(iter(graph.gradients), ("", 0))
+    plan = plan_of(graph, {arg})
+    steps: list[_Step] = []
     for step in plan.steps:
         made = _step(step, name, result)
         if made is None:
-            return None, ""
+            return None, None
         steps.append(made)
-    return tuple(steps), plan.bindings.get(slot, "")
+    return tuple(steps), plan.bindings.get(arg)
 
 
-def _step(step: BackwardOp, name: str, result: Any) -> tuple[str, tuple[str, ...], tuple[str, ...], Any] | None:
+def _step(step: BackwardOp, name: str, result: Any) -> _Step | None:
     compiled = result.ops.get(step.type)
     if compiled is None or any(arg.is_variadic for arg in compiled.inputs):
         return None
-    given = tuple(next(iter(step.inputs.get(arg.name, ())), "") for arg in compiled.inputs)
-    made = tuple(next(iter(step.outputs.get(arg.name, ())), "") for arg in compiled.outputs)
+    given = tuple(next(iter(step.inputs.get(arg.name, ())), None) for arg in compiled.inputs)
+    made = tuple(next(iter(step.outputs.get(arg.name, ())), None) for arg in compiled.outputs)
     attrs = {key: value for key, value in compiled.check_attrs(dict(step.attrs)).items() if key != _TAG}
     return step.type[len(name) + 1 :] or "forward", given, made, attrs
 
@@ -232,8 +236,8 @@ def _live(failure: Failure, recipe: _Recipe) -> list[str]:
         "",
         "",
     ]
-    lines += [f"{_name('in:' + name + '_0')} = {_load(name, count, failure)}" for name, count in recipe.inputs]
-    has_gradient = recipe.steps is not None and bool(recipe.gradient)
+    lines += [f"{_of('in', name)} = {_load(name, count, failure)}" for name, count in recipe.inputs]
+    has_gradient = recipe.steps is not None and recipe.gradient is not None
     single = {name for name, count in recipe.inputs if count is None}
     if failure.facts.get("element") is not None and failure.key[1] in single:
         return [*lines, *_slopes(failure, recipe, has_gradient), "print(__doc__)"]
@@ -249,31 +253,35 @@ def _load(name: str, count: int | None, failure: Failure) -> str:
 def _call(failure: Failure, recipe: _Recipe, replaced: str = "", by: str = "") -> str:
     """Return a call of forward, one of its arguments replaced."""
     attrs = {key: value for key, value in failure.case.attrs.items() if key != _TAG}
-    names = [by if name == replaced else _name(f"in:{name}_0") for name, _ in recipe.inputs]
+    names = [by if name == replaced else _of("in", name) for name, _ in recipe.inputs]
     return f"run({recipe.forward!r}, {attrs!r}, {', '.join(names)})"
 
 
 def _forward(failure: Failure, recipe: _Recipe) -> str:
-    outs = ", ".join(_name(f"out:{name}_0") for name in recipe.outputs)
+    outs = ", ".join(_of("out", name) for name in recipe.outputs)
     return f"({outs},) = {_call(failure, recipe)}"
 
 
 def _backward(recipe: _Recipe) -> list[str]:
     lines = []
     for function, given, made, attrs in recipe.steps or ():
-        targets = ", ".join(_name(blob) for blob in made)
+        targets = ", ".join(_name(blob) if blob else "_" for blob in made)
         values = ", ".join(_name(blob) if blob else "None" for blob in given)
         lines.append(f"({targets},) = run({function!r}, {attrs!r}, {values})")
     return lines
 
 
-def _name(blob: str) -> str:
+def _name(blob: Blob) -> str:
     """Return a blob's name as a Python identifier."""
-    if blob.startswith(("in:", "out:", "dout:")):
-        kind, _, rest = blob.partition(":")
-        stem = rest.rpartition("_")[0]
-        return {"in": "in_", "out": "out_", "dout": "d_"}[kind] + stem
-    return "v_" + "".join(c if c.isalnum() else "_" for c in blob.rpartition("/")[2])
+    if blob.kind in _PREFIXES:
+        return _PREFIXES[blob.kind] + blob.arg
+    text = f"{blob.arg}_{blob.place}" if blob.kind == "made" else blob.arg.rpartition("/")[2]
+    return "v_" + "".join(c if c.isalnum() else "_" for c in text)
+
+
+def _of(kind: Literal["in", "out", "dout"], name: str) -> str:
+    """Return how the script calls the one blob of an argument of forward."""
+    return _name(forward_blob(kind, name, 0))
 
 
 def _slopes(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
@@ -286,34 +294,36 @@ def _slopes(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
     place = recipe.outputs.index(out)
     element, output = tuple(failure.facts["element"]), failure.facts.get("output_element")
     moved = _call(failure, recipe, which, "x + by * unit")
-    x = _name(f"in:{which}_0")
+    x = _of("in", which)
     lines = [_forward(failure, recipe)]
-    lines += [f"{_name(f'dout:{name}_0')} = np.zeros_like({_name(f'out:{name}_0')})" for name in recipe.outputs]
+    lines += [f"{_of('dout', name)} = np.zeros_like({_of('out', name)})" for name in recipe.outputs]
     lines += [f"at, out = {element!r}, {'...' if output is None else repr(tuple(output))}", f"d_{out}[out] = 1"]
     lines += _backward(recipe) if has_gradient else []
     lines += [f"x = {x}.astype(np.float64)", "unit = np.zeros_like(x)", "unit[at] = max(1.0, abs(x[at]))"]
     lines += [f"f = [{moved}[{place}][out].sum() for by in (-1e-6, 0, 1e-6)]"]
     lines += ['print("slope from the left: ", (f[1] - f[0]) / (1e-6 * unit[at]))']
     lines += ['print("slope from the right:", (f[2] - f[1]) / (1e-6 * unit[at]))']
-    claimed = f"np.asarray({_name(recipe.gradient)})[at]" if has_gradient else repr(failure.facts["result"]["actual"])
+    claimed = repr(failure.facts["result"]["actual"])
+    if has_gradient and recipe.gradient is not None:
+        claimed = f"np.asarray({_name(recipe.gradient)})[at]"
     return [*lines, f'print("backward gives:      ", {claimed})']
 
 
 def _facts(failure: Failure, recipe: _Recipe, has_gradient: bool) -> list[str]:
     """Return the lines that show what forward and backward do with the failing inputs."""
-    args = [_name(f"in:{name}_0") for name, _ in recipe.inputs]
-    outs = [_name(f"out:{name}_0") for name in recipe.outputs]
+    args = [_of("in", name) for name, _ in recipe.inputs]
+    outs = [_of("out", name) for name in recipe.outputs]
     lines = [f"args = [{', '.join(args)}]", "before = [np.copy(item) for item in args]", _forward(failure, recipe)]
     lines += [f"first, again = [{', '.join(outs)}], {_call(failure, recipe)}"]
     lines += ['print("forward:", [(item.dtype, item.shape, item.ravel()[:6]) for item in map(np.asarray, first)])']
     lines += ['print("same again:", all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)))']
-    if has_gradient:
+    if has_gradient and recipe.gradient is not None:
         gradient = _name(recipe.gradient)
         for index, name in enumerate(recipe.outputs):
-            given = f"data['dout_{index}']" if index < len(failure.douts) else f"np.ones_like({_name(f'out:{name}_0')})"
-            lines.append(f"{_name(f'dout:{name}_0')} = {given}")
+            given = f"data['dout_{index}']" if index < len(failure.douts) else f"np.ones_like({_of('out', name)})"
+            lines.append(f"{_of('dout', name)} = {given}")
         lines += [*_backward(recipe), f"dx = np.copy({gradient})"]
         lines += ['print("backward:", dx.dtype, dx.shape, dx.ravel()[:6])']
-        lines += [f"{_name(f'dout:{name}_0')} = 3 * {_name(f'dout:{name}_0')}" for name in recipe.outputs]
+        lines += [f"{_of('dout', name)} = 3 * {_of('dout', name)}" for name in recipe.outputs]
         lines += [*_backward(recipe), f'print("backward(3 dy) - 3 backward(dy):", np.ravel({gradient} - 3 * dx)[:6])']
     return [*lines, 'print("arguments unchanged:", all(np.array_equal(a, b) for a, b in zip(args, before)))']

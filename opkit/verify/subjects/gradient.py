@@ -16,7 +16,7 @@ from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp, is_list
-from opkit.spec import BackwardOp, CompiledGrad, CompiledOp
+from opkit.spec import BackwardOp, Blob, CompiledGrad, CompiledOp, forward_blob
 from opkit.verify.subjects.raw_kernel import TAG, RawKernel, describe
 
 __all__ = ["RawGradient"]
@@ -40,8 +40,8 @@ class _UserStep:
     step: BackwardOp
     raw: RawKernel
     attrs: dict[str, Any]
-    inputs: tuple[tuple[str, list[str], bool], ...]
-    targets: tuple[str, ...]
+    inputs: tuple[tuple[str, list[Blob], bool], ...]
+    targets: tuple[Blob, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class RawGradient:
         """Return the facts of the wiring for one signature."""
         promised = self._by_output(self._forward.infer(descs, attrs))
         plan = self._plan({name: list(items) for name, items in descs.items() if items}, promised, attrs, None).plan
-        bound = frozenset(blob.rpartition("_")[0] for blob in plan.bindings)
-        reads = frozenset(blob[5:].rpartition("_")[0] for blob in plan.reads if blob.startswith("dout:"))
+        bound = frozenset(name for name, _ in plan.bindings)
+        reads = frozenset(blob.arg for blob in plan.reads if blob.kind == "dout")
         return Registration(bound, reads, plan.unused)
 
     # --- how
@@ -111,13 +111,13 @@ class RawGradient:
         tell: Callable[[KernelCall], None] | None,
     ) -> dict[str, Any]:
         ready = self._ready(arrays, outputs, attrs, needs)
-        values: dict[str, Any] = {}
+        values: dict[Blob, Any] = {}
         for name, value in arrays.items():
             for index, item in enumerate(value if isinstance(value, (list, tuple)) else (value,)):
-                values[f"in:{name}_{index}"] = item
+                values[forward_blob("in", name, index)] = item
         for (name, index), item, dout in zip(self._output_names(len(outputs)), outputs, douts):
-            values[f"out:{name}_{index}"] = item
-            values[f"dout:{name}_{index}"] = dout
+            values[forward_blob("out", name, index)] = item
+            values[forward_blob("dout", name, index)] = dout
         for step in ready.steps:
             if isinstance(step, _UserStep):
                 self._user_step(step, values, tell)
@@ -143,14 +143,14 @@ class RawGradient:
         self._last = (arrays, outputs, attrs, needs, ready)
         return ready
 
-    def _gradient(self, name: str, value: Any, values: Mapping[str, Any], plan: GradientPlan) -> Any:
+    def _gradient(self, name: str, value: Any, values: Mapping[Blob, Any], plan: GradientPlan) -> Any:
         if isinstance(value, (list, tuple)):
-            blobs = [plan.bindings.get(f"{name}_{index}") for index in range(len(value))]
+            blobs = [plan.bindings.get((name, index)) for index in range(len(value))]
             return [None if blob is None else self._value(blob, values) for blob in blobs]
-        blob = plan.bindings.get(f"{name}_0")
+        blob = plan.bindings.get((name, 0))
         return None if blob is None else self._value(blob, values)
 
-    def _value(self, blob: str, values: Mapping[str, Any]) -> Any:
+    def _value(self, blob: Blob, values: Mapping[Blob, Any]) -> Any:
         try:
             return values[blob]
         except KeyError:
@@ -161,7 +161,7 @@ class RawGradient:
     def _where(self) -> Any:
         return self._grad.span.location if self._grad.span is not None else self._op.where
 
-    def _library_step(self, step: BackwardOp, values: dict[str, Any]) -> None:
+    def _library_step(self, step: BackwardOp, values: dict[Blob, Any]) -> None:
         inputs = {arg: [self._value(blob, values) for blob in blobs] for arg, blobs in step.inputs.items()}
         op = self._op.registry.get(step.type)
         bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
@@ -171,7 +171,7 @@ class RawGradient:
             if arg in step.outputs:
                 values[step.outputs[arg][index]] = result
 
-    def _user_step(self, ready: _UserStep, values: dict[str, Any], tell: Callable[[KernelCall], None] | None) -> None:
+    def _user_step(self, ready: _UserStep, values: dict[Blob, Any], tell: Callable[[KernelCall], None] | None) -> None:
         named: dict[str, Any] = {}
         for name, blobs, is_variadic in ready.inputs:
             if is_variadic:
@@ -216,8 +216,7 @@ class RawGradient:
             graph = self._grad.build(
                 dict(descs), dict(attrs), outputs=dict(outputs), needs_grad=wanted, op_name=self._op.name
             )
-            blobs = None if wanted is None else {f"{name}_{index}" for name, index in wanted}
-            plan = plan_of(graph, blobs)
+            plan = plan_of(graph, wanted)
             ready = self._plans[key] = _Ready(plan, tuple(self._prepared(step) for step in plan.steps))
         return ready
 
