@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit import eager, static
+from opkit import eager, ops, static
 from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
@@ -70,6 +70,8 @@ class Job:
         self.signature: JobSignature = signature_of(function)
         self.variables: dict[str, tuple[StoredArray, Any]] = {}
         self._is_eager = _mode.is_eager
+        self._open_axes = [{0} if leaf.is_list else set() for leaf in self.signature.leaves]
+        self._has_lists = any(self._open_axes)
         self._begin()
         self._compiled: static.CompiledJob | None = None
         self._structure: Any = None
@@ -116,9 +118,21 @@ class Job:
         arrays = self.signature.bind(args, kwargs)
         if self._is_eager:
             return self._packed(self._run_eagerly(arrays))
+        if self._has_lists:
+            self._open(arrays)
         self.prepare()
         assert self._compiled is not None
         return self._packed(self._compiled(arrays))
+
+    def _open(self, arrays: list[np.ndarray]) -> None:
+        """Let the job be traced anew where sizes vary that were taken as they are declared."""
+        with self.owner.lock:
+            for leaf, axes, array in zip(self.signature.leaves, self._open_axes, arrays):
+                sizes = zip(array.shape, leaf.desc.shape)
+                others = {axis for axis, (size, declared) in enumerate(sizes) if size != declared} - axes
+                if others:
+                    axes |= others
+                    self._compiled = None
 
     def prepare(self) -> None:
         """Trace the job, unless that was done or it runs eagerly."""
@@ -150,10 +164,14 @@ class Job:
         leaves = self.signature.leaves
         tracer = self._tracer = static.JobTracer(self.name, self.owner.scope, ONEFLOW)
         with self.owner.building(self), tracer.tracing():
-            inputs = [tracer.placeholder(leaf.path, leaf.desc, is_dynamic=leaf.is_list) for leaf in leaves]
+            inputs = [
+                tracer.placeholder(leaf.path, leaf.desc, open_axes=axes) for leaf, axes in zip(leaves, self._open_axes)
+            ]
             result = self._call(inputs)
             blobs, self._structure = flatten(result, self.name, lambda item: isinstance(item, Variable))
             self._check_result()
+            if self.kind == "train":  # what the step read is returned, not what it makes of a variable
+                blobs = [ops.identity(blob) if blob.persistable else blob for blob in blobs]
             with static.build_in(tracer.program, "optimize"):
                 self._train(static.differentiate)
         return tracer.compile(blobs)

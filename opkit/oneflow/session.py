@@ -21,7 +21,11 @@ from opkit.static.scope import Holder, Scope
 if TYPE_CHECKING:
     from opkit.oneflow.job import Job
 
-__all__ = ["Session", "StoredArray", "clear_default_session", "session"]
+__all__ = ["OutsideJobError", "Session", "StoredArray", "clear_default_session", "session"]
+
+
+class OutsideJobError(UsageError, NotImplementedError):
+    """A function of jobs was called outside of one (OneFlow raises NotImplementedError)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,10 +103,10 @@ class Session:
         """Return the job under construction.
 
         Raises:
-            UsageError: there is none.
+            OutsideJobError: there is none.
         """
         if not self._building:
-            raise UsageError(
+            raise OutsideJobError(
                 f"{asked_by} was called outside a job",
                 help='put it into a function decorated with @flow.global_function(type="train")',
             )

@@ -6,6 +6,9 @@ import unittest as _unittest
 from collections.abc import Callable
 from typing import Any
 
+from opkit.oneflow.job import enable_eager_execution
+from opkit.oneflow.session import clear_default_session
+
 __all__ = [
     "TestCase",
     "env",
@@ -20,7 +23,12 @@ __all__ = [
 
 
 class TestCase(_unittest.TestCase):
-    """``unittest.TestCase`` under OneFlow's name."""
+    """``unittest.TestCase`` whose ``setUp`` clears the session and ends eager execution."""
+
+    def setUp(self) -> None:
+        """Forget the jobs and variables of earlier tests."""
+        clear_default_session()
+        enable_eager_execution(env.eager_execution_enabled())
 
 
 class env:

@@ -37,5 +37,9 @@ class losses:
 
     @staticmethod
     def add_loss(loss: Any) -> None:
-        """Add a loss for the optimizer that the job's FunctionConfig describes (``config.train``)."""
+        """Add a loss for the optimizer that the job's FunctionConfig describes (``config.train``).
+
+        Raises:
+            OutsideJobError: it is called outside a job (also a NotImplementedError, which OneFlow raises).
+        """
         session().current_job("flow.losses.add_loss").add_loss(loss)

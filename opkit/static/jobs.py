@@ -16,14 +16,14 @@ that hands data to a Python function. Frameworks' decorators, annotations and se
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from opkit.errors import GraphError, ShapeError, UsageError
-from opkit.ir import Dialect, Program, TensorDesc, Value, Variable
+from opkit.errors import GraphError, ShapeError
+from opkit.ir import Block, Dialect, Program, TensorDesc, Value, Variable
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.backward import gradients
@@ -65,32 +65,40 @@ class JobTracer:
         finally:
             mode.is_grad_enabled = was_enabled
 
-    def placeholder(self, name: str, desc: TensorDesc, *, is_dynamic: bool = False) -> Variable:
+    def placeholder(self, name: str, desc: TensorDesc, *, open_axes: Collection[int] = ()) -> Variable:
         """Return an input of the job; inputs are fed in the order in which they are made.
 
         Args:
             name: for messages.
             desc: declared shape and dtype; a size of -1 may be any.
-            is_dynamic: the first size may be anything up to the declared one.
+            open_axes: axes whose sizes may be any too.
         """
         block = self.program.blocks[0]
-        free = name if name not in block.vars else f"{name}_{next(self._numbers)}"
-        variable = Variable(block, free, _open(desc) if is_dynamic else desc, stop_gradient=True, is_data=True)
+        free = name if name not in block.vars else self._free(block, name)
+        variable = Variable(block, free, _opened(desc, open_axes), stop_gradient=True, is_data=True)
         block.add_variable(variable)
         self.inputs.append(variable)
         return variable
 
     def variable(self, name: str, desc: TensorDesc, *, is_trainable: bool = False) -> Variable:
-        """Return what stands for a variable of the scope; the same one for the same name."""
+        """Return what stands for a variable of the scope; the same one for the same name.
+
+        An input or a result that has the name already gets another one: inputs are fed by position.
+        """
         block = self.program.blocks[0]
         held = block.vars.get(name)
         if held is not None and held.persistable:
             return held
         if held is not None:
-            raise UsageError(f"job {self.name!r}: {name!r} names an input and a variable", help="rename one of them")
+            held.name = self._free(block, name)
+            block.vars[held.name] = block.vars.pop(name)
         made = block.declare(name, desc, persistable=True, stop_gradient=not is_trainable)
         made.is_parameter = made.trainable = is_trainable
         return made
+
+    def _free(self, block: Block, name: str) -> str:
+        """Return a name like this one that nothing in the block has."""
+        return next(free for number in self._numbers if (free := f"{name}_{number}") not in block.vars)
 
     def compile(self, outputs: Sequence[Variable]) -> CompiledJob:
         """Return the job as something that can be called."""
@@ -195,5 +203,5 @@ def observer_op(label: str, handler: Callable[[np.ndarray], Any]) -> OpDef:
     return OpDef(label, (ArgDef("in"),), (), observe, infer=lambda descs, attrs: [], has_side_effect=True, is_user=True)
 
 
-def _open(desc: TensorDesc) -> TensorDesc:
-    return TensorDesc((-1, *desc.shape[1:]), desc.dtype) if desc.shape else desc
+def _opened(desc: TensorDesc, axes: Collection[int]) -> TensorDesc:
+    return TensorDesc(tuple([-1 if axis in axes else size for axis, size in enumerate(desc.shape)]), desc.dtype)

@@ -106,6 +106,29 @@ def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["mine.txt"]
 
 
+def test_a_checkpoint_of_the_same_variables_is_replaced(tmp_path: Path) -> None:
+    """What opkit wrote for these variables gives way to their new values."""
+    write_checkpoint(tmp_path / "a", {"w": np.zeros(2)})
+    write_checkpoint(tmp_path / "a", {"w": np.ones(3)})
+    assert read_checkpoint(tmp_path / "a")["w"].numpy().tolist() == [1, 1, 1]
+
+
+def test_a_checkpoint_of_other_variables_is_not_replaced(tmp_path: Path) -> None:
+    """The message names what differs; the old values stay. It is an AssertionError, as in OneFlow."""
+    write_checkpoint(tmp_path / "a", {"w": np.zeros(2)})
+    with pytest.raises(AssertionError, match=r"checkpoint of other variables \('b' differ\)"):
+        write_checkpoint(tmp_path / "a", {"w": np.ones(2), "b": np.ones(1)})
+    assert read_checkpoint(tmp_path / "a")["w"].numpy().tolist() == [0, 0]
+
+
+def test_a_checkpoint_that_oneflow_wrote_is_not_replaced(tmp_path: Path) -> None:
+    """Without opkit's own list of what was written, the folder is somebody else's."""
+    write_checkpoint(tmp_path / "a", {"w": np.zeros(2)})
+    (tmp_path / "a/opkit.json").unlink()
+    with pytest.raises(CheckpointError, match="opkit did not write"):
+        write_checkpoint(tmp_path / "a", {"w": np.ones(2)})
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\0b"])
 def test_a_name_that_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
     """Variable names become folders; one that cannot is an error, nothing is written."""

@@ -148,3 +148,10 @@ def test_without_paddle_values_outside_jobs_are_flows() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["True", "True", "False"]
+
+
+@pytest.mark.parametrize("other", [(np.float32, flow.float32), [1], None, 3, "no dtype", np.dtype("S3")])
+def test_a_dtype_is_not_equal_to_what_is_none(other: Any) -> None:
+    """Comparing it with something else is False from either side, never an error."""
+    assert (flow.float16 == other) is False
+    assert (other == flow.float16) is False

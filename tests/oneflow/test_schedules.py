@@ -65,6 +65,19 @@ def test_piecewise_scaling_multiplies_the_base_rate() -> None:
     assert [schedule.rate(t) for t in (0, 2, 4)] == [np.float32(0.2), np.float32(0.1), np.float32(0.2 * 0.1)]
 
 
+@pytest.mark.parametrize("scale", [0.5, [0.5]])
+def test_one_scale_holds_after_every_boundary(scale: float | list[float]) -> None:
+    """A number, or a list of one, is repeated."""
+    schedule = s.piecewise_scaling(0.2, [1, 3], scale)
+    assert [schedule.rate(t) for t in (0, 2, 4)] == [np.float32(0.2), np.float32(0.1), np.float32(0.1)]
+
+
+def test_scales_that_fit_no_boundary_are_refused() -> None:
+    """Two scales and three boundaries are an error."""
+    with pytest.raises(UsageError, match="one scale per boundary, got 2 and 3"):
+        s.piecewise_scaling(0.2, [1, 3, 5], [0.5, 0.1])
+
+
 def test_piecewise_with_the_wrong_number_of_values_is_refused() -> None:
     """There is one value more than boundaries."""
     with pytest.raises(UsageError, match="one value more than boundaries"):

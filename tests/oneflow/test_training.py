@@ -435,3 +435,67 @@ def test_only_what_changes_a_variable_is_recorded_as_writing_it() -> None:
     ops = job.graph.program.global_block().ops
     writers = {op.type: [op.inputs[i].variable.name for i in op.writes] for op in ops if op.writes}
     assert writers == {"momentum_update": ["w", "w-momentum"], "count_step": ["System-Train-TrainStep-job"]}
+
+
+# ---- what a job returns and is called with ---------------------------------------------------------------------------
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_a_variable_that_a_train_job_returns_is_what_the_step_read(is_eager: bool) -> None:
+    """The value from before the update comes back, as in v0.4; another job sees the value after it."""
+    flow.enable_eager_execution(is_eager)
+
+    @flow.global_function(type="train")
+    def train(x: tp.Numpy.Placeholder((2,))) -> tuple[tp.Numpy, tp.Numpy]:
+        w = flow.get_variable("w", shape=(2,), initializer=flow.constant_initializer(1))
+        flow.optimizer.SGD(constant(0.5), momentum=0).minimize(w + x)
+        return w, flow.reshape(w, (2, 1))
+
+    @flow.global_function()
+    def look() -> tp.Numpy:
+        return flow.get_variable("w", shape=(2,))
+
+    for before in (1.0, 0.75, 0.5):
+        read, reshaped = train(np.zeros(2, F))
+        assert read.tolist() == [before, before]
+        assert reshaped.tolist() == [[before], [before]]
+    assert look().tolist() == [0.25, 0.25]
+
+
+def test_a_variable_may_be_named_like_an_argument() -> None:
+    """The two stay apart: the argument is fed, the variable is trained."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        loss = x * flow.get_variable("x", shape=(2,), initializer=flow.constant_initializer(1))
+        flow.optimizer.SGD(constant(0.5), momentum=0).minimize(loss)
+        return loss
+
+    assert job(np.array([2, 4], F)).tolist() == [2, 4]
+    assert flow.get_all_variables()["x"].numpy().tolist() == [0.5, 0.0]
+
+
+def test_every_size_of_a_list_placeholder_may_vary() -> None:
+    """Sizes of any axis may be below the declared ones, call by call, as v0.4's test of slices feeds them."""
+
+    @flow.global_function()
+    def job(x: tp.ListNumpy.Placeholder((4, 6))) -> tp.ListNumpy:
+        return flow.matmul(x, x, transpose_b=True)
+
+    for shape in ((4, 6), (2, 6), (3, 5), (4, 1), (4, 6)):
+        (found,) = job([np.ones(shape, F)])
+        assert found.tolist() == np.full((shape[0], shape[0]), shape[1], F).tolist()
+
+
+def test_a_loss_outside_a_job_is_the_error_that_oneflow_raises() -> None:
+    """It is a NotImplementedError that says where it belongs."""
+    with pytest.raises(NotImplementedError, match=r"flow.losses.add_loss was called outside a job"):
+        flow.losses.add_loss(None)
+
+
+def test_each_test_case_starts_with_an_empty_session() -> None:
+    """``setUp`` of flow's TestCase forgets variables and ends eager execution."""
+    train_job(OPTIMIZERS["sgd"][0])(X, T)
+    assert "w" in flow.get_all_variables()
+    flow.enable_eager_execution(True)
+    flow.unittest.TestCase().setUp()
+    assert flow.get_all_variables() == {}
+    assert not flow.eager_execution_enabled()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opkit import ops, static
-from opkit.errors import GraphError, ShapeError, UsageError
+from opkit.errors import GraphError, ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.ops.update.named import SGD_UPDATE
@@ -86,7 +86,7 @@ def test_arrays_that_do_not_fit() -> None:
     tracer = static.JobTracer("job", static.Scope())
     with tracer.tracing():
         x = tracer.placeholder("x", TensorDesc((2, 3), F))
-        y = tracer.placeholder("y", TensorDesc((5, 3), F), is_dynamic=True)
+        y = tracer.placeholder("y", TensorDesc((5, 3), F), open_axes=(0,))
         out = ops.reduce_sum(x) + ops.reduce_sum(y)
     job = tracer.compile([out])
     a = np.ones((2, 3), F)
@@ -101,12 +101,15 @@ def test_arrays_that_do_not_fit() -> None:
 
 
 def test_an_input_and_a_variable_of_one_name() -> None:
-    """A variable cannot take an input's name."""
-    tracer = static.JobTracer("job", static.Scope())
+    """The input gives way: it gets another name, and is fed by its position as before."""
+    scope = static.Scope()
+    scope.var("x").put(np.array([10, 20], F))
+    tracer = static.JobTracer("job", scope)
     with tracer.tracing():
-        tracer.placeholder("x", TensorDesc((2,), F))
-        with pytest.raises(UsageError, match="names an input and a variable"):
-            tracer.variable("x", TensorDesc((2,), F))
+        given = tracer.placeholder("x", TensorDesc((2,), F))
+        out = given + tracer.variable("x", TensorDesc((2,), F))
+    assert given.name != "x"
+    assert tracer.compile([out])([np.array([1, 2], F)])[0].tolist() == [11, 22]
 
 
 def test_observers_in_a_job() -> None:

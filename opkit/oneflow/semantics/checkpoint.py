@@ -23,7 +23,7 @@ from opkit.atomic import sync_folder, write_synced
 from opkit.errors import OpkitError
 from opkit.ir import canonical_dtype, to_numpy
 
-__all__ = ["CheckpointError", "StoredVariable", "read_checkpoint", "write_checkpoint"]
+__all__ = ["CheckpointError", "FolderTakenError", "StoredVariable", "read_checkpoint", "write_checkpoint"]
 
 _DATA, _META, _DONE, _MANIFEST = "out", "meta", "snapshot_done", "opkit.json"
 _PROTO_NAMES = {
@@ -41,6 +41,10 @@ _OPKIT_NAMES = {name: proto for proto, name in _PROTO_NAMES.items()}
 
 class CheckpointError(OpkitError, RuntimeError):
     """A checkpoint is missing, truncated, damaged, foreign, or does not fit the variables."""
+
+
+class FolderTakenError(CheckpointError, AssertionError):
+    """A checkpoint cannot be saved there: the folder holds something else (OneFlow raises AssertionError)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +94,16 @@ def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, np.nd
     """Save variables; either all of them are there afterwards, or what was there before.
 
     Args:
-        path: the folder to make. A finished checkpoint in its place is replaced; anything else is refused.
+        path: the folder to make. A checkpoint of these variables that opkit wrote is replaced; anything else in its
+            place is refused.
         variables: arrays by name; a name is one path component.
 
     Raises:
-        CheckpointError: the place is taken by something that is no checkpoint, or cannot be written.
+        FolderTakenError: the place is taken by something else.
+        CheckpointError: it cannot be written.
     """
     target = Path(os.path.abspath(path))
-    _refuse_foreign(target)
+    _refuse_taken(target, set(variables))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -174,16 +180,26 @@ def _swap(scratch: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def _refuse_foreign(target: Path) -> None:
-    if target.is_dir():
-        if (target / _DONE).is_file() or not any(target.iterdir()):
+def _refuse_taken(target: Path, names: set[str]) -> None:
+    if not target.is_dir():
+        if os.path.lexists(target):
+            raise FolderTakenError(f"{target} is a file; a checkpoint is a folder", help="save to another path")
+        return
+    if not any(target.iterdir()):
+        return
+    if not (target / _DONE).is_file():
+        what = "is no checkpoint"
+    elif not (target / _MANIFEST).is_file():
+        what = "is a checkpoint that opkit did not write"
+    else:
+        held = set(_read_manifest(target))
+        if held == names:
             return
-        raise CheckpointError(
-            f"{target} is a non-empty folder that is no checkpoint; nothing was written",
-            help="save to a new folder, or remove this one first",
-        )
-    if os.path.lexists(target):
-        raise CheckpointError(f"{target} is a file; a checkpoint is a folder", help="save to another path")
+        what = f"is a checkpoint of other variables ({', '.join(map(repr, sorted(held ^ names)[:3]))} differ)"
+    raise FolderTakenError(
+        f"{target} is a non-empty folder that {what}; nothing was written",
+        help="save to a new folder, or remove this one first",
+    )
 
 
 def _read_manifest(folder: Path) -> dict[str, int]:

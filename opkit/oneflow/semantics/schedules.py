@@ -86,8 +86,15 @@ def piecewise_constant(boundaries: Sequence[int], values: Sequence[float], warmu
 def piecewise_scaling(
     base: float, boundaries: Sequence[int], scale: float | Sequence[float], warmup: Warmup | None = None
 ) -> Schedule:
-    """``base`` times the scale of the interval that the step lies in; the first interval's scale is 1."""
-    scales = [1.0, *scale] if isinstance(scale, Sequence) else [1.0, scale]
+    """``base`` times the scale of the interval that the step lies in; the first interval's scale is 1.
+
+    One scale, a number or a list of one, holds after every boundary.
+
+    Raises:
+        UsageError: there are several scales, and not one per boundary.
+    """
+    given = list(scale) if isinstance(scale, Sequence) else [scale]
+    scales = [1.0, *(given * len(boundaries) if len(given) == 1 else given)]
     if len(scales) != len(boundaries) + 1:
         raise UsageError(
             f"a piecewise schedule takes one scale per boundary, got {len(scales) - 1} and {len(boundaries)}"
