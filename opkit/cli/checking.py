@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from opkit.cli.arguments import shape_of
@@ -46,12 +47,22 @@ def check(
     reports: Sequence[tuple[str, Path]],
     *,
     is_verbose: bool = False,
+    interpreter: Popen[bytes] | None = None,
 ) -> int:
-    """Check targets, print the report, write the others, and return the exit status."""
+    """Check targets, print the report, write the others, and return the exit status.
+
+    Args:
+        targets: as on the command line.
+        options: of the run.
+        form: of what is printed.
+        reports: (form, file) of what is written.
+        is_verbose: print the checks that passed, too.
+        interpreter: one for the workers that was started ahead, None to start one.
+    """
     choice("--format", form, _PRINTED)
     for name, _ in reports:
         choice("--report", name, FORMS)
-    outcome = _run(targets, options)
+    outcome = _run(targets, options, interpreter)
     put_report(outcome, form, is_verbose=is_verbose)
     for name, path in reports:
         try:
@@ -64,14 +75,14 @@ def check(
     return status
 
 
-def _run(targets: Sequence[str], options: RunOptions) -> Outcome:
+def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] | None) -> Outcome:
     if not sys.stderr.isatty():
-        return run_targets(targets, options)
+        return run_targets(targets, options, None, interpreter)
     from opkit.reporters import ProgressBar
 
     with ProgressBar(sys.stderr) as bar:
         progress: Progress = bar
-        return run_targets(targets, options, progress)
+        return run_targets(targets, options, progress, interpreter)
 
 
 def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,24 +49,31 @@ def gradcheck(
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """
-    from opkit.cli.checking import check, options_of, put_repro
-
-    options = options_of(
-        seed=seed,
-        strict=strict,
-        select=select,
-        ignore=ignore,
-        shape=shape or [],
-        effort=effort,
-        power=power,
-        jobs=jobs,
-        timeout=timeout,
-        memory=memory,
-        replay=replay,
-    )
+    given: dict[str, Any] = {
+        "seed": seed,
+        "strict": strict,
+        "select": select,
+        "ignore": ignore,
+        "shape": shape or [],
+        "effort": effort,
+        "power": power,
+        "jobs": jobs,
+        "timeout": timeout,
+        "memory": memory,
+        "replay": replay,
+    }
     if repro:
-        raise typer.Exit(put_repro(repro, options))
-    raise typer.Exit(check(targets or [], options, form, [_pair(item) for item in report or []], is_verbose=verbose))
+        from opkit.cli.checking import options_of, put_repro
+
+        raise typer.Exit(put_repro(repro, options_of(**given)))
+    from opkit.verify.workers.start import started
+
+    with started() as interpreter:  # it loads while this process does
+        from opkit.cli.checking import check, options_of
+
+        pairs = [_pair(item) for item in report or []]
+        status = check(targets or [], options_of(**given), form, pairs, is_verbose=verbose, interpreter=interpreter)
+    raise typer.Exit(status)
 
 
 def _pair(text: str) -> tuple[str, Path]:

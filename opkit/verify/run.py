@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from subprocess import Popen
 from typing import Protocol
 
 import opkit
@@ -45,7 +46,10 @@ class _Silent:
 
 
 def run_targets(
-    words: Iterable[str | os.PathLike[str]], options: RunOptions, progress: Progress | None = None
+    words: Iterable[str | os.PathLike[str]],
+    options: RunOptions,
+    progress: Progress | None = None,
+    interpreter: Popen[bytes] | None = None,
 ) -> Outcome:
     """Check what the words name: the one entry of the command line.
 
@@ -53,6 +57,7 @@ def run_targets(
         words: targets as a user writes them; none means the current folder.
         options: of the run.
         progress: told of ops as they are found and done, or None.
+        interpreter: one for the workers that was started ahead, None to start one.
 
     Returns:
         the outcome; its ops stand in the order of the targets, whatever the number of jobs.
@@ -61,10 +66,12 @@ def run_targets(
         UsageError: a target does not exist or cannot hold an op.
         OpkitError: worker processes cannot be run.
     """
-    return collect(resolve(words), options, progress or _Silent())
+    return collect(resolve(words), options, progress or _Silent(), interpreter)
 
 
-def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress) -> Outcome:
+def collect(
+    targets: tuple[Target, ...], options: RunOptions, progress: Progress, interpreter: Popen[bytes] | None = None
+) -> Outcome:
     """Run targets and put their messages in order."""
     started = time.perf_counter()
     options = _within(options)
@@ -72,7 +79,7 @@ def collect(targets: tuple[Target, ...], options: RunOptions, progress: Progress
     is_interrupted = False
     why = "the workers ended without a report of this op"
     try:
-        for message in run_isolated(targets, options) if targets else ():
+        for message in run_isolated(targets, options, interpreter) if targets else ():
             ledger.note(message)
             if isinstance(message, Planned):
                 progress.planned(message.ops)

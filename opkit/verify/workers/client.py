@@ -1,27 +1,24 @@
-"""The client of the zygote: starts it, asks it, reads its messages, and ends it with everything beneath it.
+"""The client of the zygote: asks it, reads its messages, and ends it with everything beneath it.
 
 Runs in the process that the user started; no user code does.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from subprocess import Popen
 from typing import IO
 
 from opkit.errors import OpkitError
 from opkit.verify.isolation import frames
-from opkit.verify.isolation.limits import pinned
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.messages import Message
 from opkit.verify.workers.spawn import run_alone
+from opkit.verify.workers.start import end, start
 
 __all__ = ["WorkerError", "run_isolated"]
 
@@ -30,50 +27,33 @@ class WorkerError(OpkitError):
     """The process that runs the workers could not be started, or died."""
 
 
-_PROGRAM = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from opkit.verify.workers.zygote import main; main()"
-)
-
-
-def run_isolated(targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
+def run_isolated(
+    targets: Sequence[Target], options: RunOptions, interpreter: Popen[bytes] | None = None
+) -> Iterator[Message]:
     """Check targets in worker processes; yield what they say, in the order of its arrival.
 
     Leaving the iterator early (KeyboardInterrupt too) ends every worker.
+
+    Args:
+        targets: what to check.
+        options: of the run.
+        interpreter: one that was started for this run already, None to start one.
 
     Raises:
         WorkerError: the worker processes cannot be started, or their parent died.
     """
     if not can_fork():
         for number, target in enumerate(targets):
-            yield from run_alone(number, target, options, _start)
+            yield from run_alone(number, target, options, start)
         return
-    process = _start()
+    process = interpreter or start()
     try:
         yield from _messages(process, targets, options)
     finally:
-        _end(process)
+        end(process)
 
 
-def _start() -> subprocess.Popen[bytes]:
-    command = [sys.executable, *_flags(), "-c", _PROGRAM, json.dumps([os.path.abspath(item) for item in sys.path])]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=pinned(os.environ),
-        start_new_session=True,
-        bufsize=0,
-    )
-
-
-def _flags() -> list[str]:
-    return [flag for flag in ("-I", "-E", "-s") if getattr(sys.flags, _FLAGS[flag])]
-
-
-_FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
-
-
-def _messages(process: subprocess.Popen[bytes], targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
+def _messages(process: Popen[bytes], targets: Sequence[Target], options: RunOptions) -> Iterator[Message]:
     requests, answers = _pipes(process)
     reader = frames.FrameReader()
     try:
@@ -92,21 +72,7 @@ def _messages(process: subprocess.Popen[bytes], targets: Sequence[Target], optio
         )
 
 
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the zygote is started with both pipes")
     return process.stdin, process.stdout
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the zygote's lifeline, give it a moment to end its workers, then end it."""
-    requests, answers = _pipes(process)
-    with contextlib.suppress(OSError):
-        requests.close()
-    try:
-        process.wait(timeout=2)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    answers.close()

@@ -30,6 +30,7 @@ def main() -> None:
     """Read one request from stdin, run it, send messages to stdout until the request is done or stdin closes."""
     out = os.dup(1)
     os.dup2(2, 1)
+    preload({TargetKind.DIRECTORY})  # the most common, while the process that asks is loading itself
     targets, options = _request()
     preload({target.kind for target in targets})
     if not can_fork():

@@ -1,0 +1,69 @@
+"""Start: the fresh interpreter that runs the workers, started and ended.
+
+Only the standard library is imported here, so that it can be on its way before this process has loaded what it
+needs itself; what it is asked is the client's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from opkit.verify.isolation.limits import pinned
+
+__all__ = ["end", "start", "started"]
+
+_PROGRAM = (
+    "import sys, json, os; sys.path[:] = json.loads(sys.argv[1]); from opkit.verify.workers.zygote import main; "
+    "main(); os._exit(0)"  # at once: there is nothing to tidy up
+)
+_FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
+#: How long the interpreter may take to end its workers when it is not wanted any more.
+_PATIENCE = 2.0
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin."""
+    flags = [flag for flag, name in _FLAGS.items() if getattr(sys.flags, name)]
+    command = [sys.executable, *flags, "-c", _PROGRAM, json.dumps([os.path.abspath(item) for item in sys.path])]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=pinned(os.environ),
+        start_new_session=True,
+        bufsize=0,
+    )
+
+
+@contextlib.contextmanager
+def started() -> Iterator[subprocess.Popen[bytes]]:
+    """Start the interpreter, and end it with everything beneath it."""
+    process = start()
+    try:
+        yield process
+    except BaseException:
+        process.kill()  # where it was asked, whoever asked has ended it
+        raise
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Close the interpreter's lifeline, give it a moment to end its workers, then end it; again is nothing more."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("the interpreter is started with both pipes")
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    process.stdout.close()
