@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line."""
-    from opkit.cli import main as run
+    """Run the command line.
 
-    run()
+    The interpreter that a gradcheck's workers come from is started before anything else: it loads while this
+    process does.
+    """
+    if _checks(sys.argv[1:]):
+        from opkit.verify.workers.start import started
+
+        with started() as interpreter:
+            from opkit.cli import main as run
+
+            run(interpreter)
+    else:
+        from opkit.cli import main as run
+
+        run()
+
+
+def _checks(words: Sequence[str]) -> bool:
+    return words[:1] == ["gradcheck"] and not any(word.startswith(("--h", "-h", "--repro", "--pdb")) for word in words)
 
 
 if __name__ == "__main__":

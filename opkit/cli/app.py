@@ -6,6 +6,7 @@ so that ``opkit --help`` stays quick.
 
 from __future__ import annotations
 
+from subprocess import Popen
 from typing import Annotated
 
 import typer
@@ -65,6 +66,10 @@ app.command()(demo)
 app.command()(doctor)
 
 
-def main() -> None:
-    """Run the command line."""
-    app()
+def main(interpreter: Popen[bytes] | None = None) -> None:
+    """Run the command line.
+
+    Args:
+        interpreter: one for the workers of a gradcheck that was started ahead, None to start one where it is needed.
+    """
+    app(obj=interpreter)

@@ -11,6 +11,7 @@ __all__ = ["gradcheck"]
 
 
 def gradcheck(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(
@@ -66,14 +67,11 @@ def gradcheck(
         from opkit.cli.checking import options_of, put_repro
 
         raise typer.Exit(put_repro(repro, options_of(**given)))
-    from opkit.verify.workers.start import started
+    from opkit.cli.checking import check, options_of
 
-    with started() as interpreter:  # it loads while this process does
-        from opkit.cli.checking import check, options_of
-
-        pairs = [_pair(item) for item in report or []]
-        status = check(targets or [], options_of(**given), form, pairs, is_verbose=verbose, interpreter=interpreter)
-    raise typer.Exit(status)
+    pairs = [_pair(item) for item in report or []]
+    options = options_of(**given)
+    raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))
 
 
 def _pair(text: str) -> tuple[str, Path]:

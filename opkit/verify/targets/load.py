@@ -24,9 +24,16 @@ _HOMES = {
 
 
 def preload(kinds: Iterable[TargetKind]) -> None:
-    """Import what loading needs, once, before workers are forked."""
-    for kind in kinds:
+    """Import what loading needs, once, before workers are forked.
+
+    Args:
+        kinds: of the targets, one for each. What the trials of API files import is shared where there are several.
+    """
+    wanted = list(kinds)
+    for kind in set(wanted):
         _loader(kind)
+    if wanted.count(TargetKind.DIRECTORY) > 1:
+        import_module("opkit.verify.trial.trying")
 
 
 def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:

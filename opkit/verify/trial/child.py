@@ -23,7 +23,6 @@ from typing import Any
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
-from opkit.verify.trial.trying import try_api_file
 
 __all__ = ["SECONDS", "Trial", "tried"]
 
@@ -203,6 +202,9 @@ def _spawn(directory: OpDirectory, messages: Path) -> subprocess.Popen[bytes]:
 
 def run_child(directory: OpDirectory, messages: Path) -> None:
     """Try a file in this process, which prints nowhere and ends here; write what is found as it is found."""
+    # Here, since it takes the facades: the process that waits for one trial does other things meanwhile.
+    from opkit.verify.trial.trying import try_api_file
+
     own = os.getpid()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

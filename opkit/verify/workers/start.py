@@ -19,8 +19,9 @@ from opkit.verify.isolation.limits import pinned
 __all__ = ["end", "start", "started"]
 
 _PROGRAM = (
-    "import sys, json, os; sys.path[:] = json.loads(sys.argv[1]); from opkit.verify.workers.zygote import main; "
-    "main(); os._exit(0)"  # at once: there is nothing to tidy up
+    # The collector would only look through what imports make, and there is nothing to tidy up at the end.
+    "import gc, sys, json, os; gc.disable(); sys.path[:] = json.loads(sys.argv[1]); "
+    "from opkit.verify.workers.zygote import main; main(); os._exit(0)"
 )
 _FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
 #: How long the interpreter may take to end its workers when it is not wanted any more.

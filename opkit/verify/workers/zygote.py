@@ -5,6 +5,7 @@ It talks to the process that the user started, and is the only one that does.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import sys
@@ -30,9 +31,10 @@ def main() -> None:
     """Read one request from stdin, run it, send messages to stdout until the request is done or stdin closes."""
     out = os.dup(1)
     os.dup2(2, 1)
-    preload({TargetKind.DIRECTORY})  # the most common, while the process that asks is loading itself
+    preload([TargetKind.DIRECTORY])  # the most common, while the process that asks is loading itself
+    gc.enable()  # off since the interpreter started
     targets, options = _request()
-    preload({target.kind for target in targets})
+    preload(target.kind for target in targets)
     if not can_fork():
         _check_here(targets, options, out)
         return
