@@ -9,6 +9,7 @@ import pytest
 from opkit.checker import Options
 from opkit.verify import RunOptions, run_targets
 from opkit.verify.workers import client as client_module
+from opkit.verify.workers import start as start_module
 from opkit.verify.workers.spawn import run_alone
 from tests.verify.opdirs import SQUARE, make_op
 from tests.verify.test_isolation import bad_kernel
@@ -21,8 +22,8 @@ _NO_FORK = "import opkit.verify.isolation.supervisor as s; s.can_fork = lambda: 
 def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that this platform cannot fork, here and in the workers."""
     monkeypatch.setattr(client_module, "can_fork", lambda: False)
-    program = client_module._PROGRAM.replace("from opkit.verify.workers.zygote", _NO_FORK + "from opkit.verify.workers.zygote")
-    monkeypatch.setattr(client_module, "_PROGRAM", program)
+    program = start_module._PROGRAM.replace("from opkit.verify.workers.zygote", _NO_FORK + "from opkit.verify.workers.zygote")
+    monkeypatch.setattr(start_module, "_PROGRAM", program)
 
 
 def test_good_and_wrong_ops_are_told_apart(here: Path) -> None:

@@ -63,7 +63,9 @@ def _messages(process: Popen[bytes], targets: Sequence[Target], options: RunOpti
             "the worker process could not be started", help=f"{sys.executable} is what was tried"
         ) from error
     while data := os.read(answers.fileno(), 1 << 20):
-        yield from reader.feed(data)
+        for message in reader.feed(data):
+            if not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
+                yield message
     status = process.wait()
     if status:
         raise WorkerError(

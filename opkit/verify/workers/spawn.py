@@ -73,5 +73,6 @@ def _read(process: Popen[bytes], messages: queue.Queue[Message | None]) -> None:
     if stream is not None:
         while data := stream.read(1 << 16):
             for message in reader.feed(data):
-                messages.put(message)
+                if not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
+                    messages.put(message)
     messages.put(None)
