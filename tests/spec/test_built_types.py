@@ -15,7 +15,9 @@ void Make(const user_op::UserOpWrapper& op, const std::string& kind, const std::
   auto made = builder.Op(%s).Input("dy", dy).Output("dx").Build();
 }
 """
-FRONT = 'REGISTER_USER_OP_GRAD("f").SetGenBackwardOpConfFn([](const user_op::UserOpWrapper& op, user_op::AddOpFn AddOp) {'
+FRONT = (
+    'REGISTER_USER_OP_GRAD("f").SetGenBackwardOpConfFn([](const user_op::UserOpWrapper& op, user_op::AddOpFn AddOp) {'
+)
 
 
 def computed(expression: str) -> BuiltTypes:

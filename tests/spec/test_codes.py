@@ -132,7 +132,11 @@ def test_a_code_points_at_the_exact_place(code: str) -> None:
 def test_a_code_comes_alone(code: str) -> None:
     """One mistake gives one error: nothing else is an error in the text that shows it."""
     text, _, _ = unmarked(CASES[code])
-    others = {item.code for item in compile_spec(SourceText(text, "a_cpp_def.cpp"), known_ops=("relu",)).diagnostics if item.is_error}
+    others = {
+        item.code
+        for item in compile_spec(SourceText(text, "a_cpp_def.cpp"), known_ops=("relu",)).diagnostics
+        if item.is_error
+    }
     assert others <= {code, "SPEC010"} if code in ("SPEC003", "SPEC004") else others <= {code}
 
 

@@ -150,7 +150,9 @@ def test_mistakes_about_backward_ops_show_when_all_ops_are_known(
 def test_a_backward_op_of_another_spec_is_not_judged() -> None:
     """Its arguments are not known here."""
     text = OLD.replace('Op("f_grad")', 'Op("relu")')
-    assert [item.code for item in compile_spec(SourceText(text, "a"), known_ops=["relu"]).diagnostics if item.is_error] == []
+    assert [
+        item.code for item in compile_spec(SourceText(text, "a"), known_ops=["relu"]).diagnostics if item.is_error
+    ] == []
 
 
 def test_built_in_op_types_are_known_by_name() -> None:

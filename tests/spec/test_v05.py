@@ -8,10 +8,10 @@ from opkit.diagnostics import SourceText
 from opkit.errors import InferError
 from opkit.ir.desc import TensorDesc
 from opkit.spec import compile_spec
-from opkit.spec.runtime.contexts import Distribution
 from opkit.spec.runtime.expand import expanded, expanded_backward, expanded_forward
 from opkit.spec.runtime.faults import RefusalError
 from opkit.spec.runtime.placing import parse_distribution
+from opkit.spec.runtime.sbp import Distribution
 from tests.spec.texts import OK, SHAPE, compiled, f32, found
 
 EXPAND = f"""
@@ -120,7 +120,9 @@ def test_a_distribution_as_text(text: str, shown: list[str]) -> None:
     assert [str(part) for part in into.parts] == shown
 
 
-@pytest.mark.parametrize("text", ["sbp_parallel", "sbp_parallel {", "other { }", "sbp_parallel { x { } }", "sbp_parallel: 1", "%"])
+@pytest.mark.parametrize(
+    "text", ["sbp_parallel", "sbp_parallel {", "other { }", "sbp_parallel { x { } }", "sbp_parallel: 1", "%"]
+)
 def test_what_is_no_distribution_changes_nothing(text: str) -> None:
     """The function says no, as TxtString2PbMessage does."""
     into = Distribution()

@@ -1,6 +1,6 @@
 """Lowering of calls: methods by the library's table, functions of the file, constructions, OneFlow's macros.
 
-Overloads are chosen by argument types, as C++ does.
+Overloads are chosen by argument types, as C++ does. Members and attributes that are read stand in ``members``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from opkit.errors import Unknown, unknown
 from opkit.spec.library.table import FREE_FUNCTIONS, METHODS, STATIC_FUNCTIONS, LibraryFunction, substitute
 from opkit.spec.library.types import (
-    ATTR_TYPES,
     DIM_VECTOR,
     INT64,
     STRING,
@@ -29,26 +28,22 @@ from opkit.spec.lower.conversions import (
     made_of_nothing,
     number_literal,
 )
-from opkit.spec.lower.expressions import ExpressionLowering, unknown_value
+from opkit.spec.lower.expressions import unknown_value
 from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
 
-__all__ = ["ATTR_KINDS", "CallLowering"]
+__all__ = ["CallLowering"]
 
-#: C++ type to attribute type.
-ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
 #: Parameters of containers' functions that stand for elements.
 _ELEMENTS = frozenset({"T", "K", "V"})
 _ATTR_READERS = frozenset({"Attr", "attr", "attr_or_default"})
 _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
-_ATTR_OWNERS = frozenset(
-    {"InferContext", "SbpContext", "SbpInferContext", "OpConf", "FwOp", "DeviceInferContext", "BatchAxisContext"}
-)
 
 
-class CallLowering(ExpressionLowering):
-    """Lower calls and members."""
+class CallLowering(MemberLowering):
+    """Lower calls."""
 
     def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Value | None:
         """Lower a call of std or of a macro; the standard lowering provides it."""
@@ -57,67 +52,6 @@ class CallLowering(ExpressionLowering):
     def special_names(self) -> set[str]:
         """Return the names that ``special_call`` knows; the standard lowering provides it."""
         raise NotImplementedError
-
-    # -- members ------------------------------------------------------------------------------
-
-    def owner_of(self, node: syntax.Member) -> Value:
-        """Lower the object of a member, through the pointer where there is one."""
-        owner = self.lower(node.object)
-        if owner.is_unknown:
-            return owner
-        is_pointer = owner.type.name == "ptr"
-        if node.arrow:
-            if is_pointer:
-                return self.dereference(owner, node.object)
-            if owner.type.name == "iter":
-                return self.dereference(owner, node.object)
-            if owner.type.name == "mapiter":
-                return owner
-            raise LowerError(
-                "SPEC021",
-                f"'->' needs a pointer, and this is a {spelled(owner.type)}",
-                node.object,
-                "write '.' instead",
-            )
-        if is_pointer:
-            raise LowerError(
-                "SPEC021", f"'.' on a pointer to {spelled(owner.type.element)}", node.object, "write '->' instead"
-            )
-        return owner
-
-    def member(self, node: syntax.Member) -> Value:
-        """Lower a member that is not called: the parts of a pair."""
-        owner = self.owner_of(node)
-        if owner.is_unknown:
-            return owner
-        name, kind = node.name.text, owner.type
-        if kind.name == "struct":
-            struct = struct_of(self.program, kind)
-            found = field_types(self.program, struct).get(name)
-            if found is None:
-                raise missing_field(self.program, name, struct, node)
-            return field_value(owner, name, found[0])
-        if name in ("first", "second"):
-            place = 0 if name == "first" else 1
-            if kind.name == "pair":
-                part = kind.args[place]
-                return Value(f"{owner.at(ATOM)}[{place}]", part, ATOM, True)
-            if kind.name == "mapiter":
-                part = kind.args[min(place, len(kind.args) - 1)]
-                code = f"{owner.at(ATOM)}.{name}"
-                return Value(code, part, ATOM, True, code if place and not part.is_object else "")
-        if name in METHODS[kind.name]:
-            raise LowerError("SPEC021", f"{name!r} is a function of {spelled(kind)}", node, f"call it: {name}()")
-        raise self.missing_member(name, kind, node)
-
-    def missing_member(self, name: str, kind: Type, node: syntax.Node) -> LowerError:
-        """Return the error for a member that a type has not got."""
-        known = set(METHODS[kind.name])
-        if kind.name in _ATTR_OWNERS:
-            known |= {"Attr", "attr"}
-        some = f"it has {', '.join(sorted(known)[:8])}" if known else ""
-        said = unknown(f"{spelled(kind)} has no member", name, known, otherwise=some)
-        return LowerError("SPEC021", said.message, node, said.help)
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -145,7 +79,7 @@ class CallLowering(ExpressionLowering):
         if name in _ATTR_READERS:
             if kind.name == "OpBuilder":
                 return self.builder_attr(owner, wanted, args, node)
-            if kind.name in _ATTR_OWNERS:
+            if kind.name in ATTR_OWNERS:
                 return self.attr_call(owner, wanted, args, node, member)
         if kind.name == "struct":
             return self.struct_call(owner, name, args, node)
@@ -305,49 +239,6 @@ class CallLowering(ExpressionLowering):
         code = f"resize({owner.code}, {count}, {fill})"
         return Value(f"axes({code} or {owner.code})" if owner.type == DIM_VECTOR else code, VOID)
 
-    # -- attributes ---------------------------------------------------------------------------
-
-    def attr_call(
-        self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call, member: syntax.Member
-    ) -> Value:
-        """Lower ``Attr<T>("name")`` of a context."""
-        kind = owner.type
-        if len(args) != 1 and member.name.text != "attr_or_default":
-            raise LowerError("SPEC022", f"'{member.name.text}' takes the attribute's name", node)
-        if wanted is None:
-            raise LowerError(
-                "SPEC022",
-                f"'{member.name.text}' needs the attribute's type",
-                member.name,
-                f'write {member.name.text}<T>("name")',
-            )
-        attr_kind = ATTR_KINDS.get(wanted)
-        if attr_kind is None:
-            raise LowerError("SPEC034", f"no attribute has the type {spelled(wanted)}", member.name, _attr_help())
-        name = convert(args[0], STRING, node)
-        self.unit.note_attr(name, attr_kind, kind, node)
-        if name.is_const:
-            key = repr(f"{name.const}:{attr_kind}")
-        else:
-            key = f'{name.at(12)} + ":{attr_kind}"'
-        code = f"{owner.at(ATOM)}.attrs[{key}]"
-        return Value(code, wanted, ATOM, True, is_read_only=True)
-
-    def builder_attr(self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call) -> Value:
-        """Lower ``Attr("name", value)`` of a builder; the value's type is the attribute's."""
-        if len(args) != 2:
-            raise LowerError("SPEC022", "'Attr' of a builder takes a name and a value", node)
-        value = args[1]
-        if wanted is None:
-            wanted = value.type
-        attr_kind = ATTR_KINDS.get(wanted)
-        if attr_kind is None:
-            raise LowerError("SPEC034", f"no attribute has the type {spelled(wanted)}", node.args[1], _attr_help())
-        value = convert(value, wanted, node.args[1])
-        name = convert(args[0], STRING, node.args[0])
-        self.unit.note_builder_attr(name, node)
-        return Value(f"{owner.at(ATOM)}.attr({name.code}, {attr_kind!r}, {copied(value)})", owner.type, is_stored=True)
-
     # -- names that are called ----------------------------------------------------------------
 
     def name_call(self, node: syntax.Call, name: syntax.Name) -> Value:
@@ -470,10 +361,6 @@ class CallLowering(ExpressionLowering):
     def owned(self, value: Value) -> Value:
         """Return a copy where the value is stored elsewhere."""
         return Value(copied(value), value.type)
-
-
-def _attr_help() -> str:
-    return "attributes are int32_t, int64_t, bool, float, double, std::string, Shape, DataType or vectors of them"
 
 
 def _fill(code: str, ready: list[str]) -> str:

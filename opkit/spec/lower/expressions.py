@@ -1,12 +1,12 @@
 """Lowering of expressions: names, operators, lambdas and casts become Python with a C++ type.
 
-Calls stand in ``lower_calls``, statements in ``lower_statements``.
+What changes a variable stands in ``assignments``, calls in ``calls``, statements in ``statements``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opkit.errors import nearest, unknown
 from opkit.spec.library.table import CONSTANTS, DATA_TYPES
@@ -25,13 +25,10 @@ from opkit.spec.library.types import (
     Type,
     spelled,
 )
-from opkit.spec.lower.conversions import condition, convert, convert_number, copied, number_literal
+from opkit.spec.lower.conversions import condition, convert, convert_number, number_literal
 from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, LowerError, Value
 from opkit.spec.lower.operators import OperatorLowering
 from opkit.spec.parse import syntax
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ExpressionLowering", "unknown_value"]
 
@@ -72,6 +69,14 @@ class ExpressionLowering(OperatorLowering):
 
     def lambda_value(self, node: syntax.Lambda) -> Value:
         """Lower a lambda; the statement lowering provides it."""
+        raise NotImplementedError
+
+    def assign(self, node: syntax.Assign) -> Value:
+        """Lower an assignment; the assignment lowering provides it."""
+        raise NotImplementedError
+
+    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
+        """Lower ``++`` and ``--``; the assignment lowering provides it."""
         raise NotImplementedError
 
     # -- leaves -------------------------------------------------------------------------------
@@ -150,36 +155,6 @@ class ExpressionLowering(OperatorLowering):
             return value
         made = Value(f"{op}{value.at(UNARY)}", value.type, UNARY)
         return made if value.is_small or value.type.is_real else self.wrapped(made)
-
-    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
-        """Lower ``++x`` and its like where their value is used."""
-        value = self.lower(operand)
-        if value.is_unknown:
-            return value
-        if value.type.name == "iter":
-            value.type = Type("iter", value.type.args)
-        elif not value.type.is_number:
-            raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
-        self.store_check(value, node)
-        sign = op[0]
-        if value.target.isidentifier():
-            self.note_assignment(operand)
-            made = self.arithmetic(sign, value, number_literal(1, INT32), node) if value.type.is_number else None
-            new = convert_number(made, value.type).code if made is not None else f"{value.code} {sign} 1"
-            if is_prefix:
-                return Value(f"({value.target} := {new})", value.type)
-            self.counter += 1
-            old = self.fresh(f"_t{self.counter}")
-            return Value(f"(({old} := {value.code}), ({value.target} := {new}))[0]", value.type)
-        old = "" if is_prefix else self.temporary(value.code, node)
-        self.emit(f"{value.target} = {self.stepped(value, sign, node)}", node)
-        return value if is_prefix else Value(old, value.type)
-
-    def stepped(self, value: Value, sign: str, node: syntax.Node) -> str:
-        """Return the code of a value one further."""
-        if not value.type.is_number:
-            return f"{value.code} {sign} 1"
-        return convert_number(self.arithmetic(sign, value, number_literal(1, INT32), node), value.type).code
 
     def postfix(self, node: syntax.Postfix) -> Value:
         """Lower ``x++`` and ``x--``."""
@@ -264,84 +239,6 @@ class ExpressionLowering(OperatorLowering):
             deref = f"({then.deref} if {held.at(TERNARY + 1)} else {otherwise.deref})"
         return Value(code, kind, TERNARY, is_stored=stored, is_small=small, deref=deref)
 
-    # -- assignments --------------------------------------------------------------------------
-
-    def assign(self, node: syntax.Assign) -> Value:
-        """Lower an assignment inside of an expression."""
-        self.assign_statement(node)
-        return self.lower(node.left)
-
-    def assign_statement(self, node: syntax.Assign) -> None:
-        """Write an assignment as a statement."""
-        right = self.lower(node.right)
-        left = self.lower_target(node.left)
-        if left.is_unknown:
-            return
-        if node.op != "=":
-            self.compound(node, left, right)
-            return
-        right = convert(right, left.type, node.right)
-        self.note_assignment(node.left)
-        if left.type.is_object:
-            self.replace(left, right, node)
-            return
-        self.store_check(left, node.left)
-        self.emit(f"{left.target} = {copied(right)}", node)
-
-    def lower_target(self, node: syntax.Expr) -> Value:
-        """Lower the left side of an assignment; it is written, not read."""
-        if isinstance(node, syntax.Name) and len(node.parts) == 1:
-            variable = self.lookup(node.parts[0].text)
-            if variable is not None:
-                seen = variable.first_read
-                value = self.read(variable, node)
-                variable.first_read = seen
-                return value
-        return self.lower(node)
-
-    def replace(self, left: Value, right: Value, node: syntax.Node) -> None:
-        """Write the assignment of one object to another: the object stays, its contents change."""
-        name, code = left.type.name, left.at(ATOM)
-        if left.is_read_only or code.endswith(".dims"):
-            raise LowerError("SPEC027", "this object is const and cannot be changed", node)
-        if name in ("Shape", "ShapeView"):
-            other = right.at(ATOM)
-            if other.startswith("Shape(") and other.endswith(".dims)"):
-                other = other[6:-1]
-                self.emit(f"{code}.dims = {other}", node)
-            else:
-                self.emit(f"{code}.dims = {other}.dims", node)
-        elif name in ("vector", "fixed_vector"):
-            counted = right.code if left.type.name == "fixed_vector" else f"METER.whole({right.code})"
-            self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else counted}", node)
-        elif name in ("SbpSignature", "SbpSignatureList", "stringstream"):
-            raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in specs", node)
-        else:
-            self.emit(f"{code}.assign({right.code})", node)
-
-    def compound(self, node: syntax.Assign, left: Value, right: Value) -> None:
-        """Write ``a += b`` and its like."""
-        op = node.op[:-1]
-        self.store_check(left, node.left)
-        made = self.operate(op, left, right, node) if op != "<<" else self.arithmetic(op, left, right, node)
-        made = convert(made, left.type, node)
-        self.note_assignment(node.left)
-        self.emit(f"{left.target} = {made.code}", node)
-
-    def store_check(self, value: Value, node: syntax.Node) -> None:
-        """Refuse to store into what cannot be stored into."""
-        if value.is_read_only:
-            raise LowerError("SPEC027", "this is const and cannot be changed", node)
-        if not value.target:
-            raise LowerError("SPEC023", "this cannot be assigned to", node)
-
-    def note_assignment(self, node: syntax.Expr) -> None:
-        """Note that the variable of a name is assigned to."""
-        if isinstance(node, syntax.Name) and len(node.parts) == 1:
-            variable = self.lookup(node.parts[0].text)
-            if variable is not None:
-                self.assigned(variable)
-
     # -- indices, casts -----------------------------------------------------------------------
 
     def index(self, node: syntax.Index) -> Value:
@@ -408,7 +305,7 @@ _HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Value]] = {
     syntax.Postfix: ExpressionLowering.postfix,
     syntax.Binary: ExpressionLowering.binary,
     syntax.Ternary: ExpressionLowering.ternary,
-    syntax.Assign: ExpressionLowering.assign,
+    syntax.Assign: lambda self, node: self.assign(node),
     syntax.Index: ExpressionLowering.index,
     syntax.Cast: ExpressionLowering.cast,
     syntax.Construct: ExpressionLowering.construction,

@@ -18,7 +18,7 @@ from opkit.errors import InferError, Location, OpkitError
 from opkit.spec.library.table import DATA_TYPES
 from opkit.spec.lower.program import Program
 from opkit.spec.lower.units import Unit
-from opkit.spec.runtime import arithmetic, containers, contexts, framework, hashing
+from opkit.spec.runtime import arithmetic, containers, framework, hashing, sbp, sbp_contexts
 from opkit.spec.runtime import gradient_contexts as gradients
 from opkit.spec.runtime import objects as values
 from opkit.spec.runtime.arithmetic import METER, show
@@ -103,9 +103,9 @@ def _base_names() -> dict[str, Any]:
         names.update({name: getattr(module, name) for name in module.__all__})
     names.update(framework.FUNCTIONS)
     names.update(
-        Sbp=contexts.Sbp,
-        Distribution=contexts.Distribution,
-        SbpBuilder=contexts.SbpBuilder,
+        Sbp=sbp.Sbp,
+        Distribution=sbp.Distribution,
+        SbpBuilder=sbp_contexts.SbpBuilder,
         OpBuilder=gradients.OpBuilder,
         make_map=hashing.make_map,
         RefusalError=RefusalError,

@@ -16,8 +16,9 @@ from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, attr_value, runtime_value
 from opkit.spec.runtime.blob import Blob, forward_blob
-from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, SbpContext, modifier_getter
+from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, modifier_getter
 from opkit.spec.runtime.objects import Desc, Shape
+from opkit.spec.runtime.sbp_contexts import SbpContext
 
 __all__ = ["CompiledOp", "Inputs"]
 

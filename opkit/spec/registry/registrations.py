@@ -1,74 +1,36 @@
 """Registrations: the chains of setters at file scope become ops and gradients.
 
-What their functions do is lowered by ``program``; lints about names stand in ``checks``.
+What an op declares is read in ``op_registrations``; what the functions do is lowered by ``program``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from opkit.diagnostics import Note
-from opkit.errors import nearest, unknown
+from opkit.errors import unknown
 from opkit.spec.findings import Findings
 from opkit.spec.library.registration_names import (
-    ARGUMENTS,
-    ATTR_ENUM,
-    FLAGS,
     GRAD_MACROS,
     GRAD_SETTERS,
-    IGNORED_SETTERS,
     KERNEL_MACROS,
     OP_MACROS,
     QUIET_MACROS,
-    SETTERS,
-    ZEROS,
 )
-from opkit.spec.library.types import ATTR_TYPES, INT32, STRING, UNKNOWN, Type, TypeTooLargeError, spelled
-from opkit.spec.lower.calls import ATTR_KINDS
-from opkit.spec.lower.conversions import convert
 from opkit.spec.lower.link import Linker
-from opkit.spec.lower.lowered import LowerError, Value
 from opkit.spec.lower.names import FUNCTION_TYPES
 from opkit.spec.lower.program import Program
-from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.parse import syntax
+from opkit.spec.registry.chains import Link, python_name
 from opkit.spec.registry.entries import GradEntry, OpEntry
-from opkit.spec.registry.schema import ArgSpec, AttrSpec, plain_value
-from opkit.spec.runtime.gradient_contexts import MOST_BLOBS
+from opkit.spec.registry.op_registrations import OpReader
 
 __all__ = ["read_registrations"]
 
 
-@dataclass(slots=True)
-class _Link:
-    """One ``.Setter(args)`` of a chain."""
-
-    name: str
-    node: syntax.Call
-    member: syntax.Member
-
-
-class _Reader:
-    def __init__(self, program: Program, linker: Linker, findings: Findings) -> None:
-        self.program = program
-        self.linker = linker
-        self.findings = findings
-        self.ops: list[OpEntry] = []
-        self.grads: list[GradEntry] = []
-
-    def add(self, code: str, message: str, node: syntax.Node, *notes: Any, help: str = "", subject: str = "") -> None:
-        tree = self.program.tree
-        self.findings.add(code, message, tree.span(node), tree.expansion(node), *notes, help=help, subject=subject)
-
-    # -- chains -------------------------------------------------------------------------------
-
+class _Reader(OpReader):
     def read(self, item: syntax.ExprStatement) -> None:
-        links: list[_Link] = []
+        links: list[Link] = []
         current = item.value
         while isinstance(current, syntax.Call) and isinstance(current.function, syntax.Member):
-            links.append(_Link(current.function.name.text, current, current.function))
+            links.append(Link(current.function.name.text, current, current.function))
             current = current.function.object
         links.reverse()
         if not (isinstance(current, syntax.Call) and isinstance(current.function, syntax.Name)):
@@ -93,273 +55,7 @@ class _Reader:
             said = unknown("no macro is named", macro, known, otherwise="define it, or include the header that does")
             self.add("SPEC020", said.message, current.function, help=said.help)
 
-    def constant_name(self, call: syntax.Call, what: str) -> tuple[str, syntax.Node] | None:
-        if len(call.args) != 1:
-            self.add("SPEC036", f"{what} takes the name of an op type", call)
-            return None
-        value = self.lower(call.args[0], STRING)
-        if value is None:
-            return None
-        if not value.is_const:
-            self.add(
-                "SPEC036", f"{what} needs a constant string", call.args[0], help='write the name in quotes: "my_op"'
-            )
-            return None
-        if not value.const:
-            self.add("SPEC036", "an op type needs a name", call.args[0])
-            return None
-        return str(value.const), call.args[0]
-
-    def lower(self, node: syntax.Expr, wanted: Type, subject: str = "") -> Value | None:
-        """Lower an expression at file scope; None where it has a mistake."""
-        unit = self.program.scratch(node)
-        unit.subject = subject
-        lowering = StatementLowering(self.program, unit, {})
-        try:
-            value = lowering.lower(node)
-            if value.is_unknown:
-                return None
-            value = convert(value, wanted, node) if wanted is not UNKNOWN else value
-            if lowering.lines:
-                raise LowerError("SPEC036", "a registration needs a constant here", node)
-            return value
-        except LowerError as error:
-            self.program.report(error, subject)
-        except TypeTooLargeError as too_large:
-            self.program.report(LowerError("SPEC007", f"this makes {too_large}", node), subject)
-        except RecursionError:
-            self.program.report(LowerError("SPEC011", "this is nested too deeply", node), subject)
-        return None
-
-    # -- ops ----------------------------------------------------------------------------------
-
-    def op(self, macro: str, call: syntax.Call, links: list[_Link], item: syntax.Node) -> None:
-        found = self.constant_name(call, macro)
-        if found is None:
-            return
-        cpu, no_grad = OP_MACROS[macro]
-        entry = OpEntry(found[0], item, found[1], cpu, no_grad)
-        before = len(self.findings.items)
-        for link in links:
-            self.op_link(entry, link)
-        if "tensor_desc" not in entry.setters and not self.is_misspelt("SetTensorDescInferFn", links):
-            self.add(
-                "SPEC033",
-                f"op {entry.name!r} has no shape inference function",
-                entry.name_node,
-                help="add .SetTensorDescInferFn(...)",
-                subject=entry.name,
-            )
-        entry.has_errors = any(item.is_error for item in self.findings.items[before:])
-        first = next((other for other in self.ops if other.name == entry.name), None)
-        if first is not None:
-            self.add(
-                "SPEC031",
-                f"op {entry.name!r} is registered twice",
-                entry.name_node,
-                self.program.note("first registered here", first.name_node),
-                subject=entry.name,
-                help="rename one of them",
-            )
-            return
-        self.ops.append(entry)
-
-    def op_link(self, entry: OpEntry, link: _Link) -> None:
-        name = link.name
-        if name in ARGUMENTS:
-            self.argument(entry, link)
-        elif name == "Attr":
-            self.attr(entry, link)
-        elif name in SETTERS:
-            self.setter(entry, link)
-        elif name in IGNORED_SETTERS:
-            entry.ignored.append(name)
-        elif name in FLAGS:
-            if name == "SupportCpuOnly":
-                entry.is_cpu_only = True
-            entry.has_no_grad |= name == "NoGrad"
-        else:
-            said = unknown("a registration has no method", name, [*ARGUMENTS, "Attr", *SETTERS, *FLAGS])
-            self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
-
-    def is_misspelt(self, method: str, links: Sequence[_Link]) -> bool:
-        """Whether one of the calls is no method, and this one is the nearest there is."""
-        known = (*ARGUMENTS, "Attr", *SETTERS, *FLAGS)
-        return any(link.name not in known and method in nearest(link.name, known) for link in links)
-
-    def argument(self, entry: OpEntry, link: _Link) -> None:
-        side, optional, variadic = ARGUMENTS[link.name]
-        args = link.node.args
-        if not 1 <= len(args) <= 2 or (variadic and len(args) != 2):
-            wanted = "a name and a number" if variadic else "a name"
-            self.add("SPEC022", f".{link.name} takes {wanted}, {len(args)} given", link.node, subject=entry.name)
-            return
-        value = self.lower(args[0], STRING, entry.name)
-        count: Value | None = Value("1", INT32, const=1, is_const=True)
-        if len(args) == 2:
-            count = self.lower(args[1], INT32, entry.name)
-        if value is None or count is None:
-            return
-        if not value.is_const or not count.is_const:
-            self.add("SPEC036", f".{link.name} needs constants", link.node, subject=entry.name)
-            return
-        if not 0 <= count.const <= MOST_BLOBS:
-            self.add(
-                "SPEC036",
-                f".{link.name} takes 0 to {MOST_BLOBS:,} blobs, not {count.const:,}",
-                args[1],
-                subject=entry.name,
-            )
-            return
-        name = str(value.const)
-        if self.is_taken(entry, name, args[0]):
-            return
-        spec = ArgSpec(name, optional, int(count.const), variadic, self.program.tree.span(args[0]))
-        (entry.inputs if side == "in" else entry.outputs).append(spec)
-
-    def is_taken(self, entry: OpEntry, name: str, node: syntax.Node) -> bool:
-        """Report a name that the op has already."""
-        specs: list[ArgSpec | AttrSpec] = [*entry.inputs, *entry.outputs, *entry.attrs.values()]
-        for spec in specs:
-            if spec.name == name:
-                note = Note("first declared here", spec.span)
-                self.add(
-                    "SPEC032",
-                    f"op {entry.name!r} declares {name!r} twice",
-                    node,
-                    note,
-                    subject=entry.name,
-                    help="inputs, outputs and attributes share their names",
-                )
-                return True
-        return False
-
-    def attr(self, entry: OpEntry, link: _Link) -> None:
-        args = link.node.args
-        given = link.member.name.args
-        if not args:
-            self.add("SPEC022", ".Attr takes a name", link.node, subject=entry.name)
-            return
-        value = self.lower(args[0], STRING, entry.name)
-        if value is None:
-            return
-        if not value.is_const:
-            self.add("SPEC036", ".Attr needs a constant name", args[0], subject=entry.name)
-            return
-        name = str(value.const)
-        rest = list(args[1:])
-        kind = self.attr_kind(entry, link, given, rest)
-        if kind is None or self.is_taken(entry, name, args[0]):
-            return
-        default = self.attr_default(entry, kind, rest, link)
-        # With a mistake in its default the attribute is declared all the same: who uses it is not wrong too.
-        value_of = default[0] if default is not None else ZEROS[kind]
-        entry.attrs[name] = AttrSpec(name, kind, value_of, self.program.tree.span(args[0]))
-
-    def attr_kind(
-        self,
-        entry: OpEntry,
-        link: _Link,
-        given: tuple[syntax.TypeName | syntax.Expr, ...] | None,
-        rest: list[syntax.Expr],
-    ) -> str | None:
-        """Return the attribute type that ``Attr<T>``, an AttrType or the default gives."""
-        enumerated = rest[0] if rest else None
-        if isinstance(enumerated, syntax.Name) and enumerated.parts[-1].text.startswith("kAt"):
-            del rest[0]
-            kind = ATTR_ENUM.get(enumerated.parts[-1].text)
-            if kind is None:
-                self.add("SPEC034", f"no AttrType is named {enumerated.text!r}", enumerated, subject=entry.name)
-            return kind
-        try:
-            wanted = self.program.template_type_argument(given, {}) if given else UNKNOWN
-        except LowerError as error:
-            error.code = "SPEC034"
-            self.program.report(error, entry.name)
-            return None
-        if wanted is UNKNOWN and rest:
-            value = self.lower(rest[0], UNKNOWN, entry.name)
-            if value is None:
-                return None
-            wanted = value.type
-        kind = ATTR_KINDS.get(wanted)
-        if kind is None:
-            shown = spelled(wanted) if wanted is not UNKNOWN else "this"
-            message = f"no attribute has the type {shown}" if given else ".Attr needs the attribute's type"
-            self.add(
-                "SPEC034",
-                message,
-                link.member.name,
-                subject=entry.name,
-                help="write .Attr<T> with a number type, bool, std::string, Shape, DataType or a vector of them",
-            )
-        return kind
-
-    def attr_default(self, entry: OpEntry, kind: str, rest: list[syntax.Expr], link: _Link) -> tuple[Any] | None:
-        """Return the default as a plain value, in a tuple; None where it has a mistake."""
-        wanted = ATTR_TYPES[kind]
-        if not rest:
-            return (ZEROS[kind],)
-        if len(rest) > 1:
-            self.add(
-                "SPEC022",
-                f".Attr takes a name and a default, {len(rest) + 1} arguments given",
-                link.node,
-                subject=entry.name,
-            )
-            return None
-        before = len(self.findings.items)
-        value = self.lower(rest[0], wanted, entry.name)
-        if value is None:
-            for number in range(before, len(self.findings.items)):
-                item = self.findings.items[number]
-                if item.code == "SPEC023":
-                    message = f"the default does not fit an attribute of type {kind}: {item.message}"
-                    self.findings.items[number] = type(item)(
-                        "SPEC035", item.severity, message, item.span, item.notes, item.help, item.subject
-                    )
-            return None
-        try:
-            return (plain_value(kind, self.linker.evaluate(value.code)),)
-        except Exception as error:
-            self.add("SPEC036", f"the default is no constant: {error}", rest[0], subject=entry.name)
-            return None
-
-    def setter(self, entry: OpEntry, link: _Link) -> None:
-        slots, kind = SETTERS[link.name]
-        if len(link.node.args) != 1:
-            self.add(
-                "SPEC022",
-                f".{link.name} takes one function, {len(link.node.args)} given",
-                link.node,
-                subject=entry.name,
-            )
-            return
-        before = len(self.findings.items)
-        unit = self.program.slot_unit(
-            f"{_python_name(entry.name)}__{slots[0]}", link.node.args[0], FUNCTION_TYPES[kind], entry.name
-        )
-        if unit is None and len(self.findings.items) == before:
-            return
-        earlier = entry.setters.get(link.name)
-        if earlier is not None:
-            self.add(
-                "SPEC038",
-                f".{link.name} is called twice, and the last call wins",
-                link.member.name,
-                self.program.note("first called here", earlier),
-                subject=entry.name,
-                help="remove one of them",
-            )
-        entry.setters[link.name] = link.member.name
-        for slot in slots:
-            entry.setters[slot] = link.member.name
-            if unit is not None:
-                entry.units[slot] = unit
-
-    # -- gradients ----------------------------------------------------------------------------
-
-    def grad(self, call: syntax.Call, links: list[_Link], item: syntax.Node) -> None:
+    def grad(self, call: syntax.Call, links: list[Link], item: syntax.Node) -> None:
         found = self.constant_name(call, "REGISTER_USER_OP_GRAD")
         if found is None:
             return
@@ -377,7 +73,7 @@ class _Reader:
                 self.add("SPEC022", f".{link.name} takes one function", link.node, subject=entry.name)
                 continue
             entry.unit = self.program.slot_unit(
-                f"{_python_name(entry.name)}__grad", link.node.args[0], FUNCTION_TYPES[kind], entry.name
+                f"{python_name(entry.name)}__grad", link.node.args[0], FUNCTION_TYPES[kind], entry.name
             )
         if not has_setter:
             self.add(
@@ -387,23 +83,7 @@ class _Reader:
                 help="add .SetGenBackwardOpConfFn(...) or .SetBackwardOpConfGenFn(...)",
                 subject=entry.name,
             )
-        entry.has_errors = any(item.is_error for item in self.findings.items[before:])
-        first = next((other for other in self.grads if other.name == entry.name), None)
-        if first is not None:
-            self.add(
-                "SPEC031",
-                f"the gradient of {entry.name!r} is registered twice",
-                entry.name_node,
-                self.program.note("first registered here", first.name_node),
-                subject=entry.name,
-            )
-            return
-        self.grads.append(entry)
-
-
-def _python_name(name: str) -> str:
-    made = "".join(char if char.isalnum() and char.isascii() else "_" for char in name)
-    return made if made and not made[0].isdigit() else f"op_{made}"
+        self.enter(self.grads, entry, before, f"the gradient of {entry.name!r}")
 
 
 def read_registrations(

@@ -1,6 +1,7 @@
-"""Contexts: what OneFlow hands to the functions of a spec, with one device and no framework behind it.
+"""Contexts: what OneFlow hands to infer functions and checks, with one device and no framework behind it.
 
-Generated code calls these methods; which C++ name reaches which stands in ``library``.
+Generated code calls these methods; which C++ name reaches which stands in ``library``. What sharding functions get
+stands in ``sbp_contexts``, what gradient functions get in ``gradient_contexts``.
 """
 
 from __future__ import annotations
@@ -11,21 +12,18 @@ from typing import Any
 from opkit.spec.runtime.containers import FieldPointer, field_pointer
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc, Shape
+from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
 
 __all__ = [
+    "Arg",
     "Conf",
-    "DistributionContext",
     "InferContext",
+    "missing",
+    "modifier_getter",
     "Modifier",
     "ParallelContext",
-    "Sbp",
-    "SbpBuilder",
-    "SbpContext",
-    "SbpInferContext",
     "TimeShapeContext",
 ]
-
-Arg = tuple[str, int]
 
 
 class Conf:
@@ -82,80 +80,6 @@ class Conf:
     def output_size(self, name: str) -> int:
         """Return how many blobs an output has."""
         return len(self.outputs.get(name, ()))
-
-
-class Sbp:
-    """A SbpParallel: ``kind`` is "" (unset), "S", "B" or "P"."""
-
-    __slots__ = ("axis", "kind")
-
-    def __init__(self, kind: str = "", axis: int = 0) -> None:
-        self.kind = kind
-        self.axis = axis
-
-    def become(self, kind: str) -> Sbp:
-        """Set the kind, as the ``mutable_`` accessors do, and return itself."""
-        if self.kind != kind:
-            self.kind, self.axis = kind, 0
-        return self
-
-    def assign(self, other: Sbp) -> None:
-        """Become a copy of another."""
-        self.kind, self.axis = other.kind, other.axis
-
-    def copy(self) -> Sbp:
-        """Return a copy."""
-        return Sbp(self.kind, self.axis)
-
-    def set_axis(self, axis: int) -> None:
-        """Set the axis that is split."""
-        self.axis = axis
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sbp) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.axis))
-
-    def __str__(self) -> str:
-        return f"S({self.axis})" if self.kind == "S" else self.kind
-
-
-class Distribution:
-    """A ParallelDistribution: one Sbp for each axis of the device hierarchy."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: Sequence[Sbp] = ()) -> None:
-        self.parts = [part.copy() for part in parts]
-
-    def at(self, index: int) -> Sbp:
-        """Return the Sbp of one axis."""
-        if 0 <= index < len(self.parts):
-            return self.parts[index]
-        raise FatalError(f"the distribution has {len(self.parts)} parts, none at {index}")
-
-    def add(self) -> Sbp:
-        """Append an unset Sbp and return it."""
-        self.parts.append(Sbp())
-        return self.parts[-1]
-
-    def clear(self) -> None:
-        """Remove all parts."""
-        self.parts.clear()
-
-    def assign(self, other: Distribution) -> None:
-        """Become a copy of another."""
-        self.parts = [part.copy() for part in other.parts]
-
-    def copy(self) -> Distribution:
-        """Return a copy."""
-        return Distribution(self.parts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Distribution) and self.parts == other.parts
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class ParallelContext:
@@ -223,147 +147,6 @@ class InferContext:
 def missing(name: str, index: int) -> str:
     """Say that an argument is not there."""
     return f"there is no argument {name!r} with index {index}"
-
-
-class SbpBuilder:
-    """A UserOpSbpSignatureBuilder: collects one signature, ``build`` adds a copy to the list."""
-
-    __slots__ = ("into", "parts")
-
-    def __init__(self, into: list[dict[Arg, str]]) -> None:
-        self.into = into
-        self.parts: dict[Arg, str] = {}
-
-    def split(self, arg: Arg, axis: int) -> SbpBuilder:
-        """Split one argument at an axis."""
-        self.parts[arg] = f"S({axis})"
-        return self
-
-    def split_all(self, args: Sequence[Arg], axis: int) -> SbpBuilder:
-        """Split several arguments at an axis."""
-        for arg in args:
-            self.parts[arg] = f"S({axis})"
-        return self
-
-    def broadcast(self, arg: Arg) -> SbpBuilder:
-        """Broadcast one argument."""
-        self.parts[arg] = "B"
-        return self
-
-    def broadcast_all(self, args: Sequence[Arg]) -> SbpBuilder:
-        """Broadcast several arguments."""
-        for arg in args:
-            self.parts[arg] = "B"
-        return self
-
-    def partial(self, arg: Arg) -> SbpBuilder:
-        """Make one argument a partial sum."""
-        self.parts[arg] = "P"
-        return self
-
-    def partial_all(self, args: Sequence[Arg]) -> SbpBuilder:
-        """Make several arguments partial sums."""
-        for arg in args:
-            self.parts[arg] = "P"
-        return self
-
-    def build(self) -> None:
-        """Add the signature to the list."""
-        if len(self.into) >= 10_000:
-            raise FatalError("more than 10,000 sharding signatures")
-        self.into.append(dict(self.parts))
-
-
-class SbpContext:
-    """What SBP functions see."""
-
-    __slots__ = ("attrs", "conf", "device_type", "found", "inputs", "logical", "outputs", "parallel_num")
-
-    def __init__(
-        self,
-        logical: dict[Arg, Desc],
-        attrs: Mapping[str, Any],
-        inputs: list[Arg],
-        outputs: list[Arg],
-        conf: Conf,
-        parallel_num: int,
-    ) -> None:
-        self.logical = logical
-        self.attrs = attrs
-        self.inputs = inputs
-        self.outputs = outputs
-        self.conf = conf
-        self.parallel_num = parallel_num
-        self.device_type = "kCPU"
-        self.found: list[dict[Arg, str]] = []
-
-    def desc(self, name: str, index: int) -> Desc:
-        """Return the description of an input."""
-        found = self.logical.get((name, index))
-        if found is None:
-            raise FatalError(f"there is no input {name!r} with index {index}")
-        return found
-
-    def builder(self) -> SbpBuilder:
-        """Return a builder that adds to the result."""
-        return SbpBuilder(self.found)
-
-
-class SbpInferContext(SbpContext):
-    """What SbpSignatureInferFn functions see: hints in, one signature out."""
-
-    __slots__ = ("given", "hints", "signature")
-
-    def __init__(self, *args: Any, hints: Mapping[Arg, Sbp]) -> None:
-        super().__init__(*args)
-        self.hints = hints
-        self.signature: dict[str, Sbp] = {}
-        self.given: dict[str, Sbp] = {}
-
-    def hint(self, name: str, index: int) -> Sbp:
-        """Return how the input arrives."""
-        return self.hints.get((name, index)) or Sbp("B")
-
-
-class DistributionContext:
-    """What ParallelDistributionInferFn functions see."""
-
-    __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
-
-    def __init__(
-        self,
-        logical: dict[Arg, Desc],
-        conf: Conf,
-        hierarchy: Shape,
-        hints: Mapping[Arg, Distribution],
-        inputs: list[Arg],
-        outputs: list[Arg],
-    ) -> None:
-        self.inputs = inputs
-        self.outputs = outputs
-        self.logical = logical
-        self.conf = conf
-        self.hierarchy = hierarchy
-        self.hints = hints
-        self.found: dict[Arg, Distribution] = {}
-
-    def desc(self, name: str, index: int) -> Desc:
-        """Return the description of an input."""
-        found = self.logical.get((name, index))
-        if found is None:
-            raise FatalError(f"there is no input {name!r} with index {index}")
-        return found
-
-    def hint(self, name: str, index: int) -> Distribution:
-        """Return how the input arrives."""
-        found = self.hints.get((name, index))
-        if found is None:
-            raise FatalError(f"there is no input {name!r} with index {index}")
-        return found
-
-    def distribution(self, name: str, index: int) -> Distribution:
-        """Return the distribution that the function fills in."""
-        return self.found.setdefault((name, index), Distribution())
 
 
 class TimeShapeContext:

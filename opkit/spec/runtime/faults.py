@@ -5,7 +5,7 @@ They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the
 
 from __future__ import annotations
 
-__all__ = ["FatalError", "FaultError", "RefusalError"]
+__all__ = ["FatalError", "FaultError", "RefusalError", "check", "require"]
 
 
 class FaultError(Exception):
@@ -28,3 +28,15 @@ class RefusalError(FaultError):
 
 class FatalError(FaultError):
     """What ends OneFlow's process: a CHECK failed, or C++ leaves the behaviour undefined."""
+
+
+def check(holds: bool, message: str) -> None:
+    """Do as CHECK: what does not hold ends OneFlow's process."""
+    if not holds:
+        raise FatalError(message)
+
+
+def require(holds: bool, message: str) -> None:
+    """Do as CHECK_OR_RETURN: what does not hold is an error that a ``Maybe`` brings."""
+    if not holds:
+        raise RefusalError(message)

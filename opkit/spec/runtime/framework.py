@@ -1,7 +1,9 @@
 """Framework functions: the helpers of OneFlow that specs call, rewritten for the value library.
 
-Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp, user/ops/reshape_user_op_util.cpp and
-user/kernels/slice_util.h for what each of them does and refuses.
+Reshapes stand in ``reshape``, windows in ``windows``.
+
+Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp and user/kernels/slice_util.h for what
+each of them does and refuses.
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ from collections.abc import Callable, Sequence
 
 from opkit.spec.runtime.arithmetic import Stream, idiv
 from opkit.spec.runtime.containers import axes, filled
-from opkit.spec.runtime.contexts import Arg, Distribution, InferContext, ParallelContext, Sbp, SbpBuilder, SbpContext
+from opkit.spec.runtime.contexts import InferContext, ParallelContext
 from opkit.spec.runtime.expand import expanded, expanded_backward, expanded_forward
-from opkit.spec.runtime.faults import FatalError, RefusalError
+from opkit.spec.runtime.faults import FatalError, check, require
 from opkit.spec.runtime.hashing import HashMap
 from opkit.spec.runtime.objects import Shape, shape_of
 from opkit.spec.runtime.placing import logical_shape, parse_distribution, placement_of
+from opkit.spec.runtime.reshape import group_start_axes, reshape_signatures, reshaped, squeeze
+from opkit.spec.runtime.sbp import Distribution, Sbp
+from opkit.spec.runtime.sbp_contexts import SbpContext
 from opkit.spec.runtime.windows import (
     AvgPoolingParams,
     Params3D,
@@ -32,29 +37,19 @@ from opkit.spec.runtime.windows import (
 __all__ = ["FUNCTIONS"]
 
 
-def _check(holds: bool, message: str) -> None:
-    if not holds:
-        raise FatalError(message)
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise RefusalError(message)
-
-
 # -- shapes --------------------------------------------------------------------------------------
 
 
 def shift_negative_axis(axis: int, count: int) -> int:
     """Return an axis counted from the front."""
     shifted = axis + count if axis < 0 else axis
-    _check(0 <= shifted < count, f"axis {axis} is out of range for {count} axes")
+    check(0 <= shifted < count, f"axis {axis} is out of range for {count} axes")
     return shifted
 
 
 def create_reduced_shape(shape: Shape, reduced: Sequence[int]) -> Shape:
     """Set the reduced axes to 1."""
-    _check(len(reduced) > 0, "CreateReducedShape needs at least one axis")
+    check(len(reduced) > 0, "CreateReducedShape needs at least one axis")
     dims = list(shape.dims)
     for axis in reduced:
         dims[shift_negative_axis(axis, len(dims))] = 1
@@ -68,7 +63,7 @@ def create_reduced_shape_or_ones(shape: Shape, reduced: Sequence[int]) -> Shape:
 
 def create_left_extended_shape(shape: Shape, count: int) -> Shape:
     """Put ones before a shape until it has so many axes."""
-    _check(count >= len(shape.dims), f"cannot extend {shape} to {count} axes")
+    check(count >= len(shape.dims), f"cannot extend {shape} to {count} axes")
     return shape_of((1,) * (count - len(shape.dims)) + shape.dims)
 
 
@@ -86,33 +81,33 @@ def remove_ones(shape: Shape, given: Sequence[int]) -> Shape:
     """Remove the given axes, each of size 1; at least one axis stays."""
     gone = shift_negative_axes(shape, given)
     for axis in gone:
-        _check(shape.dims[axis] == 1, f"axis {axis} of {shape} is not 1 and cannot be removed")
+        check(shape.dims[axis] == 1, f"axis {axis} of {shape} is not 1 and cannot be removed")
     return Shape(tuple(size for axis, size in enumerate(shape.dims) if axis not in gone) or (1,))
 
 
 def axes_for_broadcast_to(shape: Shape, target: Shape) -> list[int]:
     """Return the axes along which a shape is broadcast to another."""
-    _check(len(shape.dims) == len(target.dims), f"{shape} and {target} differ in their number of axes")
+    check(len(shape.dims) == len(target.dims), f"{shape} and {target} differ in their number of axes")
     found = []
     for axis, (size, wanted) in enumerate(zip(shape.dims, target.dims, strict=True)):
         if size != wanted and size == 1:
             found.append(axis)
         else:
-            _check(size == wanted, f"{shape} cannot be broadcast to {target}")
-    _check(bool(found), f"{shape} has no axis that is broadcast to {target}")
+            check(size == wanted, f"{shape} cannot be broadcast to {target}")
+    check(bool(found), f"{shape} has no axis that is broadcast to {target}")
     return found
 
 
 def left_ones_assign(shape: Shape, other: Shape) -> Shape:
     """Put a shape at the end of another and ones before it."""
-    _check(len(shape.dims) >= len(other.dims), f"{other} has more axes than {shape}")
+    check(len(shape.dims) >= len(other.dims), f"{other} has more axes than {shape}")
     shape.dims = (1,) * (len(shape.dims) - len(other.dims)) + other.dims
     return shape
 
 
 def identical_assign(shape: Shape, other: Shape) -> Shape:
     """Assign a shape of as many axes."""
-    _check(len(shape.dims) == len(other.dims), f"{shape} and {other} differ in their number of axes")
+    check(len(shape.dims) == len(other.dims), f"{shape} and {other} differ in their number of axes")
     shape.dims = other.dims
     return shape
 
@@ -155,7 +150,7 @@ class BalancedSplitter:
 
     def at(self, index: int) -> tuple[int, int]:
         """Return the begin and end of a part."""
-        _check(index < self.parts, f"part {index} of {self.parts}")
+        check(index < self.parts, f"part {index} of {self.parts}")
         if index < self.larger:
             begin = (self.base + 1) * index
             return begin, begin + self.base + 1
@@ -172,8 +167,8 @@ def round_up(number: int, unit: int) -> int:
 
 def physical_shape(shape: Shape, distribution: Distribution, desc: ParallelContext, ctx: ParallelContext) -> Shape:
     """Return the part of a shape that one device holds."""
-    _require(0 <= ctx.id < desc.num, f"device {ctx.id} of {desc.num}")
-    _require(len(distribution.parts) == len(desc.hierarchy.dims), "the distribution does not fit the devices")
+    require(0 <= ctx.id < desc.num, f"device {ctx.id} of {desc.num}")
+    require(len(distribution.parts) == len(desc.hierarchy.dims), "the distribution does not fit the devices")
     made = Shape(shape.dims)
     if len(distribution.parts) == 1:
         sbp = distribution.parts[0]
@@ -183,7 +178,7 @@ def physical_shape(shape: Shape, distribution: Distribution, desc: ParallelConte
         return made
     for sbp, count in zip(distribution.parts, desc.hierarchy.dims, strict=True):
         if sbp.kind == "S":
-            _require(made.at(sbp.axis) % count == 0, f"axis {sbp.axis} of {made} is no multiple of {count}")
+            require(made.at(sbp.axis) % count == 0, f"axis {sbp.axis} of {made} is no multiple of {count}")
             made.set(sbp.axis, made.at(sbp.axis) // count)
     return made
 
@@ -203,92 +198,6 @@ def regular_axes(count: int, given: Sequence[int], into: HashMap) -> None:
         into.insert(shift_negative_axis(axis, count))
 
 
-# -- reshape -------------------------------------------------------------------------------------
-
-
-def reshaped(source: Shape, target: Shape) -> Shape:
-    """Return the shape that a reshape with at most one -1 gives."""
-    known, unknown = 1, False
-    for axis, size in enumerate(target.dims):
-        if size == -1:
-            _require(not unknown, "only one `-1' supported")
-            unknown = True
-        elif size > 0:
-            _require(size <= source.elements(), f"invalid axis: {axis}, dim: {size}")
-            known *= size
-            _require(known <= source.elements(), "element number in reshape_conf is bigger than input blob")
-        else:
-            raise RefusalError("only positive number or -1 supported")
-    _require(source.elements() % known == 0, f"{source} cannot become {target}")
-    dims = list(target.dims)
-    if unknown:
-        # OneFlow keeps the axis of the -1 in a bool, so that it is axis 1 unless it was axis 0
-        dims[int(bool(dims.index(-1)))] = source.elements() // known
-        return Shape(tuple(dims))
-    _require(source.elements() == known, "input blob's element number not equals reshape_conf")
-    return Shape(tuple(dims))
-
-
-def squeeze(origin: Shape, shape: Shape, squeezed: HashMap) -> None:
-    """Remove axes of size 1 and note where the others came from."""
-    _require(len(origin.dims) > 0, "a shape without axes cannot be squeezed")
-    kept: list[int] = []
-    for axis, size in enumerate(origin.dims):
-        _require(size > 0, f"axis {axis} of {origin} is not positive")
-        if size != 1:
-            _require(squeezed.insert(len(kept), axis), "an axis is squeezed twice")
-            kept.append(size)
-    shape.dims = tuple(kept)
-
-
-def group_start_axes(source: Shape, target: Shape, parallel_num: int, found: HashMap) -> None:
-    """Pair the axes at which groups of axes with equal element counts start."""
-    _require(len(source.dims) != 0 and len(target.dims) != 0, "a shape without axes cannot be grouped")
-    _check(source.elements() == target.elements(), f"{source} and {target} differ in their element counts")
-    a, b = len(source.dims) - 1, len(target.dims) - 1
-    while a >= 0 and b >= 0:
-        left, right = source.count(a), target.count(b)
-        if left < right:
-            a -= 1
-        elif left > right:
-            b -= 1
-        else:
-            if parallel_num == 0:
-                raise FatalError("division by zero: the number of devices is 0")
-            if source.dims[a] == target.dims[b] or (left % parallel_num == 0 and right % parallel_num == 0):
-                found.put(a, b)
-            a -= 1
-            b -= 1
-    _require(-1 <= a <= 0 and -1 <= b <= 0 and not (a == 0 and b == 0), f"{source} and {target} cannot be grouped")
-
-
-def reshape_signatures(
-    source: Shape,
-    target: Shape,
-    in_args: Sequence[Arg],
-    out_args: Sequence[Arg],
-    parallel_num: int,
-    builder: SbpBuilder,
-) -> None:
-    """Build the signatures of a reshape: one for each pair of group starts, and the partial sum."""
-    groups, in_axes, out_axes = HashMap(), HashMap(), HashMap()
-    small, large = Shape(), Shape()
-    steps: tuple[Callable[[], None], ...] = (
-        lambda: squeeze(source, small, in_axes),
-        lambda: squeeze(target, large, out_axes),
-        lambda: group_start_axes(small, large, parallel_num, groups),
-    )
-    for step in steps:
-        # OneFlow drops what these three return
-        try:
-            step()
-        except RefusalError:
-            continue
-    for a, b in groups.items():
-        builder.split_all(in_args, in_axes.at(a)).split_all(out_args, out_axes.at(b)).build()
-    builder.partial_all(in_args).partial_all(out_args).build()
-
-
 # -- inference functions by name -----------------------------------------------------------------
 
 
@@ -298,7 +207,7 @@ def unchanged(ctx: InferContext) -> None:
     for arg in ctx.inputs:
         desc = ctx.need(*arg)
         if first is not None:
-            _require(desc.shape == first.shape, f"inputs differ in their shapes: {desc.shape} and {first.shape}")
+            require(desc.shape == first.shape, f"inputs differ in their shapes: {desc.shape} and {first.shape}")
         first = first or desc
     for arg in ctx.outputs:
         if first is None:
@@ -313,7 +222,7 @@ def unchanged_dtype(ctx: InferContext) -> None:
     for arg in ctx.inputs:
         desc = ctx.need(*arg)
         if first is not None:
-            _require(desc.dtype == first.dtype, f"inputs differ in their dtypes: {desc.dtype} and {first.dtype}")
+            require(desc.dtype == first.dtype, f"inputs differ in their dtypes: {desc.dtype} and {first.dtype}")
         first = first or desc
     for arg in ctx.outputs:
         if first is None:
@@ -323,17 +232,17 @@ def unchanged_dtype(ctx: InferContext) -> None:
 
 def in_out_correspond(ctx: InferContext) -> None:
     """TensorDescInferFnUtil::InOutCorrespond: each output is as the input at its place."""
-    _require(len(ctx.inputs) == len(ctx.outputs), "as many inputs as outputs are needed")
+    require(len(ctx.inputs) == len(ctx.outputs), "as many inputs as outputs are needed")
     for source, target in zip(ctx.inputs, ctx.outputs, strict=True):
         ctx.need(*target).assign(ctx.need(*source))
 
 
 def split_for_each_axis(ctx: SbpContext) -> None:
     """GetSbpFnUtil::SplitForEachAxis."""
-    _require(len(ctx.inputs) >= 1, "At least one input for op GetSbpFnUtil::SplitForEachAxis")
+    require(len(ctx.inputs) >= 1, "At least one input for op GetSbpFnUtil::SplitForEachAxis")
     count = len(ctx.desc(*ctx.inputs[0]).shape.dims)
     for arg in ctx.inputs:
-        _check(len(ctx.desc(*arg).shape.dims) == count, "the inputs differ in their number of axes")
+        check(len(ctx.desc(*arg).shape.dims) == count, "the inputs differ in their number of axes")
     for axis in range(count):
         ctx.builder().split_all(ctx.inputs, axis).split_all(ctx.outputs, axis).build()
 

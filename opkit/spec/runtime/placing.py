@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from opkit.spec.runtime.contexts import Distribution, ParallelContext
+from opkit.spec.runtime.contexts import ParallelContext
 from opkit.spec.runtime.faults import RefusalError
 from opkit.spec.runtime.objects import Shape
+from opkit.spec.runtime.sbp import Distribution
 
 __all__ = ["logical_shape", "parse_distribution", "placement_of"]
 

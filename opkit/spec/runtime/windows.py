@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opkit.spec.runtime.arithmetic import idiv, to_i32, to_i64
 from opkit.spec.runtime.containers import Cell
-from opkit.spec.runtime.faults import FatalError
+from opkit.spec.runtime.faults import FatalError, check
 from opkit.spec.runtime.objects import Shape
 
 __all__ = [
@@ -25,14 +25,9 @@ __all__ = [
 ]
 
 
-def _check(holds: bool, message: str) -> None:
-    if not holds:
-        raise FatalError(message)
-
-
 def _effective(size: int, dilation: int, stride: int) -> int:
-    _check(stride > 0, f"stride must be positive, not {stride}")
-    _check(dilation >= 1, f"dilation must be at least 1, not {dilation}")
+    check(stride > 0, f"stride must be positive, not {stride}")
+    check(dilation >= 1, f"dilation must be at least 1, not {dilation}")
     return to_i32(to_i32((size - 1) * dilation) + 1)
 
 
@@ -44,7 +39,7 @@ def _store(cell: Cell | None, value: int) -> None:
 def _store_size(cell: Cell | None, value: int) -> None:
     if cell is not None:
         cell.v = value
-        _check(value >= 0, f"the output size {value} is negative")
+        check(value >= 0, f"the output size {value} is negative")
 
 
 def _same(size: int, effective: int, stride: int) -> tuple[int, int]:
@@ -187,7 +182,7 @@ class Params3D:
 
     def y_shape(self) -> Shape:
         """Return the shape of the pooled tensor."""
-        _check(self.count in (1, 2, 3), f"pooling over {self.count} axes")
+        check(self.count in (1, 2, 3), f"pooling over {self.count} axes")
         spatial = self.y[3 - self.count :]
         if self.data_format == "channels_first":
             return Shape((self.batch, self.channel, *spatial))
@@ -205,7 +200,7 @@ def _three(values: list[int], count: int, missing: int) -> list[int]:
         if axis < lead:
             out.append(missing)
         else:
-            _check(axis - lead < len(values), f"index {axis - lead} is out of range for {len(values)} elements")
+            check(axis - lead < len(values), f"index {axis - lead} is out of range for {len(values)} elements")
             out.append(values[axis - lead])
     return out
 

@@ -1,0 +1,157 @@
+"""Sharding contexts: what the functions of a spec see that give or infer sharding signatures.
+
+The signatures themselves are made of what stands in ``sbp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opkit.spec.runtime.contexts import Conf
+from opkit.spec.runtime.faults import FatalError
+from opkit.spec.runtime.objects import Desc, Shape
+from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
+
+__all__ = ["DistributionContext", "SbpBuilder", "SbpContext", "SbpInferContext"]
+
+
+class SbpBuilder:
+    """A UserOpSbpSignatureBuilder: collects one signature, ``build`` adds a copy to the list."""
+
+    __slots__ = ("into", "parts")
+
+    def __init__(self, into: list[dict[Arg, str]]) -> None:
+        self.into = into
+        self.parts: dict[Arg, str] = {}
+
+    def split(self, arg: Arg, axis: int) -> SbpBuilder:
+        """Split one argument at an axis."""
+        self.parts[arg] = f"S({axis})"
+        return self
+
+    def split_all(self, args: Sequence[Arg], axis: int) -> SbpBuilder:
+        """Split several arguments at an axis."""
+        for arg in args:
+            self.parts[arg] = f"S({axis})"
+        return self
+
+    def broadcast(self, arg: Arg) -> SbpBuilder:
+        """Broadcast one argument."""
+        self.parts[arg] = "B"
+        return self
+
+    def broadcast_all(self, args: Sequence[Arg]) -> SbpBuilder:
+        """Broadcast several arguments."""
+        for arg in args:
+            self.parts[arg] = "B"
+        return self
+
+    def partial(self, arg: Arg) -> SbpBuilder:
+        """Make one argument a partial sum."""
+        self.parts[arg] = "P"
+        return self
+
+    def partial_all(self, args: Sequence[Arg]) -> SbpBuilder:
+        """Make several arguments partial sums."""
+        for arg in args:
+            self.parts[arg] = "P"
+        return self
+
+    def build(self) -> None:
+        """Add the signature to the list."""
+        if len(self.into) >= 10_000:
+            raise FatalError("more than 10,000 sharding signatures")
+        self.into.append(dict(self.parts))
+
+
+class SbpContext:
+    """What SBP functions see."""
+
+    __slots__ = ("attrs", "conf", "device_type", "found", "inputs", "logical", "outputs", "parallel_num")
+
+    def __init__(
+        self,
+        logical: dict[Arg, Desc],
+        attrs: Mapping[str, Any],
+        inputs: list[Arg],
+        outputs: list[Arg],
+        conf: Conf,
+        parallel_num: int,
+    ) -> None:
+        self.logical = logical
+        self.attrs = attrs
+        self.inputs = inputs
+        self.outputs = outputs
+        self.conf = conf
+        self.parallel_num = parallel_num
+        self.device_type = "kCPU"
+        self.found: list[dict[Arg, str]] = []
+
+    def desc(self, name: str, index: int) -> Desc:
+        """Return the description of an input."""
+        found = self.logical.get((name, index))
+        if found is None:
+            raise FatalError(f"there is no input {name!r} with index {index}")
+        return found
+
+    def builder(self) -> SbpBuilder:
+        """Return a builder that adds to the result."""
+        return SbpBuilder(self.found)
+
+
+class SbpInferContext(SbpContext):
+    """What SbpSignatureInferFn functions see: hints in, one signature out."""
+
+    __slots__ = ("given", "hints", "signature")
+
+    def __init__(self, *args: Any, hints: Mapping[Arg, Sbp]) -> None:
+        super().__init__(*args)
+        self.hints = hints
+        self.signature: dict[str, Sbp] = {}
+        self.given: dict[str, Sbp] = {}
+
+    def hint(self, name: str, index: int) -> Sbp:
+        """Return how the input arrives."""
+        return self.hints.get((name, index)) or Sbp("B")
+
+
+class DistributionContext:
+    """What ParallelDistributionInferFn functions see."""
+
+    __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
+
+    def __init__(
+        self,
+        logical: dict[Arg, Desc],
+        conf: Conf,
+        hierarchy: Shape,
+        hints: Mapping[Arg, Distribution],
+        inputs: list[Arg],
+        outputs: list[Arg],
+    ) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.logical = logical
+        self.conf = conf
+        self.hierarchy = hierarchy
+        self.hints = hints
+        self.found: dict[Arg, Distribution] = {}
+
+    def desc(self, name: str, index: int) -> Desc:
+        """Return the description of an input."""
+        found = self.logical.get((name, index))
+        if found is None:
+            raise FatalError(f"there is no input {name!r} with index {index}")
+        return found
+
+    def hint(self, name: str, index: int) -> Distribution:
+        """Return how the input arrives."""
+        found = self.hints.get((name, index))
+        if found is None:
+            raise FatalError(f"there is no input {name!r} with index {index}")
+        return found
+
+    def distribution(self, name: str, index: int) -> Distribution:
+        """Return the distribution that the function fills in."""
+        return self.found.setdefault((name, index), Distribution())
