@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from opkit import eager, ops, static
-from opkit.errors import UsageError
+from opkit.errors import AutogradError, UsageError
 from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
 from opkit.oneflow.function_config import FunctionConfig
@@ -27,10 +27,16 @@ from opkit.oneflow.semantics.training import COUNT_STEP, Recipe, Trained, append
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
+from opkit.project import UserOp
+from opkit.static.barriers import barriers
 
 __all__ = ["Job", "enable_eager_execution", "eager_execution_enabled", "global_function"]
 
 Handler = Callable[[Any], Any]
+
+
+class MissingGradientError(AutogradError, UsageError):
+    """A train job's loss depends on a variable through an op without a gradient."""
 
 
 @dataclass(slots=True)
@@ -229,6 +235,8 @@ class Job:
 
     def _train_one(self, losses: list[Any], recipe: Recipe, differentiate: Any) -> None:
         trained = self._trained(recipe)
+        if not self._is_eager:
+            self._refuse_barriers(losses, trained)
         watched = [blob for blob, _ in self._watch_diffs]
 
         def with_watched(goals: Sequence[Any], seeds: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
@@ -240,6 +248,20 @@ class Job:
             return first
 
         append_training(self.name, losses, recipe, trained, with_watched, self._state)
+
+    def _refuse_barriers(self, losses: list[Any], trained: list[Trained]) -> None:
+        """Name the op of a directory, if there is one, that keeps the gradient from the variables."""
+        registry = self.owner.registry
+        for op in barriers(losses, [item.value for item in trained]):
+            found = registry.find(op.type)
+            if isinstance(found, UserOp) and not (found.compiled is not None and found.compiled.has_no_grad):
+                raise MissingGradientError(
+                    f"job {self.name!r}: op {op.type!r} has no registered gradient, and the loss depends through it "
+                    f"on what is trained",
+                    where=op.where,
+                    help=f'add REGISTER_USER_OP_GRAD("{op.type}") to its definition, or train only variables that do '
+                    "not pass through it",
+                )
 
     def _trained(self, recipe: Recipe) -> list[Trained]:
         wanted = recipe.variables() if callable(recipe.variables) else recipe.variables

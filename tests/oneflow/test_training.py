@@ -499,3 +499,48 @@ def test_each_test_case_starts_with_an_empty_session() -> None:
     flow.unittest.TestCase().setUp()
     assert flow.get_all_variables() == {}
     assert not flow.eager_execution_enabled()
+
+
+def load_op_without_gradient(folder: Path) -> None:
+    """Load an op directory of which only the forward op is left."""
+    scaffold("user_nograd", folder)
+    definition = folder / "user_nograd" / "user_nograd_cpp_def.cpp"
+    text = definition.read_text()
+    definition.write_text(text[: text.index("// dx")] + "}  // namespace\n}  // namespace oneflow\n")
+    flow.experimental.custom_op_module("user_nograd", folder).py_api().cpp_def().py_kernel().build_load()
+
+
+@pytest.mark.parametrize("has_another_way", [False, True])
+def test_an_op_without_a_gradient_in_a_train_job_is_named(tmp_path: Path, has_another_way: bool) -> None:
+    """It is named, with the line that applies it, even where the variable reaches the loss on another way too."""
+    load_op_without_gradient(tmp_path)
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        w = flow.get_variable("w", shape=(2,), initializer=flow.constant_initializer(1))
+        op = flow.user_op_builder("stop").Op("user_nograd_forward").Input("x", [w * x]).Output("y")
+        y = op.Build().InferAndTryRun().SoleOutputBlob()
+        loss = y + w if has_another_way else y
+        flow.optimizer.SGD(constant(), momentum=0).minimize(loss)
+        return loss
+
+    with pytest.raises(UsageError, match=r"op 'user_nograd_forward' has no registered gradient[\s\S]*test_training.py:[0-9]"):
+        job(np.ones(2, F))
+
+
+def test_an_op_without_a_gradient_beside_the_loss_does_no_harm(tmp_path: Path) -> None:
+    """What the loss does not depend on, or what no variable reaches, needs no gradient."""
+    load_op_without_gradient(tmp_path)
+
+    def stop(blob: Any) -> Any:
+        op = flow.user_op_builder(flow.util.unique_str("stop")).Op("user_nograd_forward").Input("x", [blob])
+        return op.Output("y").Build().InferAndTryRun().SoleOutputBlob()
+
+    @flow.global_function(type="train")
+    def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
+        w = flow.get_variable("w", shape=(2,), initializer=flow.constant_initializer(1))
+        flow.optimizer.SGD(constant(1.0), momentum=0).minimize(w * stop(x))
+        return stop(w)
+
+    job(np.zeros(2, F))
+    np.testing.assert_allclose(flow.get_all_variables()["w"].numpy(), 1 - np.log(2) / 2, rtol=1e-6)
