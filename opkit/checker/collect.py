@@ -6,7 +6,7 @@ Validates what users give; the search itself is in search.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -16,7 +16,7 @@ from opkit.checker.checks.contract import is_write
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
@@ -143,7 +143,10 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
         if not outcome.is_accepted:
             found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
             continue
-        found.cases.append(_preferred(trial, case))
+        wide = _preferred(trial, case)
+        if wide is not case and case.origin == "recorded" and checkable.infer is None:
+            wide = _as_seen(checkable, case, wide)
+        found.cases.append(wide)
     floats = {array.dtype.name for case in found.cases for _, array in leaves_of(case.inputs) if is_float(array)}
     found.dtype = "float64" if "float64" in floats or not floats else "float32"
     if not found.cases and not found.findings:
@@ -169,6 +172,22 @@ def _preferred(trial: Trial, case: Case) -> Case:
         if is_float(item) and (item.dtype.name != promised or promised != "float64"):
             return case
     return wide
+
+
+def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
+    """Return a recorded case in float64, held to the precision in which it was seen; as it was where backward narrows.
+
+    Nothing promises that other dtypes than the recorded one are taken.
+    """
+    ev = Evaluator(checkable, wide)
+    try:
+        ev.prepare()
+        found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs]) if ev.leaves else {}
+    except Exception:  # user code: what it raises is reported on the case as it was
+        return case
+    if any(value is not None and value.dtype == np.float32 for value in found.values()):
+        return case
+    return replace(wide, precision="float32")
 
 
 def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Exception | None) -> CheckResult:

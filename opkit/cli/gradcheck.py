@@ -27,6 +27,12 @@ def gradcheck(
     shape: Annotated[
         list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
     ] = None,
+    recorded_only: Annotated[
+        bool, typer.Option("--recorded-only", help="Check what a script calls on the inputs it was seen with alone.")
+    ] = False,
+    second_order: Annotated[
+        bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
+    ] = False,
     effort: Annotated[float, typer.Option(help="How much to try; 1 takes about a second per op.")] = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and say which are caught.")
@@ -57,6 +63,8 @@ def gradcheck(
         "ignore": ignore,
         "shape": shape or [],
         "effort": effort,
+        "recorded_only": recorded_only,
+        "demand_second": second_order,
         "power": power,
         "jobs": jobs,
         "timeout": timeout,

@@ -159,7 +159,7 @@ def _second(factor: float) -> Checkable:
         return [descs["x"][0]]
 
     inner = Checkable("op_backward", (Arg("x"), Arg("dy")), (Arg("dx"),), forward, backward, infer=infer)
-    return replace(checkable(np.sin, lambda x, y, dy: np.cos(x) * dy), second=inner)
+    return replace(checkable(np.sin, lambda x, y, dy: np.cos(x) * dy), second=inner, asks_second=True)
 
 
 def _cases(name: str) -> Checkable:

@@ -221,6 +221,8 @@ class Cube(PyLayer):
         return dy * 3.0 * x * x
 """
 
+TWICE = SECOND + "\nSECOND_ORDER_Cube = True\n"
+
 
 def test_a_backward_of_ops_is_checked_at_second_order(here: Path) -> None:
     """What can be differentiated twice is, and its being right is a check that passes."""
@@ -234,6 +236,9 @@ def test_a_factor_cut_from_the_graph_is_wrong_at_second_order(here: Path) -> Non
     (op,) = run(here, SECOND.replace("* x * x", "* ctx.square"), "Cube").report.ops
     assert op.status.value == "pass", "with no way back to x nothing is offered"
     (op,) = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube").report.ops
+    assert op.status.value == "pass", "nothing asks for a second order"
+    assert any("nothing asks for a second order" in note for note in op.notes)
+    (op,) = run(here, TWICE.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube").report.ops
     assert [(item.code, item.input, item.output) for item in op.findings] == [("GC171", "x", "dx")]
 
 
@@ -243,7 +248,7 @@ def test_the_repro_of_a_second_order_failure_shows_its_slope(here: Path) -> None
 
     from opkit.verify.failures.repro import write_repro
 
-    outcome = run(here, SECOND.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube")
+    outcome = run(here, TWICE.replace("* x * x", "* x * Tensor(x.numpy())"), "Cube")
     (failure_id,) = outcome.saved.values()
     data, _ = write_repro(failure_id, here)
     with np.load(data) as arrays:

@@ -175,3 +175,44 @@ def test_a_script_that_changes_the_directory_keeps_its_paths(here: Path) -> None
     (bad,) = [op for op in outcome.report.ops if op.findings]
     assert bad.op == "job.py::Positive"
     assert bad.findings[0].where.file == "job.py"
+
+
+LEAF = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Same(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        assert not x.stop_gradient
+        return x
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
+class Narrow(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.numpy()
+        return paddle.to_tensor(np.sin(ctx.x))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * paddle.to_tensor(np.cos(ctx.x.astype("float32")).astype(ctx.x.dtype))
+
+
+x = paddle.to_tensor(np.linspace(0.1, 1, 6, dtype="float32"), stop_gradient=False)
+Same.apply(x * 2.0).sum().backward()
+Narrow.apply(x).sum().backward()
+"""
+
+
+def test_what_a_run_saw_is_replayed_as_it_was(here: Path) -> None:
+    """An input that was not a leaf may be returned; backward may work in the float32 that was seen."""
+    (here / "job.py").write_text(LEAF)
+    report = run_targets([str(here / "job.py")], QUICK).report
+    assert [op.status.value for op in report.ops] == ["pass", "pass"]

@@ -243,7 +243,7 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
     for leaf in ev.leaves:
         if not ev.array(leaf).size:
             continue
-        declared = float(session.checkable.tolerance.get(leaf.name, 0.0))
+        declared = max(float(session.checkable.tolerance.get(leaf.name, 0.0)), ev.slack())
         for count in range(min(session.options.probes, most)):
             rng = np.random.default_rng([session.options.seed, 3000, number, count])
             probe = probe_leaf(ev, leaf, rng, None, declared)
@@ -307,7 +307,9 @@ def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> 
     detectable = float(np.median(pair.detectable)) if pair.detectable else None
     best = min(pair.detectable) if pair.detectable else None
     promise = max(session.options.promise, PROMISE_TOLERANCE * float(session.checkable.tolerance.get(name, 0.0)))
-    is_single = any(ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots)
+    is_single = any(
+        ev.case.precision or ev.outputs[index].dtype != np.float64 for ev in session.evaluators for index in ev.slots
+    )
     if session.dtype != "float64" or is_single:
         promise = max(promise, PROMISE_SINGLE)
     fields: dict[str, Any] = {

@@ -62,7 +62,7 @@ def _faults(ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str,
     tiny = float(max(np.finfo(dtype).tiny for dtype in dtypes))
     # Of the terms that a result may be the small difference of: results over arguments, or arguments over each other.
     rounding = LINEAR_CANCELLED * eps * max(ev.natural(), ev.spread())
-    tolerance = max(LINEAR, LINEAR_ULPS * eps) if eps < IS_SINGLE else LINEAR_ULPS_SINGLE * eps
+    tolerance = max(LINEAR, LINEAR_ULPS * eps, ev.slack()) if eps < IS_SINGLE else LINEAR_ULPS_SINGLE * eps
     first, second = rng.uniform(-3, 3, entries), rng.uniform(-3, 3, entries)
     one, two, both = _run(ev, first), _run(ev, second), _run(ev, first + second)
     for leaf in one:

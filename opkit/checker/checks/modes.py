@@ -65,8 +65,20 @@ def second_order(session: CheckSession, check: Callable[[Checkable, Options], Op
     codes = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC181", "GC182"})
     report = check(second, replace(session.options, select=codes, power=False))
     bad = [item for item in report.checks if item.status in (Status.FAIL, Status.ERROR)]
+    if not (session.checkable.asks_second or session.options.demand_second) and report.status is not Status.PASS:
+        yield _noted(session, bad)
+        return
     for item in bad:
         yield replace(item, check="second_order", code="GC171", message=f"second order: {item.message}")
     if not bad:
         undecided = any(item.status is Status.UNDECIDED for item in report.checks)
         yield session.result("GC171", Status.UNDECIDED if undecided else Status.PASS)
+
+
+def _noted(session: CheckSession, bad: list[CheckResult]) -> CheckResult:
+    """Return the skip of a second order that nothing asks for, with a note where it is wrong."""
+    if not bad:
+        return session.skipped("GC171", "nothing asks for a second order, and it could not be decided")
+    text = f"nothing asks for a second order, which is wrong here: {bad[0].message}"
+    session.notes.append(f"{text}; save inputs rather than what forward computed, or mark backward once_differentiable")
+    return session.skipped("GC171", text)

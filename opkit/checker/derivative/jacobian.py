@@ -200,7 +200,7 @@ def _compare(
     for leaf in evaluator.leaves:
         if evaluator.array(leaf).size:
             single_leaf = single | (evaluator.array(leaf).dtype.itemsize < 8)
-            tolerance = float(declared.get(leaf.name, 0.0))
+            tolerance = max(float(declared.get(leaf.name, 0.0)), evaluator.slack())
             _compare_leaf(evaluator, leaf, claimed[leaf].T, single_leaf, tolerance, rng, known, outcome)
     if any(tally.corners for tally in outcome.tallies.values()) and not declared:
         wrong = {failure.entry for failure in outcome.failures}

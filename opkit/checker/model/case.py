@@ -46,6 +46,8 @@ class Case:
         seed: reproduces the values.
         origin: "search", "user" or "recorded".
         label: "case 3 of the cases file", for messages.
+        precision: the float dtype in which the values were seen, where they are checked in a wider one: gradients need
+            be right to its resolution only. "" where the arrays' own dtype counts.
     """
 
     inputs: Mapping[str, Any]
@@ -54,6 +56,7 @@ class Case:
     seed: int = 0
     origin: str = "search"
     label: str = ""
+    precision: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return {"x": {"shape", "dtype", "regime", "seed"}, attribute: value} (arrays only by description)."""

@@ -205,6 +205,12 @@ class Checkable:
         afresh: makes the same op with its user code loaded anew (forward and backward, no more), where that can be
             done without running a script again.
         second: the gradient as an op of its own ((inputs, douts) -> gradients), where second order is offered.
+        asks_second: whether that is promised or used (registered, declared, ``create_graph=True`` in a recorded run),
+            so that a wrong one is a failure.
+        beyond: the same op with inputs to be searched near the recorded ones, where a run saw it; what fails there
+            alone is undecided. None where cases say what the op is for.
+        is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
+        seen: of an op to be searched: cases that the search stays near.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
@@ -241,6 +247,10 @@ class Checkable:
     )
     afresh: Callable[[], Checkable] | None = None
     second: Checkable | None = None
+    asks_second: bool = False
+    beyond: Checkable | None = None
+    is_beyond: bool = False
+    seen: tuple[Case, ...] = ()
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

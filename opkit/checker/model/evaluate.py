@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Gradients, Pullback
+from opkit.checker.model.thresholds import SEEN_ULPS
 
 __all__ = ["Evaluator", "InputLeaf", "frozen", "is_float", "leaves_of", "snapshot"]
 
@@ -193,6 +194,10 @@ class Evaluator:
             np.full(size, float(np.finfo(self.outputs[index].dtype).eps)) for index, size in zip(self.slots, self.sizes)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def slack(self) -> float:
+        """The relative error that gradients may have because the case was seen in a narrower dtype alone."""
+        return SEEN_ULPS * float(np.finfo(self.case.precision).eps) if self.case.precision else 0.0
 
     def natural(self) -> float:
         """Return the size that gradients have by rights: results over arguments.

@@ -32,6 +32,8 @@ class Options:
         shapes: {input name: shape} given by hand, instead of searching.
         attrs: attribute values given by hand.
         second_order: also check the gradient of the gradient where it is offered.
+        demand_second: a wrong gradient of the gradient fails, whether the op promises one or not.
+        recorded_only: check an op that a run was seen to call on what was seen alone.
         power: mutate the user's backward and say which mutants these settings catch.
     """
 
@@ -48,6 +50,8 @@ class Options:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     second_order: bool = True
+    demand_second: bool = False
+    recorded_only: bool = False
     power: bool = False
 
     def wants(self, code: str) -> bool:

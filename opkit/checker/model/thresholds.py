@@ -133,6 +133,9 @@ LEAST_ROWS_SIZE, MOST_STRUCTURES = 8, 4
 # ---- the verdict on an entry -----------------------------------------------------------------------------------------
 #: Share of an entry below which a difference is rounding of the analytic gradient (float64, float32). Tuned.
 FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
+#: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
+#: go through that dtype on purpose. Tuned.
+SEEN_ULPS = 8.0
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
 #: Ulps of results over arguments, of which a gradient may be the small difference. Tuned.

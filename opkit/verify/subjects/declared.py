@@ -15,7 +15,7 @@ from opkit.verify.subjects.pair import location_of
 
 __all__ = ["Declared", "declared_in"]
 
-_KINDS = "SURROGATE, TOLERANCE, ALLOW and NONDIFFERENTIABLE_OUTPUTS"
+_KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS and SECOND_ORDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Declared:
         surrogate: the function whose derivative backward is, in forward's own signature.
         tolerance: {input: relative tolerance}.
         allow: {code: why}.
+        second_order: whether a right gradient of the gradient is promised.
     """
 
     cases: Callable[[Any], Any] | None = None
@@ -37,6 +38,7 @@ class Declared:
     surrogate: Callable[..., Any] | None = None
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)
+    second_order: bool = False
 
 
 def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -> Declared:
@@ -71,6 +73,7 @@ def declared_in(names: Mapping[str, Any], of: Sequence[str], suffix: str = "") -
         surrogate,
         _tolerance(_mapping(_pick(names, "TOLERANCE", suffix), "TOLERANCE", where), where),
         _allow(_mapping(_pick(names, "ALLOW", suffix), "ALLOW", where), where),
+        _truth(_pick(names, "SECOND_ORDER", suffix), where),
     )
 
 
@@ -84,6 +87,12 @@ def _mapping(value: Any, name: str, where: Location | None) -> Mapping[str, Any]
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} must be a dict, is {type(value).__name__}", where=where, help=f"see {_KINDS}")
     return value
+
+
+def _truth(value: Any, where: Location | None) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise UsageError(f"SECOND_ORDER must be True or False, is {type(value).__name__}", where=where)
+    return bool(value)
 
 
 def _tolerance(given: Mapping[str, Any], where: Location | None) -> dict[str, float]:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable
-from opkit.eager import PyLayer, install
+from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import Location, UsageError
 from opkit.ops import local
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.pair import location_of
 from opkit.verify.subjects.parameters import Parameters, parameters_of
+from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
 from opkit.verify.subjects.second import second_of
 
@@ -42,9 +43,10 @@ def checkable_of_layer(
     cases: Callable[[np.random.Generator], Iterable[Sequence[Any] | Mapping[str, Any]]] | None = None,
     *,
     recorded: Sequence[Mapping[str, Any]] = (),
-    constants: frozenset[str] = frozenset(),
+    traits: Traits | None = None,
     declared: Declared | None = None,
     name: str = "",
+    is_twice: bool = False,
 ) -> Checkable:
     """Make a checkable of a PyLayer.
 
@@ -53,9 +55,10 @@ def checkable_of_layer(
         cases: yields forward's arguments, by name or in order; float arrays take a gradient, integer ones do not,
             other values pass through.
         recorded: in place of cases: arguments by name, as a run saw them.
-        constants: float inputs that take no gradient.
+        traits: how a recorded run's Tensors stood in the graph.
         declared: exceptions that the file declares.
         name: what the report calls it.
+        is_twice: whether the run asked for a gradient of its gradient.
 
     Raises:
         UsageError: there is no case, or a case does not fit forward's parameters.
@@ -68,7 +71,9 @@ def checkable_of_layer(
         raise UsageError(f"there is no case for {layer.__name__}", where=location_of(cases) if cases else None)
     inputs = _inputs(parameters, given)
     attrs = _attrs(parameters, given, inputs)
-    runner = Runner(layer, parameters, frozenset(inputs), constants)
+    traits = traits or Traits(_constants(given, inputs))
+    constants = frozenset() if traits.is_idle else traits.constants
+    runner = Runner(layer, parameters, frozenset(inputs), constants, traits.leaves)
     declared = declared or Declared()
     outputs = runner.count_outputs(given[0])
     made = Checkable(
@@ -85,6 +90,8 @@ def checkable_of_layer(
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
         allow=declared.allow,
+        asks_second=declared.second_order or is_twice,
+        is_beyond=traits.is_idle,
         forward_where=_where(layer, "forward"),
         backward_where=_where(layer, "backward"),
         cases_where=declared.cases_where or (location_of(cases) if cases is not None else None),
@@ -139,6 +146,21 @@ def _is_float(name: str, given: Sequence[Mapping[str, Any]]) -> bool:
     return False
 
 
+def _constants(given: Sequence[Mapping[str, Any]], inputs: Sequence[str]) -> frozenset[str]:
+    """Return the inputs that every case gives as Tensors that take no gradient; none where that leaves nothing."""
+    found = {
+        name
+        for name in inputs
+        if _is_float(name, given) and all(_is_stopped(case[name]) for case in given if _is_array(case.get(name)))
+    }
+    return frozenset(found if any(name not in found and _is_float(name, given) for name in inputs) else ())
+
+
+def _is_stopped(value: Any) -> bool:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return all(isinstance(item, Tensor) and item.stop_gradient for item in items)
+
+
 def _inputs(parameters: Parameters, given: Sequence[Mapping[str, Any]]) -> list[str]:
     extra = [name for case in given for name in case if name not in parameters.names]
     names = dict.fromkeys((*parameters.names, *extra))
@@ -173,7 +195,6 @@ def _surrogate(function: Callable[..., Any], runner: Runner) -> Callable[..., An
     """Return a declared function as a forward: it takes forward's arguments as Tensors, without ctx."""
 
     def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-        args, kwargs = runner.arguments(arrays, attrs, takes_gradient=False)
-        return [tensor._data for tensor in tensors_in(function(*args, **kwargs))]
+        return [tensor._data for tensor in tensors_in(runner.called(function, runner.arguments(arrays, attrs)))]
 
     return forward

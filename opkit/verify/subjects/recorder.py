@@ -14,11 +14,11 @@ import numpy as np
 
 from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
-from opkit.ops import OpDef
+from opkit.ops import OpDef, local
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.parameters import parameters_of
 
-__all__ = ["Heard", "Recorder", "Sort"]
+__all__ = ["Heard", "Recorder", "Sort", "Traits"]
 
 #: So many inputs are kept per op and signature, and so many signatures per op.
 MOST_CALLS = 3
@@ -33,6 +33,21 @@ class Sort(Enum):
     OP = "op of a directory"
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """How the Tensors of a call stood in the graph.
+
+    Args:
+        constants: the float inputs that took no gradient.
+        leaves: the inputs that took one and were leaves.
+        is_idle: whether there were float inputs and none took a gradient.
+    """
+
+    constants: frozenset[str] = frozenset()
+    leaves: frozenset[str] = frozenset()
+    is_idle: bool = False
+
+
 @dataclass(slots=True)
 class Heard:
     """The calls of one op.
@@ -41,13 +56,15 @@ class Heard:
         key: the PyLayer's class, or the OpDef of another op's first call.
         sort: what kind of op.
         calls: arguments by name, arrays copied; one list per signature.
-        constants: of each signature, the float inputs that took no gradient (PyLayers).
+        traits: of each signature, how its Tensors stood in the graph (PyLayers).
+        is_twice: whether a gradient of its gradient was asked for (``create_graph=True``).
     """
 
     key: Any
     sort: Sort
     calls: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
-    constants: dict[Any, frozenset[str]] = field(default_factory=dict)
+    traits: dict[Any, Traits] = field(default_factory=dict)
+    is_twice: bool = False
 
 
 class Recorder:
@@ -61,50 +78,59 @@ class Recorder:
         self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
     ) -> None:
         """Take note of an op that ran."""
-        if not opdef.is_user or isinstance(opdef, PyLayerGradDef):
+        if isinstance(opdef, PyLayerGradDef):
+            heard = self.heard.get(opdef.layer)
+            if heard is not None and local.mode.is_grad_enabled:
+                heard.is_twice = True
+            return
+        if not opdef.is_user:
             return
         if isinstance(opdef, PyLayerDef):
             layer = opdef.layer
             values = parameters_of(layer).bind(attrs["args"], attrs["kwargs"])
-            self._keep(layer, layer, Sort.LAYER, values, _constants(values))
+            self._keep(layer, layer, Sort.LAYER, values, _traits(values))
         elif isinstance(opdef, PyFuncGradDef):
             self._needed.setdefault(id(opdef.function), set()).update(opdef.needed)
         elif isinstance(opdef, PyFuncDef):
             name = (id(opdef.function), id(opdef.backward_func), opdef.skipped, len(opdef.inputs), len(opdef.outputs))
-            self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, frozenset())
+            self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, Traits())
         else:
             values = {"inputs": list(inputs), "attrs": dict(attrs)}
-            self._keep((opdef.name, str(opdef.where)), opdef, Sort.OP, values, frozenset())
+            self._keep((opdef.name, str(opdef.where)), opdef, Sort.OP, values, Traits())
 
     def needed(self, opdef: PyFuncDef) -> frozenset[int] | None:
         """Return the inputs for which a py_func's backward was asked, None where it never ran."""
         found = self._needed.get(id(opdef.backward_func))
         return None if found is None else frozenset(found)
 
-    def _keep(self, name: Any, key: Any, sort: Sort, values: Mapping[str, Any], constants: frozenset[str]) -> None:
+    def _keep(self, name: Any, key: Any, sort: Sort, values: Mapping[str, Any], traits: Traits) -> None:
         heard = self.heard.get(name)
         if heard is None:
             heard = self.heard[name] = Heard(key, sort)
-        signature = (constants, _signature(values))
+        signature = (traits, _signature(values))
         calls = heard.calls.get(signature)
         if calls is None:
             if len(heard.calls) >= MOST_SIGNATURES:
                 return
             calls = heard.calls[signature] = []
-            heard.constants[signature] = constants
+            heard.traits[signature] = traits
         if len(calls) < MOST_CALLS:
             calls.append({name: _copied(value) for name, value in values.items()})
 
 
-def _constants(values: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(
-        name
-        for name, value in values.items()
-        if any(
-            isinstance(item, Tensor) and item.stop_gradient and item._data.dtype.kind == "f"
-            for item in (value if isinstance(value, (list, tuple)) else [value])
-        )
-    )
+def _traits(values: Mapping[str, Any]) -> Traits:
+    floats: set[str] = set()
+    constants: set[str] = set()
+    derived: set[str] = set()
+    for name, value in values.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, Tensor) and item._data.dtype.kind == "f":
+                floats.add(name)
+                if item.stop_gradient:
+                    constants.add(name)
+                elif not item.is_leaf:
+                    derived.add(name)
+    return Traits(frozenset(constants), frozenset(floats - constants - derived), bool(floats) and floats == constants)
 
 
 def _signature(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Runner: a PyLayer applied to arrays, its gradients as backward itself returned them.
+"""Runner: a PyLayer applied to arrays, its forward and its gradient, each gradient as backward itself returned it.
 
-Which arguments are inputs, and what they hold, is decided where the checkable is made.
+Makes no checkable: what the arguments mean is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor, grad, wrap
+from opkit.ops import identity
+from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
 
 __all__ = ["Runner", "plain_arrays", "tensors_in"]
@@ -46,28 +48,51 @@ class Runner:
         parameters: of its forward.
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
+        leaves: those that a run gave as leaves; others come out of an op, as they do within a model, so that forward
+            may return one of them.
     """
 
-    def __init__(self, layer: type, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]) -> None:
+    def __init__(
+        self,
+        layer: type,
+        parameters: Parameters,
+        inputs: frozenset[str],
+        constants: frozenset[str],
+        leaves: frozenset[str] = frozenset(),
+    ) -> None:
         self._parameters = parameters
         self._inputs = inputs
         self._constants = constants
+        self._leaves = leaves
         self._raw: list[Any] = []
         self._layer = _listening(layer, self._raw)
 
-    def arguments(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], *, takes_gradient: bool
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """Return forward's arguments, arrays as Tensors."""
+    def arguments(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run."""
         values: dict[str, Any] = {}
         for name in dict.fromkeys((*self._parameters.names, *arrays, *attrs)):
             value = arrays.get(name) if name in self._inputs else attrs.get(name)
             if name in self._inputs and value is not None:
-                is_leaf = takes_gradient and name not in self._constants
-                values[name] = _tensors(value, is_leaf)
-            elif name not in self._inputs and name in attrs:
+                values[name] = _tensors(value, name not in self._constants)
+            elif name in self._inputs:
+                if name in arrays and name not in self._parameters.defaults:
+                    values[name] = None
+            elif name in attrs:
                 values[name] = value
-        return self._parameters.call(values)
+        return values
+
+    def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+        """Call a function that takes forward's arguments; lists and dicts reach it as copies that are its own."""
+        args, kwargs = self._parameters.call(values)
+        return function(*args, **kwargs)
+
+    def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
+        """Return the outputs of one application to arguments by name, and the watch over these arguments."""
+        given = {name: value if name in self._leaves else _passed_on(value) for name, value in values.items()}
+        owned = Owned(given)
+        outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]
+        owned.verify("forward", outputs)
+        return outputs, owned
 
     def count_outputs(self, values: Mapping[str, Any]) -> int:
         """Return how many Tensors forward returns for arguments by name; 1 where it raises (the checks tell that)."""
@@ -80,29 +105,31 @@ class Runner:
 
     def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
         """Run forward; see ``opkit.checker.Forward``."""
-        args, kwargs = self.arguments(arrays, attrs, takes_gradient=False)
-        return [tensor._data for tensor in tensors_in(self._layer.apply(*args, **kwargs))]  # type: ignore[attr-defined]
+        return [tensor._data for tensor in self._apply(self.arguments(arrays, attrs))[0]]
 
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Return the outputs of one application, and the leaf of each input that is a single array."""
-        args, kwargs = self.arguments(arrays, attrs, takes_gradient=True)
-        outputs = tensors_in(self._layer.apply(*args, **kwargs))  # type: ignore[attr-defined]
-        named = self._parameters.bind(args, kwargs)
-        return outputs, {name: value for name, value in named.items() if isinstance(value, Tensor)}
+        values = self.arguments(arrays, attrs)
+        outputs, _ = self._apply(values)
+        return outputs, {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     def vjp(
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
     ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
         """Run forward and keep its context for any number of backward calls."""
-        args, kwargs = self.arguments(arrays, attrs, takes_gradient=True)
-        outputs = tensors_in(self._layer.apply(*args, **kwargs))  # type: ignore[attr-defined]
-        slots = _slots(self._parameters.bind(args, kwargs))
+        values = self.arguments(arrays, attrs)
+        outputs, owned = self._apply(values)
+        slots = _slots(
+            {name: values[name] for name in dict.fromkeys((*self._parameters.names, *values)) if name in values}
+        )
+        owned.keep(outputs)
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
             leaves = [leaf for _, items in slots for leaf in items if not leaf._sg]
             self._raw.clear()
             seeds = [wrap(dout) for dout in douts]
             found = grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True)
+            owned.verify("backward")
             by_leaf = {id(leaf): None if item is None else item._data for leaf, item in zip(leaves, found)}
             return self._by_name(slots, by_leaf, arrays, needs)
 
@@ -129,10 +156,21 @@ class Runner:
         return result
 
 
-def _tensors(value: Any, is_leaf: bool) -> Any:
+def _tensors(value: Any, takes_gradient: bool) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_tensors(item, is_leaf) for item in value]
-    return wrap(value, stop_gradient=not (is_leaf and value.dtype.kind == "f"))
+        return [_tensors(item, takes_gradient) for item in value]
+    return wrap(value, stop_gradient=not (takes_gradient and value.dtype.kind == "f"))
+
+
+def _passed_on(value: Any) -> Any:
+    """Return what an op made of a leaf that takes a gradient, on the same array."""
+    if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
+        return [_passed_on(item) for item in value]
+    if not isinstance(value, Tensor) or value._sg:
+        return value
+    made: Tensor = identity(value)
+    made._data = value._data
+    return made
 
 
 def _slots(values: Mapping[str, Any]) -> list[tuple[str, list[Tensor]]]:
@@ -166,7 +204,9 @@ def _listening(layer: type, heard: list[Any]) -> type:
     backward = layer.backward  # type: ignore[attr-defined]
 
     def listening(ctx: Any, *douts: Any) -> Any:
+        owned = Owned({"the incoming gradient": list(douts)})
         result = backward(ctx, *douts)
+        owned.verify("backward")
         heard.append(result)
         return result
 

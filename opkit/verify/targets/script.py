@@ -28,7 +28,7 @@ from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.pair import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
-from opkit.verify.subjects.recorder import Heard, Recorder, Sort
+from opkit.verify.subjects.recorder import Heard, Recorder, Sort, Traits
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.named import layer_loaded
 from opkit.verify.targets.target import Target
@@ -115,13 +115,18 @@ class _Gathered:
         """Add a PyLayer: one checkable per set of inputs that took no gradient."""
         label = f"{self._target.label}::{heard.key.__qualname__}"
         declared = declared_in(self._names, ["forward", heard.key.__name__], heard.key.__name__)
-        by_constants: dict[frozenset[str], list[dict[str, Any]]] = {}
-        for signature, calls in heard.calls.items():
-            by_constants.setdefault(heard.constants[signature], []).extend(calls)
-        for constants, calls in by_constants.items():
+        for traits, calls in _by_traits(heard).items():
             name = self._unique(label)
-            made = checkable_of_layer(heard.key, recorded=calls, constants=constants, declared=declared, name=name)
-            self.checkables.append(made)
+            self.checkables.append(
+                checkable_of_layer(
+                    heard.key,
+                    recorded=calls,
+                    traits=traits,
+                    declared=declared,
+                    name=name,
+                    is_twice=heard.is_twice,
+                )
+            )
 
     def add_uncalled(self, called: set[Any]) -> None:
         """Make checkables of the script's own PyLayers that were never called, where it has cases for them."""
@@ -160,6 +165,25 @@ class _Gathered:
                 return None
             self._directories[folder] = assemble(directory)
         return self._directories[folder]
+
+
+def _by_traits(heard: Heard) -> dict[Traits, list[dict[str, Any]]]:
+    """Return the calls of a PyLayer by the inputs that took no gradient; those of evaluation alone only where all are.
+
+    An input counts as a leaf where it was one in every call.
+    """
+    groups: dict[frozenset[str], list[Any]] = {}
+    is_used = any(not traits.is_idle for traits in heard.traits.values())
+    for signature, traits in heard.traits.items():
+        if not (is_used and traits.is_idle):
+            groups.setdefault(traits.constants, []).append(signature)
+    found: dict[Traits, list[dict[str, Any]]] = {}
+    for constants, signatures in groups.items():
+        every = [heard.traits[signature] for signature in signatures]
+        leaves = frozenset.intersection(*(traits.leaves for traits in every))
+        merged = Traits(constants, leaves, is_idle=every[0].is_idle)
+        found[merged] = [call for signature in signatures for call in heard.calls[signature]]
+    return found
 
 
 def _never_called(label: str, name: str) -> OpReport:
