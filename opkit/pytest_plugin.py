@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from opkit.checker import Status
 from opkit.diagnostics import render_text
 from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
@@ -24,6 +25,8 @@ from opkit.verify.trial import tried
 __all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
 
 _SPEC = "_cpp_def.cpp"
+#: The property of a test whose op is undecided.
+_UNDECIDED = ("opkit", "undecided")
 
 
 class OpTestError(Exception):
@@ -34,11 +37,11 @@ class OpItem(pytest.Item):
     """A test of one op directory."""
 
     directory: OpDirectory
-    action: Callable[[OpDirectory], None]
+    action: Callable[[OpItem], None]
 
     def runtest(self) -> None:
         """Build or check the directory."""
-        self.action(self.directory)
+        self.action(self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show an op's findings as they are, any other error with its traceback."""
@@ -82,6 +85,12 @@ class OpkitPlugin:
             return collected
         return None
 
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
+        """Show an op whose derivatives could not be decided as an outcome of its own, neither passed nor failed."""
+        if report.when == "call" and report.passed and _UNDECIDED in report.user_properties:
+            return "undecided", "u", ("UNDECIDED", {"yellow": True})
+        return None
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note builds that failed."""
         if report.failed and report.nodeid.endswith(f"{_SPEC}::build"):
@@ -91,16 +100,22 @@ class OpkitPlugin:
 _plugin = OpkitPlugin()
 pytest_configure = _plugin.pytest_configure
 pytest_collect_file = _plugin.pytest_collect_file
+pytest_report_teststatus = _plugin.pytest_report_teststatus
 
 
-def _build(directory: OpDirectory) -> None:
-    result = build([directory], facts=tried([directory]))
+def _build(item: OpItem) -> None:
+    result = build([item.directory], facts=tried([item.directory]))
     if result.has_errors:
         raise OpTestError(render_text(result.diagnostics))
 
 
-def _gradcheck(directory: OpDirectory) -> None:
-    outcome = run_targets([str(directory.path)], RunOptions())
+def _gradcheck(item: OpItem) -> None:
+    outcome = run_targets([str(item.directory.path)], RunOptions())
+    ops = outcome.report.ops
+    if not outcome.is_broken and ops and all(op.status is Status.SKIP for op in ops):
+        pytest.skip("; ".join(op.undifferentiated.message for op in ops if op.undifferentiated is not None))
+    if outcome.report.status is Status.UNDECIDED:
+        item.user_properties.append(_UNDECIDED)
     if outcome.exit_status() != 0:
         width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
         raise OpTestError(text_report(outcome, width=width))

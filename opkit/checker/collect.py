@@ -137,6 +137,9 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             else:
                 found.notes.append(f"{what} was left out: forward gives NaN or infinity")
             continue
+        if outcome.verdict is Verdict.UNTRIED:
+            found.notes.append(f"{case.label or 'a recorded case'} was left out to keep within the time set")
+            continue
         if not outcome.is_accepted and case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer taken; they were left out")
             continue

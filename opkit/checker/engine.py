@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -26,11 +26,13 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import SEARCH_SHARE
 from opkit.checker.model.trial import Trial, Verdict
 from opkit.checker.power import power
 
@@ -66,7 +68,7 @@ def check(
         warnings.simplefilter("ignore")
         custody = Custody()
         guarded = custody.over(checkable)
-        trial = Trial(guarded)
+        trial = Trial(guarded, start + SEARCH_SHARE * options.seconds)
         collected = collect(guarded, options, trial)
         session = CheckSession(
             guarded,
@@ -77,6 +79,7 @@ def check(
             dtype=collected.dtype,
             claims_float64=collected.claims_float64,
             custody=custody,
+            started=start,
         )
         results = list(collected.findings)
         if collected.cases:
@@ -91,6 +94,7 @@ def check(
                 results.append(session.skipped("GC190", "the op fails as it is"))
             else:
                 results.extend(power(checkable, options, check))
+    results = _standing(results)
     results = [_allowed(checkable, item) for item in results if options.wants(item.code)]
     results.sort(key=lambda item: item.code)
     return OpReport(
@@ -109,23 +113,38 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
     failed: set[str] = set()
-    stages: list[_Check] = list(_FORWARD)
-    if session.checkable.has_gradient:
-        stages += _BACKWARD
-    for stage in stages:
+    left_out: list[str] = []
+    first, later = _plan(session)
+    for stage in (*first, *later):
+        if session.left() < 0 and stage not in (forward_contract, gradient_contract, gradients):
+            left_out.append(stage.__name__.replace("_", " "))
+            continue
+        if stage in later and failed & _FATAL and stage is not layouts and stage is not gradients:
+            continue
+        if stage is later[0] and session.checkable.has_gradient and not failed and collected.domain is not None:
+            scan(session, collected.domain)
         for item in _guarded(session, stage):
-            if item.status is Status.FAIL:
+            if item.status is Status.FAIL and stage in first:
                 failed.add(item.code)
             yield item
-    if session.checkable.has_gradient and not failed and collected.domain is not None:
-        scan(session, collected.domain)
-    later = [layouts] if not session.checkable.has_gradient else list(_LATER)
-    for stage in later:
-        if failed & _FATAL and stage is not layouts and stage is not gradients:
-            continue
-        yield from _guarded(session, stage)
-    if session.checkable.has_gradient:
+    if session.checkable.has_gradient and session.left() > 0:
         yield from second_order(session, check)
+    if left_out:
+        session.notes.append(f"left out to keep within the time set: {', '.join(left_out)}")
+
+
+def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
+    """Return the checks in their order, and those that the first ones' fatal failures make pointless.
+
+    Of an op whose calls take long the most telling come first: the contract, then the derivative.
+    """
+    if not session.checkable.has_gradient:
+        return _FORWARD, (layouts,)
+    if not session.is_slow:
+        return (*_FORWARD, *_BACKWARD), _LATER
+    telling = (forward_contract, gradient_contract, gradients)
+    rest = (*_FORWARD, *_BACKWARD, *_LATER)
+    return telling, tuple(stage for stage in rest if stage not in telling)
 
 
 def _raises(session: CheckSession) -> Iterator[CheckResult]:
@@ -174,6 +193,13 @@ def is_users(error: BaseException) -> bool:
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
     return any(not file.startswith(_NUMPY) for file in files[own + 1 :])
+
+
+def _standing(results: list[CheckResult]) -> list[CheckResult]:
+    """Let a failure stand where time ran out afterwards: it is the verdict, and what was left out is undecided."""
+    if not any(item.status is Status.FAIL for item in results):
+        return results
+    return [replace(item, status=Status.UNDECIDED) if item.code == OUT_OF_TIME.code else item for item in results]
 
 
 def _merged(results: list[CheckResult]) -> Iterator[CheckResult]:

@@ -67,6 +67,8 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
         console.print(Padding(Text(text), (0, 0, 0, 10)))
     if op.status is Status.PASS:
         console.print(Padding(Text(_rests_on(op), style="dim"), (0, 0, 0, 10)))
+    elif op.status is Status.SKIP and op.undifferentiated is not None:
+        console.print(Padding(Text(printable(op.undifferentiated.message), style="dim"), (0, 0, 0, 10)))
     for index, result in enumerate(op.checks):
         finding = Finding(op, result, run.saved.get((place, index), ""))
         if result.check == "build" and run.diagnostics:

@@ -6,11 +6,12 @@ What the checker itself finds has its codes in ``opkit.checker.model.codes``; th
 from __future__ import annotations
 
 from opkit.checker import CheckCode
+from opkit.checker.model.codes import OUT_OF_TIME
 
 __all__ = ["CODES", "CRASH", "EXIT", "INTERNAL", "LOAD", "MEMORY", "SCRIPT", "TIMEOUT"]
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
-TIMEOUT = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
+TIMEOUT = OUT_OF_TIME
 EXIT = CheckCode("GC193", "exit", "the op's functions return instead of leaving the interpreter")
 MEMORY = CheckCode("GC194", "memory", "the check stays within the memory limit")
 LOAD = CheckCode("GC195", "load", "the op's files can be imported")

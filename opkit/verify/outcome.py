@@ -48,6 +48,6 @@ class Outcome:
             return 130
         if self.is_broken:
             return 3
-        if not self.report.ops:
+        if all(op.status is Status.SKIP for op in self.report.ops):  # none at all, or nothing in any to decide
             return 5
         return 0 if self.report.is_clean(strict) else 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from time import process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from opkit.checker.model.thresholds import (
     ENOUGH_FAILING,
     EXTRA_PROBES,
     MOST_PLOTTED,
+    PLAIN_CALLS,
     PROBE_SHARP,
     PROBE_SHARP_SINGLE,
     PROMISE_SINGLE,
@@ -74,6 +75,7 @@ class _Ledger:
     counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     pairs: dict[tuple[str, str], _Pair] = field(default_factory=dict)
     probes: list[float] = field(default_factory=list)
+    probed: set[str] = field(default_factory=set)
     vague: int = 0
     large: int = 0
     left_out: int = 0
@@ -93,14 +95,15 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     ledger = _Ledger(session)
     evaluators = [ev for ev in session.evaluators if ev.leaves and sum(ev.sizes)]
     if session.is_impure:
-        yield session.skipped("GC101", "forward or backward is not a function of its arguments")
+        message = "forward or backward is not a function of its arguments; no derivative was compared"
+        yield session.result("GC101", Status.UNDECIDED, message)
         return
     budget = RUN_BUDGET * session.options.effort
     for number, ev in enumerate(_ordered(evaluators)):
         budget -= _cost(ev)
         if len(ledger.failing) >= ENOUGH_FAILING:
             break
-        if (budget < 0 and number >= SURE_CASES) or session.elapsed() > session.options.seconds:
+        if (budget < 0 and number >= SURE_CASES) or session.left() < 0:
             ledger.left_out += 1
             continue
         known = sum(ledger.counts.values())
@@ -119,17 +122,17 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
             _probe_large(ev, 900 + number, ledger)
     if ledger.left_out:
         session.notes.append(f"{ledger.left_out} cases were left out to keep within the time set")
-    yield from _results(ledger, len(evaluators))
+    yield from _results(ledger, evaluators)
 
 
 def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     """A few random directions, unless the kernels take so long with many elements that even these would be too many."""
-    start = process_time()
+    start = perf_counter()
     if not ev.leaves or not sum(ev.sizes):
         return
     try:
         ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
-        if process_time() - start > SLOW_GRADIENT:
+        if perf_counter() - start > SLOW_GRADIENT:
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"
             )
@@ -160,7 +163,8 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     entries = sum(ev.sizes)
     if not size:
         return
-    if size * entries > session.options.full_limit:
+    takes = (PLAIN_CALLS * size + entries) * session.call_seconds if session.is_slow else 0.0
+    if size * entries > session.options.full_limit or takes > session.left() / 2:
         ledger.large += 1
         _probe(ev, number, ledger)
         return
@@ -247,6 +251,7 @@ def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> Non
         for count in range(min(session.options.probes, most)):
             rng = np.random.default_rng([session.options.seed, 3000, number, count])
             probe = probe_leaf(ev, leaf, rng, None, declared)
+            ledger.probed.add(leaf.name)
             if np.isfinite(probe.detectable):
                 ledger.probes.append(probe.detectable)
             else:
@@ -280,8 +285,8 @@ def _describe_probe(session: CheckSession, ev: Evaluator, leaf: InputLeaf, probe
     )
 
 
-def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
-    session = ledger.session
+def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResult]:
+    session, cases = ledger.session, len(evaluators)
     yield from (result for _, result in sorted(ledger.failures.items(), key=lambda item: item[0]))
     if not ledger.failures:
         yield from ledger.broken[:1]
@@ -290,7 +295,9 @@ def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
         if not any(code in _CODES or code in ("GC160", "GC161") for code, other in failed if other == name):
             yield _pair_result(session, name, output, pair)
     if not ledger.pairs and not ledger.failures and not ledger.large:
-        yield session.skipped("GC101", "nothing to differentiate")
+        yield from _nothing(ledger)
+    else:
+        yield from _open(ledger, evaluators)
     if ledger.large and not any(code == "GC102" for code, _ in failed):
         yield _probe_result(session, ledger)
     codes = {code for code, _ in failed}
@@ -301,6 +308,53 @@ def _results(ledger: _Ledger, cases: int) -> Iterator[CheckResult]:
     for code in ("GC105", "GC152"):
         if code not in codes:
             yield session.passed(code, cases)
+
+
+def _nothing(ledger: _Ledger) -> Iterator[CheckResult]:
+    """GC101 where no pair was compared at all."""
+    session = ledger.session
+    if ledger.left_out:
+        yield session.out_of_time(f"time ran out before any derivative was compared; {_left_out(ledger)}")
+        return
+    if ledger.broken:
+        return
+    ran = session.evaluators
+    lacking = (
+        "input takes a gradient" if not any(ev.leaves for ev in ran) else "output element depends on a float input"
+    )
+    text = f"nothing to differentiate: no {lacking}; only contracts were checked, on {len(ran)} cases"
+    yield session.skipped("GC101", text)
+
+
+def _open(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResult]:
+    """GC101 for pairs of input and output that no case decided."""
+    session = ledger.session
+    wrong = {name for _, name, _ in ledger.failures}
+    pairs = {
+        (leaf.name, session.output_name(slot))
+        for ev in evaluators
+        for leaf in ev.leaves
+        for slot in ev.slots
+        if ev.array(leaf).size and ev.outputs[slot].size
+    }
+    missing = [
+        (name, output)
+        for name, output in sorted(pairs - ledger.pairs.keys())
+        if name not in wrong and name not in ledger.probed
+    ]
+    if not missing or ledger.broken:
+        return
+    shown = ", ".join(f"d({output})/d({name})" for name, output in missing)
+    if ledger.left_out:
+        yield session.out_of_time(f"time ran out before {shown} was compared; {_left_out(ledger)}")
+        return
+    for name, output in missing:
+        yield session.result("GC101", Status.UNDECIDED, "no case decides this derivative", input=name, output=output)
+
+
+def _left_out(ledger: _Ledger) -> str:
+    seconds = ledger.session.call_seconds
+    return f"{ledger.left_out} cases were left out (a call of forward takes {seconds:.2g} s); raise --timeout"
 
 
 def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> CheckResult:

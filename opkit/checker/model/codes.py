@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "CheckCode", "code_of"]
+__all__ = ["CODES", "OUT_OF_TIME", "CheckCode", "code_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,10 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC190", "power", "these settings catch the standard mutants of this backward"),
     )
 }
+
+
+#: Of the run: found by the checker where its time ends before the derivatives are decided, by the runner elsewhere.
+OUT_OF_TIME = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
 
 
 def code_of(name: str) -> str:

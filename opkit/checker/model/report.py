@@ -43,6 +43,9 @@ class Status(str, Enum):
         return Status.SKIP
 
 
+#: A pass of one of these is a decided derivative.
+_DERIVATIVES = frozenset({"GC101", "GC102"})
+
 _MEANING = {
     Status.PASS: "holds on everything tried; 'detectable' is the smallest relative error it would have seen",
     Status.FAIL: "does not hold: the deviation exceeds three times the measured bound",
@@ -174,8 +177,16 @@ class OpReport:
 
     @property
     def status(self) -> Status:
-        """The worst of its checks."""
-        return Status.worst(check.status for check in self.checks)
+        """The worst of its checks; skip where all hold, but there was no derivative to compare: that is not a pass."""
+        found = Status.worst(check.status for check in self.checks)
+        return Status.SKIP if found is Status.PASS and self.undifferentiated is not None else found
+
+    @property
+    def undifferentiated(self) -> CheckResult | None:
+        """The result that says why no derivative was compared, None where one was, or the check did not run."""
+        if any(check.code in _DERIVATIVES and check.status is Status.PASS for check in self.checks):
+            return None
+        return next((check for check in self.checks if check.code == "GC101" and check.status is Status.SKIP), None)
 
     @property
     def findings(self) -> tuple[CheckResult, ...]:

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from time import process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import CODES
+from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.thresholds import (
+    CALLS_A_CASE,
     EXTREME,
     MOST_ELEMENTS,
+    SLOW_CALL,
 )
 from opkit.checker.model.trial import Trial
 
@@ -63,7 +65,8 @@ class CheckSession:
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written to.
         is_impure: set by the purity checks; numeric checks are then skipped.
-        started: the processor's seconds when the session began.
+        started: when the check began, on the clock that kernels which sleep or wait take time on too.
+        call_seconds: what a call of forward takes, as measured.
         evaluators: one for each case, run once.
         large: a case with many elements, for what does not need every entry of the Jacobian.
         single: a few cases in float32, where the others are float64 and the op takes float32 too.
@@ -78,20 +81,44 @@ class CheckSession:
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)
     is_impure: bool = False
-    started: float = field(default_factory=process_time)
+    started: float = field(default_factory=perf_counter)
+    call_seconds: float = 0.0
     evaluators: list[Evaluator] = field(default_factory=list)
     large: list[Evaluator] = field(default_factory=list)
     single: list[Evaluator] = field(default_factory=list)
 
     def prepare(self, large: Case | None = None) -> None:
         """Run forward once on every case."""
+        self._measure()
         for case in self.cases:
             self.evaluators.append(Evaluator(self.checkable, case).prepare())
-        if large is not None:
+        if large is not None and not self.is_slow:
             self.large.append(Evaluator(self.checkable, large).prepare())
         sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
         for ev in self.evaluators:
             ev.typical = float(np.median(sizes)) if sizes else 0.0
+
+    def _measure(self) -> None:
+        """Time a call, and keep of a slow op's cases as many as the time allows: the small and various ones."""
+        taken = []
+        for case in self.cases[:2]:  # the machine may be busy during one of them
+            begun = perf_counter()
+            Evaluator(self.checkable, case).prepare()
+            taken.append(perf_counter() - begun)
+        self.call_seconds = min(taken)
+        if not self.is_slow:
+            return
+        most = max(1, int(self.left() / (self.call_seconds * CALLS_A_CASE)))
+        if most < len(self.cases):
+            self.notes.append(
+                f"a call of forward takes {self.call_seconds:.2g} s: {most} of {len(self.cases)} cases were checked"
+            )
+            self.cases[:] = _various(self.cases)[:most]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a call takes so long that the plan has to be cut to the time."""
+        return self.call_seconds > SLOW_CALL
 
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:
@@ -121,8 +148,17 @@ class CheckSession:
         return np.random.default_rng([self.options.seed, key])
 
     def elapsed(self) -> float:
-        """Seconds of the processor since the session began, which another process's load does not change."""
-        return process_time() - self.started
+        """Seconds since the check began."""
+        return perf_counter() - self.started
+
+    def left(self) -> float:
+        """Seconds until no further case is begun."""
+        return self.options.seconds - self.elapsed()
+
+    def out_of_time(self, message: str) -> CheckResult:
+        """Make the error of a check whose time ended before the derivatives were decided."""
+        where = self.checkable.forward_where
+        return CheckResult(OUT_OF_TIME.name, Status.ERROR, OUT_OF_TIME.code, message, where=where)
 
     # --- results
     def result(self, code: str, status: Status, message: str = "", **fields: Any) -> CheckResult:
@@ -165,6 +201,24 @@ class CheckSession:
         if index < len(outputs) and not any(arg.is_variadic for arg in outputs[: index + 1]):
             return outputs[index].name
         return f"output {index}" if len(outputs) != 1 else f"{outputs[0].name}[{index}]"
+
+
+def _various(cases: list[Case]) -> list[Case]:
+    """Order cases: one of each combination of ranks and attributes first, the smaller and the ordinary ones before."""
+
+    def order(case: Case) -> tuple[bool, int]:
+        return case.regime.split()[0] in EXTREME or is_empty(case), sum(
+            array.size for _, array in leaves_of(case.inputs)
+        )
+
+    first: dict[object, Case] = {}
+    later = []
+    for case in sorted(cases, key=order):
+        ranks = tuple(array.ndim for _, array in leaves_of(case.inputs))
+        kind = (ranks, is_empty(case), str(sorted(case.attrs.items())))
+        if first.setdefault(kind, case) is not case:
+            later.append(case)
+    return sorted(first.values(), key=order) + later
 
 
 def first_failure(

@@ -18,7 +18,7 @@ from __future__ import annotations
 PROMISE = 1e-7
 #: Entries of a Jacobian up to which each is compared, and random directions for each input of larger ones. Cost.
 FULL_LIMIT, PROBES = 40_000, 4
-#: Cases drawn from a cases file, and processor seconds after which cases are left out. Cost.
+#: Cases drawn from a cases file, and seconds after which cases are left out. Cost.
 MOST_CASES, SECONDS = 64, 20.0
 
 # ---- ladders of steps ------------------------------------------------------------------------------------------------
@@ -225,7 +225,13 @@ RUNS_A_CASE = 60
 SMALL_CASE = 260
 #: Failing cases after which no more are compared. Cost.
 ENOUGH_FAILING = 6
-#: Processor seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
+#: Seconds of a call from which on the cases are cut to the time, and calls that all checks of one case take. Cost.
+SLOW_CALL, CALLS_A_CASE = 0.004, 200
+#: Calls for each element of an input that a whole Jacobian takes at most, ladders aside. Derived: two steps.
+PLAIN_CALLS = 4
+#: Share of the time that the search for cases may take, once some are found. Cost.
+SEARCH_SHARE = 0.3
+#: Seconds of a forward and a backward from which on a case with many elements is not differentiated. Cost.
 SLOW_GRADIENT = 0.05
 #: What a PASS promises of float32 results. Tuned; of float64's it is Options.promise.
 PROMISE_SINGLE = 1e-2

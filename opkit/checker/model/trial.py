@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ class Verdict(Enum):
     REFUSED = "refused by infer"
     RAISED = "forward raised"
     NONFINITE = "forward gave NaN or infinity"
+    UNTRIED = "not tried, for lack of time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,11 @@ class Trial:
 
     Args:
         checkable: the op.
+        until: from this time on nothing more is tried, once something was accepted.
     """
 
     checkable: Checkable
+    until: float = float("inf")
     counts: Counter[Verdict] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
 
@@ -121,6 +125,9 @@ class Trial:
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
+        if self.counts[Verdict.ACCEPTED] and perf_counter() > self.until:
+            self.counts[Verdict.UNTRIED] += 1
+            return Attempt(Verdict.UNTRIED)
         outcome = self.probe(case)
         self.counts[outcome.verdict] += 1
         if outcome.error is not None and len(self.errors) < MOST_ERRORS:

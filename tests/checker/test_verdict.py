@@ -1,0 +1,77 @@
+"""A pass rests on decided derivatives, and a check that lacks the time says so."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arrays, Attrs, Checkable, OpReport, Options, Status, check, checkable_of
+
+X = np.array([0.3, 0.5, -1.5, 2.0])
+
+
+def square(factor: float = 2.0, seconds: float = 0.0) -> Checkable:
+    made = checkable_of(lambda x: x * x, lambda x, y, dy: factor * x * dy, [X])
+
+    def forward(arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        time.sleep(seconds)
+        return list(made.forward(arrays, attrs))
+
+    return replace(made, forward=forward)
+
+
+def found(report: OpReport, code: str) -> list[Status]:
+    return [item.status for item in report.checks if item.code == code]
+
+
+def test_contracts_alone_are_not_a_pass() -> None:
+    """Where no input takes a gradient a wrong backward is not called right: the op is skipped, with the reason."""
+    report = check(replace(square(3.0), gradients=frozenset()))
+    assert report.status is Status.SKIP
+    assert report.undifferentiated is not None
+    assert report.undifferentiated.message.startswith("nothing to differentiate: no input takes a gradient")
+
+
+def test_an_op_without_a_gradient_passes_on_its_contract() -> None:
+    """An op that registers no gradient has no derivative to decide."""
+    assert check(replace(square(), backward=None, gradients=None)).status is Status.PASS
+
+
+def test_out_of_time_before_a_derivative_is_an_error() -> None:
+    """GC192 says which cases were left out and what a call takes."""
+    report = check(square(seconds=0.006), Options(seconds=1e-6))
+    assert report.status is Status.ERROR
+    (message,) = [item.message for item in report.checks if item.code == "GC192"]
+    assert message.startswith("time ran out before any derivative was compared; 1 cases were left out")
+    assert any(note.startswith("left out to keep within the time set: ") for note in report.notes)
+
+
+def test_a_failure_found_in_time_stands() -> None:
+    """Out of time after a failure: the verdict is the failure."""
+    made = checkable_of(lambda x: x[:2] * 1.0, lambda x, y, dy: np.ones(3), [X])
+    report = check(made, Options(seconds=1e-6))
+    assert report.status is Status.FAIL
+    assert found(report, "GC142") == [Status.FAIL]
+    assert found(report, "GC192") == [Status.UNDECIDED]
+
+
+@pytest.mark.parametrize(("factor", "status"), [(2.0, Status.PASS), (2.001, Status.FAIL)])
+def test_a_slow_op_is_decided_within_its_time(factor: float, status: Status) -> None:
+    """Fewer evaluations rather than none: kernels that sleep cost no processor time, and are timed all the same."""
+    begun = time.perf_counter()
+    report = check(square(factor, seconds=0.005), Options(seconds=1.0))
+    assert report.status is status
+    assert time.perf_counter() - begun < 15.0
+
+
+def test_a_pair_that_no_case_decides_is_undecided() -> None:
+    """Each input needs a derivative of its own: one whose arrays are all empty has none."""
+    made = checkable_of(
+        lambda a, b: a * 2.0 + b.sum(), lambda a, b, y, dy: (2.0 * dy, np.full(b.shape, dy.sum())), [X, X]
+    )
+    both = check(made)
+    assert both.status is Status.PASS
+    assert found(both, "GC101") == [Status.PASS, Status.PASS]
