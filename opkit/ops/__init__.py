@@ -1,7 +1,8 @@
 # ruff: noqa: A004 - builders have the field's names, some of which are Python's too
 """Op definitions, the registry, the current mode, and the built-in ops with their builders.
 
-A builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
+The module is long because it names every builder twice, one a line: where it comes from, and that it is public. A
+builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
 """
 
 from opkit.ops.arrange.indexing import getitem, setitem
@@ -33,12 +34,10 @@ from opkit.ops.arrange.slicing import flip, pad, repeat_interleave, roll, slice,
 from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
 from opkit.ops.basis.arithmetic import (
     add,
-    add_n,
     div,
     floor_div,
     floor_mod,
     mul,
-    multiply,
     neg,
     scalar_add,
     scalar_div,
@@ -75,6 +74,7 @@ from opkit.ops.basis.random import (
     truncated_normal,
     uniform,
 )
+from opkit.ops.basis.unbroadcast import add_n, multiply
 from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import Mode, apply, install_default, local
 from opkit.ops.core.observers import Observer, observe

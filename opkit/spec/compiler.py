@@ -14,7 +14,7 @@ from opkit.diagnostics import Diagnostic, SourceText
 from opkit.spec.check.consistency import check_program
 from opkit.spec.findings import Findings
 from opkit.spec.lower.link import Linker
-from opkit.spec.lower.program import Program
+from opkit.spec.lower.program import SpecProgram
 from opkit.spec.parse.parser import parse
 from opkit.spec.registry.compiled_grad import CompiledGrad
 from opkit.spec.registry.compiled_op import CompiledOp
@@ -91,7 +91,7 @@ def _compiled(
     """Go through the steps of the pipeline."""
     tokens = preprocess(source, folders, findings)
     tree = parse(tokens, findings)
-    program = Program(tree, findings)
+    program = SpecProgram(tree, findings)
     expressions = program.collect(tree.items)
     linker = Linker(program)
     entries, grad_entries = read_registrations(program, linker, expressions, findings)

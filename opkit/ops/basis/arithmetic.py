@@ -1,8 +1,9 @@
-"""Two operands at a time: arithmetic with broadcasting, its same-shape and scalar forms.
+"""Two operands at a time: arithmetic with broadcasting, and a tensor with a number.
 
 Without a dialect the builders are strict: tensors have one dtype, and results keep it.
 
-Powers are in ``opkit.ops.pointwise.power``, comparisons in ``opkit.ops.pointwise.compare``.
+What does not broadcast is in ``opkit.ops.basis.unbroadcast``, powers in ``opkit.ops.pointwise.power``, comparisons in
+``opkit.ops.pointwise.compare``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import DtypeError, ShapeError, UsageError
+from opkit.errors import DtypeError, UsageError
 from opkit.ir import Dialect
-from opkit.ops.basis.broadcasting import reduce_sum, sum_to
+from opkit.ops.basis.broadcasting import sum_to
 from opkit.ops.basis.creation import as_value, cast, constant
 from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
-from opkit.ops.core.inference import broadcasted, same_shape, unchanged
+from opkit.ops.core.inference import broadcasted, unchanged
 from opkit.ops.core.meeting import Choose, common_dtype, is_number, number_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
@@ -25,14 +26,13 @@ from opkit.ops.core.value import Value, dtype_of, is_value
 
 __all__ = [
     "add",
-    "add_n",
     "div",
     "floor_div",
     "floor_mod",
     "arithmetic",
     "mul",
-    "multiply",
     "neg",
+    "quotient_of",
     "met",
     "scalar_add",
     "scalar_div",
@@ -81,7 +81,8 @@ def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any
 
 
 @quiet
-def _div(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+def quotient_of(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Divide arrays; integers are cut off towards 0."""
     return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
 
 
@@ -128,7 +129,7 @@ def _binary(name: str, kernel: Callable[..., Any], grad: GradRule | None, reads:
 BROADCAST_ADD: OpDef = _binary("broadcast_add", _add, _add_grad)
 BROADCAST_SUB: OpDef = _binary("broadcast_sub", _sub, _sub_grad)
 BROADCAST_MUL: OpDef = _binary("broadcast_mul", _mul, _mul_grad, "x y")
-BROADCAST_DIV: OpDef = _binary("broadcast_div", _div, _div_grad, "y z")
+BROADCAST_DIV: OpDef = _binary("broadcast_div", quotient_of, _div_grad, "y z")
 
 
 def _swapping(opdef: OpDef, by_number: Builder, choose: Choose, text: str) -> Builder:
@@ -190,68 +191,6 @@ def _floored(opdef: OpDef, choose: Choose, text: str) -> Builder:
 
     build.__doc__ = f"Return {text}; operands broadcast, a number takes the tensor's dtype."
     return build
-
-
-# ---- operands of one shape -------------------------------------------------------------------------------------------
-def _strict(kernel: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def checked(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
-        if x.shape != y.shape:
-            raise ShapeError(f"op {name!r}: the shapes {x.shape} and {y.shape} must be the same")
-        return kernel(x, y, out=out)
-
-    return checked
-
-
-def _multiply_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    x, y = applied.inputs
-    need_x, need_y = applied.needs
-    return multiply(douts[0], y) if need_x else None, multiply(douts[0], x) if need_y else None
-
-
-@quiet
-def _add_n(*arrays: np.ndarray, out: np.ndarray | None = None) -> Any:
-    if any(array.shape != arrays[0].shape for array in arrays):
-        raise ShapeError(f"op 'add_n': the shapes {', '.join(str(a.shape) for a in arrays)} must be the same")
-    total = np.empty_like(arrays[0]) if out is None else out
-    if len(arrays) > 1:
-        np.add(arrays[0], arrays[1], out=total)
-    else:
-        np.copyto(total, arrays[0])
-    for array in arrays[2:]:
-        np.add(total, array, out=total)
-    return total
-
-
-def _add_n_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    return [douts[0]] * len(applied.inputs)
-
-
-MULTIPLY: OpDef = define(
-    "multiply",
-    "x y",
-    "out",
-    _strict(_mul, "multiply"),
-    infer=same_shape("multiply"),
-    grad=_multiply_grad,
-    reads="x y",
-    out=_strict(_mul, "multiply"),
-    elementwise=True,
-)
-ADD_N: OpDef = define(
-    "add_n", "*in", "out", _add_n, infer=same_shape("add_n"), grad=_add_n_grad, out=_add_n, elementwise=True
-)
-
-
-def multiply(x: Value, y: Value) -> Value:
-    """Return the product of two values of one shape and dtype."""
-    return local.mode.apply(MULTIPLY, (x, y), NO_ATTRS)
-
-
-def add_n(values: Sequence[Value]) -> Value:
-    """Return the sum of values of one shape and dtype."""
-    if not values:
-        raise ShapeError("op 'add_n' got nothing to add")
-    return local.mode.apply(ADD_N, tuple(values), NO_ATTRS)
 
 
 # ---- a number and a tensor -------------------------------------------------------------------------------------------
@@ -360,52 +299,6 @@ def _divided_by_number(choose: Choose) -> Builder:
         return by_number(x, operand)
 
     return scalar_div
-
-
-# ---- a tensor of one element and a tensor (scalar_*_by_tensor) ---------------------------------------------
-def _one_element(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    def by_tensor(x: np.ndarray, scalar: np.ndarray, out: np.ndarray | None = None) -> Any:
-        if scalar.size != 1:
-            raise ShapeError(f"op 'scalar_*_by_tensor': the scalar has shape {scalar.shape}, one element is needed")
-        return kernel(x, scalar.reshape(()), out=out)
-
-    return by_tensor
-
-
-def _by_tensor(name: str, kernel: Callable[..., Any], grad: GradRule, reads: str) -> OpDef:
-    by_tensor = _one_element(kernel)
-    return define(
-        name, "x scalar", "y", by_tensor, infer=unchanged(name), grad=grad, reads=reads, out=by_tensor, elementwise=True
-    )
-
-
-def _scalar_cotangent(cotangent: Value, scalar: Value) -> Value:
-    return sum_to(reduce_sum(cotangent, keepdims=True), scalar) if len(scalar.shape) else reduce_sum(cotangent)
-
-
-def _add_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    return douts[0], _scalar_cotangent(douts[0], applied.inputs[1])
-
-
-def _sub_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    return douts[0], neg(_scalar_cotangent(douts[0], applied.inputs[1]))
-
-
-def _mul_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    x, scalar = applied.inputs
-    return mul(douts[0], scalar), _scalar_cotangent(mul(douts[0], x), scalar)
-
-
-def _div_by_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
-    scalar = applied.inputs[1]
-    dx = div(douts[0], scalar)
-    return dx, neg(_scalar_cotangent(mul(dx, applied.outputs[0]), scalar))
-
-
-SCALAR_ADD_BY_TENSOR: OpDef = _by_tensor("scalar_add_by_tensor", _add, _add_by_grad, "")
-SCALAR_SUB_BY_TENSOR: OpDef = _by_tensor("scalar_sub_by_tensor", _sub, _sub_by_grad, "")
-SCALAR_MUL_BY_TENSOR: OpDef = _by_tensor("scalar_mul_by_tensor", _mul, _mul_by_grad, "x scalar")
-SCALAR_DIV_BY_TENSOR: OpDef = _by_tensor("scalar_div_by_tensor", _div, _div_by_grad, "scalar y")
 
 
 # ---- negative, and what has no gradient ------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Functions of one operand, element by element: the math_unary_elementwise list, each with its ``_grad`` op.
 
-Activations of networks are in ``activation``; the numerics of special functions in ``opkit.ops.kernels.special``.
+The module is long because the functions are one table, row by row with their derivatives. Activations of networks are
+in ``activation``; the numerics of special functions in ``opkit.ops.kernels.special``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from opkit.diagnostics import Note, Severity
 from opkit.errors import Unknown, unknown
 from opkit.spec.check.backward import check_backward_ops
 from opkit.spec.findings import Findings
-from opkit.spec.lower.program import Program
+from opkit.spec.lower.program import SpecProgram
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.uses import Use
 from opkit.spec.registry.entries import GradEntry, OpEntry
@@ -29,7 +29,7 @@ _SHAPE_SLOTS = ("tensor_desc", "physical")
 
 
 def check_program(
-    program: Program, ops: list[OpEntry], grads: list[GradEntry], findings: Findings, known_ops: frozenset[str]
+    program: SpecProgram, ops: list[OpEntry], grads: list[GradEntry], findings: Findings, known_ops: frozenset[str]
 ) -> dict[str, tuple[str, ...]]:
     """Check all registrations.
 
@@ -77,7 +77,7 @@ class _Shared:
 
 
 class _Checks:
-    def __init__(self, program: Program, findings: Findings) -> None:
+    def __init__(self, program: SpecProgram, findings: Findings) -> None:
         self.program = program
         self.findings = findings
 

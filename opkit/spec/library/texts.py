@@ -1,5 +1,7 @@
 """Library texts: the one table of what specs may call, under every name that v0.3.4, v0.4.0 and v0.5.0 give it.
 
+The module is long because it is one table: data only, which ``table`` reads.
+
 Each line gives parameter types, the result, flags and the Python it becomes. Flags: ``@any``, ``@in``, ``@out`` (the
 first argument names an argument of the op), ``@query`` (asks whether there is one), ``small`` (a small integer that is
 not negative). ``{0}`` is the object; ``|`` separates a pointer's code from the code of what it points at; ``T``, ``K``

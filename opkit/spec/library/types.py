@@ -1,6 +1,7 @@
 """Types: the C++ types of the language, as interned values, and what may be said of them.
 
-Which members a type has stands in the tables of ``library``.
+Which members a type has stands in the tables of ``library``. The module is long because the tables of every name that
+a type has (plain, class, template, short, spelled) must agree, and are read side by side.
 """
 
 from __future__ import annotations

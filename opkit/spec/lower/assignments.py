@@ -8,7 +8,7 @@ from __future__ import annotations
 from opkit.spec.library.types import INT32, Type, spelled
 from opkit.spec.lower.conversions import convert, convert_number, copied, number_literal
 from opkit.spec.lower.expressions import ExpressionLowering
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
 __all__ = ["AssignmentLowering"]
@@ -17,7 +17,7 @@ __all__ = ["AssignmentLowering"]
 class AssignmentLowering(ExpressionLowering):
     """Lower what changes a variable."""
 
-    def assign(self, node: syntax.Assign) -> Value:
+    def assign(self, node: syntax.Assign) -> Lowered:
         """Lower an assignment inside of an expression."""
         self.assign_statement(node)
         return self.lower(node.left)
@@ -39,7 +39,7 @@ class AssignmentLowering(ExpressionLowering):
         self.store_check(left, node.left)
         self.emit(f"{left.target} = {copied(right)}", node)
 
-    def lower_target(self, node: syntax.Expr) -> Value:
+    def lower_target(self, node: syntax.Expr) -> Lowered:
         """Lower the left side of an assignment; it is written, not read."""
         if isinstance(node, syntax.Name) and len(node.parts) == 1:
             variable = self.lookup(node.parts[0].text)
@@ -50,7 +50,7 @@ class AssignmentLowering(ExpressionLowering):
                 return value
         return self.lower(node)
 
-    def replace(self, left: Value, right: Value, node: syntax.Node) -> None:
+    def replace(self, left: Lowered, right: Lowered, node: syntax.Node) -> None:
         """Write the assignment of one object to another: the object stays, its contents change."""
         name, code = left.type.name, left.at(ATOM)
         if left.is_read_only or code.endswith(".dims"):
@@ -70,7 +70,7 @@ class AssignmentLowering(ExpressionLowering):
         else:
             self.emit(f"{code}.assign({right.code})", node)
 
-    def compound(self, node: syntax.Assign, left: Value, right: Value) -> None:
+    def compound(self, node: syntax.Assign, left: Lowered, right: Lowered) -> None:
         """Write ``a += b`` and its like."""
         op = node.op[:-1]
         self.store_check(left, node.left)
@@ -79,7 +79,7 @@ class AssignmentLowering(ExpressionLowering):
         self.note_assignment(node.left)
         self.emit(f"{left.target} = {made.code}", node)
 
-    def store_check(self, value: Value, node: syntax.Node) -> None:
+    def store_check(self, value: Lowered, node: syntax.Node) -> None:
         """Refuse to store into what cannot be stored into."""
         if value.is_read_only:
             raise LowerError("SPEC027", "this is const and cannot be changed", node)
@@ -93,7 +93,7 @@ class AssignmentLowering(ExpressionLowering):
             if variable is not None:
                 self.assigned(variable)
 
-    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
+    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Lowered:
         """Lower ``++x`` and its like where their value is used."""
         value = self.lower(operand)
         if value.is_unknown:
@@ -109,15 +109,15 @@ class AssignmentLowering(ExpressionLowering):
             made = self.arithmetic(sign, value, number_literal(1, INT32), node) if value.type.is_number else None
             new = convert_number(made, value.type).code if made is not None else f"{value.code} {sign} 1"
             if is_prefix:
-                return Value(f"({value.target} := {new})", value.type)
+                return Lowered(f"({value.target} := {new})", value.type)
             self.counter += 1
             old = self.fresh(f"_t{self.counter}")
-            return Value(f"(({old} := {value.code}), ({value.target} := {new}))[0]", value.type)
+            return Lowered(f"(({old} := {value.code}), ({value.target} := {new}))[0]", value.type)
         old = "" if is_prefix else self.temporary(value.code, node)
         self.emit(f"{value.target} = {self.stepped(value, sign, node)}", node)
-        return value if is_prefix else Value(old, value.type)
+        return value if is_prefix else Lowered(old, value.type)
 
-    def stepped(self, value: Value, sign: str, node: syntax.Node) -> str:
+    def stepped(self, value: Lowered, sign: str, node: syntax.Node) -> str:
         """Return the code of a value one further."""
         if not value.type.is_number:
             return f"{value.code} {sign} 1"

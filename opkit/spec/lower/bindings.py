@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from opkit.spec.library.types import Type
-from opkit.spec.lower.lowered import Value
+from opkit.spec.lower.lowered import Lowered
 
 __all__ = ["Binding", "Bindings", "binding_key", "binding_text"]
 
-Binding: TypeAlias = Type | Value | str
+Binding: TypeAlias = Type | Lowered | str
 Bindings: TypeAlias = Mapping[str, Binding]
 
 
 def binding_text(binding: Binding) -> str:
     """Return a binding in a form that tells it from others."""
-    if isinstance(binding, Value):
+    if isinstance(binding, Lowered):
         return f"={binding.const!r}" if binding.is_const else f"={binding.code}"
     return binding if isinstance(binding, str) else f":{binding}"
 

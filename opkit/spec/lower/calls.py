@@ -29,7 +29,7 @@ from opkit.spec.lower.conversions import (
     number_literal,
 )
 from opkit.spec.lower.expressions import unknown_value
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
@@ -45,7 +45,7 @@ _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 class CallLowering(MemberLowering):
     """Lower calls."""
 
-    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Value | None:
+    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Lowered | None:
         """Lower a call of std or of a macro; the standard lowering provides it."""
         raise NotImplementedError
 
@@ -55,7 +55,7 @@ class CallLowering(MemberLowering):
 
     # -- calls --------------------------------------------------------------------------------
 
-    def call(self, node: syntax.Call) -> Value:
+    def call(self, node: syntax.Call) -> Lowered:
         """Lower a call: of a member, of a name, or of a value."""
         function = node.function
         if isinstance(function, syntax.Member):
@@ -65,7 +65,7 @@ class CallLowering(MemberLowering):
         value = self.lower(function)
         return self.value_call(value, node)
 
-    def method_call(self, node: syntax.Call, member: syntax.Member) -> Value:
+    def method_call(self, node: syntax.Call, member: syntax.Member) -> Lowered:
         """Lower a call of a member function."""
         name = member.name.text
         owner = self.owner_of(member)
@@ -89,7 +89,7 @@ class CallLowering(MemberLowering):
             name = "insert"
         if name == "insert" and kind.name in ("set", "ordered_set") and len(args) == 2:
             code = f"[{owner.at(ATOM)}.insert(_x) for _x in between({args[0].code}, {args[1].code})]"
-            return Value(code, VOID)
+            return Lowered(code, VOID)
         if name == "resize" and kind.is_vector and args:
             return self.resized(owner, args, node)
         if kind == STRING and name in _STRING_CHANGES:
@@ -101,7 +101,7 @@ class CallLowering(MemberLowering):
             raise self.missing_member(name, kind, member.name)
         return self.library_call(name, overloads, owner, args, node)
 
-    def struct_call(self, owner: Value, name: str, args: list[Value], node: syntax.Call) -> Value:
+    def struct_call(self, owner: Lowered, name: str, args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower a call of a function of a struct's object."""
         struct = struct_of(self.program, owner.type)
         functions = [item for item in struct.functions if item.name.text == name and item.body is not None]
@@ -115,8 +115,8 @@ class CallLowering(MemberLowering):
         return self.program.call_functions(self, tuple(functions), args, node, bindings, receiver)
 
     def library_call(
-        self, name: str, overloads: list[LibraryFunction], owner: Value | None, args: list[Value], node: syntax.Call
-    ) -> Value:
+        self, name: str, overloads: list[LibraryFunction], owner: Lowered | None, args: list[Lowered], node: syntax.Call
+    ) -> Lowered:
         """Lower a call of the library: choose the overload, convert the arguments, fill in the code."""
         kind = owner.type if owner is not None else VOID
         chosen = self.choose(name, overloads, kind, args, node)
@@ -131,7 +131,7 @@ class CallLowering(MemberLowering):
             self.unit.note_use(chosen.flags, name, kind, args, node)
         code = _fill(chosen.code, ready)
         result = substitute(chosen.result, kind)
-        made = Value(code, result, _prec(code), chosen.is_ref, is_small="small" in chosen.flags)
+        made = Lowered(code, result, _prec(code), chosen.is_ref, is_small="small" in chosen.flags)
         if chosen.deref:
             made.deref = _fill(chosen.deref, ready)
         if name in ("at", "front", "back", "Get") and kind.is_vector and owner is not None:
@@ -140,7 +140,7 @@ class CallLowering(MemberLowering):
             made.target = f"{ready[0]}.data[{ready[1]}]"
         return made
 
-    def mark_element(self, made: Value, name: str, owner: Value, ready: list[str]) -> None:
+    def mark_element(self, made: Lowered, name: str, owner: Lowered, ready: list[str]) -> None:
         """Let an element of a vector be assigned to and pointed at."""
         obj = ready[0]
         index = {"front": "0", "back": "-1"}.get(name) or ready[1]
@@ -152,7 +152,7 @@ class CallLowering(MemberLowering):
         made.place = ("item", obj, index if name != "back" else f"len({obj}) - 1")
 
     def choose(
-        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Value], node: syntax.Call
+        self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Lowered], node: syntax.Call
     ) -> LibraryFunction:
         """Choose an overload by how well its parameters fit, or raise what C++ would say."""
         best: LibraryFunction | None = None
@@ -187,19 +187,19 @@ class CallLowering(MemberLowering):
                 )
         raise LowerError("SPEC022", f"no {name!r} takes these arguments", node)
 
-    def argument(self, value: Value, wanted: Type, node: syntax.Node) -> str:
+    def argument(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
         """Return the code that passes an argument: by reference, or as a value of its own."""
         if wanted.name == "ref":
             return self.address(value, node).code
         made = convert(value, wanted, node)
         return made.code if made.prec > 2 or made.prec == ATOM else f"({made.code})"
 
-    def kept(self, value: Value, wanted: Type, node: syntax.Node) -> str:
+    def kept(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
         """Return the code of an argument that a container keeps: a value of its own."""
         made = convert(value, wanted, node)
         return copied(made) if made.type.is_object else self.argument(value, wanted, node)
 
-    def append(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+    def append(self, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower push_back and emplace_back, whose arguments construct the element."""
         element = owner.type.element
         if len(args) == 1 and fit(args[0], element, node) is not None:
@@ -209,9 +209,9 @@ class CallLowering(MemberLowering):
         name = "push_axis" if owner.type.name == "fixed_vector" else "push"
         if owner.is_read_only or owner.code.endswith(".dims"):
             raise LowerError("SPEC027", "this vector is const and cannot be changed", node)
-        return Value(f"{name}({owner.code}, {copied(item)})", VOID)
+        return Lowered(f"{name}({owner.code}, {copied(item)})", VOID)
 
-    def change_string(self, name: str, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+    def change_string(self, name: str, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower what changes a string: a new one is assigned, as Python's do not change."""
         self.store_check(owner, node)
         function = node.function
@@ -224,11 +224,11 @@ class CallLowering(MemberLowering):
             )
         code = '""' if name == "clear" else f"{owner.code}[:-1]"
         if wanted:
-            code = self.join_strings(Value(owner.code, STRING, owner.prec), args[0], node).code
+            code = self.join_strings(Lowered(owner.code, STRING, owner.prec), args[0], node).code
         self.emit(f"{owner.target} = {code}", node)
-        return Value("None", VOID)
+        return Lowered("None", VOID)
 
-    def resized(self, owner: Value, args: list[Value], node: syntax.Call) -> Value:
+    def resized(self, owner: Lowered, args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower resize of a vector."""
         element = owner.type.element
         count = convert(args[0], INT64, node).code
@@ -237,11 +237,11 @@ class CallLowering(MemberLowering):
         else:
             fill = self.fresh_value(element, node)
         code = f"resize({owner.code}, {count}, {fill})"
-        return Value(f"axes({code} or {owner.code})" if owner.type == DIM_VECTOR else code, VOID)
+        return Lowered(f"axes({code} or {owner.code})" if owner.type == DIM_VECTOR else code, VOID)
 
     # -- names that are called ----------------------------------------------------------------
 
-    def name_call(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def name_call(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower a call of a name: a variable, a macro, a function of the file or of the library, or a type."""
         text = self.program.plain_name(name)
         first = name.parts[0].text
@@ -250,7 +250,7 @@ class CallLowering(MemberLowering):
             if variable is not None:
                 return self.value_call(self.read(variable, name), node)
             bound = self.bindings.get(first)
-            if isinstance(bound, Value):
+            if isinstance(bound, Lowered):
                 return self.value_call(bound, node)
         special = self.special_call(text, node, name)
         if special is not None:
@@ -276,7 +276,7 @@ class CallLowering(MemberLowering):
             return self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
         return self.missing_function(text, name)
 
-    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Value], node: syntax.Call) -> Value:
+    def free_call(self, name: str, overloads: list[LibraryFunction], args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower a call of a library function that belongs to no object."""
         chosen = self.choose(name, overloads, VOID, args, node)
         ready = [
@@ -284,9 +284,9 @@ class CallLowering(MemberLowering):
             for i, (arg, param) in enumerate(zip(args, chosen.params, strict=True))
         ]
         code = _fill(chosen.code.replace("{all}", ", ".join(ready)), ready)
-        return Value(code, chosen.result, _prec(code), is_small="small" in chosen.flags)
+        return Lowered(code, chosen.result, _prec(code), is_small="small" in chosen.flags)
 
-    def missing_function(self, text: str, name: syntax.Name) -> Value:
+    def missing_function(self, text: str, name: syntax.Name) -> Lowered:
         """Report a function that does not exist."""
         known = self.program.known_functions() | set(FREE_FUNCTIONS) | set(STATIC_FUNCTIONS) | self.special_names()
         otherwise = "define it in this file, or include the header that does"
@@ -295,7 +295,7 @@ class CallLowering(MemberLowering):
             said = Unknown(said.message, "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone")
         raise LowerError("SPEC020", said.message, name, said.help)
 
-    def value_call(self, value: Value, node: syntax.Call) -> Value:
+    def value_call(self, value: Lowered, node: syntax.Call) -> Lowered:
         """Lower a call of a function value: a lambda, a parameter, a std::function."""
         args = [self.lower(arg) for arg in node.args]
         if value.is_unknown or any(arg.is_unknown for arg in args):
@@ -317,9 +317,9 @@ class CallLowering(MemberLowering):
             self.argument(arg, param, item) if param.name == "ref" else self.passed(arg, param, item)
             for arg, param, item in zip(args, params, node.args, strict=True)
         ]
-        return Value(f"{value.at(ATOM)}({', '.join(ready)})", kind.args[0])
+        return Lowered(f"{value.at(ATOM)}({', '.join(ready)})", kind.args[0])
 
-    def passed(self, value: Value, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
+    def passed(self, value: Lowered, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
         """Return the code of an argument; by value it is copied."""
         made = convert(value, wanted, node)
         code = copied(made) if is_copy else made.code
@@ -327,10 +327,10 @@ class CallLowering(MemberLowering):
 
     # -- constructions ------------------------------------------------------------------------
 
-    def construct(self, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value:
+    def construct(self, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered:
         """Lower ``T(args)`` and ``T{args}``."""
         if any(arg.is_unknown for arg in args) or kind is UNKNOWN:
-            return Value("None", kind)
+            return Lowered("None", kind)
         maker = CONSTRUCTORS.get(kind.name)
         if maker is not None:
             made = maker(self, kind, args, node, braced)
@@ -340,7 +340,7 @@ class CallLowering(MemberLowering):
             return constructed(self, kind, args, node, braced)  # type: ignore[arg-type]
         if not args:
             code = made_of_nothing(kind, node)
-            value = Value(code, kind)
+            value = Lowered(code, kind)
             if kind.is_number:
                 return number_literal(_ZERO.get(code, 0), kind)
             return value
@@ -348,19 +348,19 @@ class CallLowering(MemberLowering):
             if kind.is_number and args[0].type.is_number:
                 return convert_number(args[0], kind)
             if braced and fit(args[0], kind, node) is None:
-                return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+                return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
             return convert(args[0], kind, node) if not kind.is_object else self.owned(convert(args[0], kind, node))
         if braced:
-            return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+            return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
         raise LowerError("SPEC022", f"a {spelled(kind)} is not made of {len(args)} arguments", node)
 
     def fresh_value(self, kind: Type, node: syntax.Node) -> str:
         """Return code for a new element of a container."""
         return self.construct(kind, [], node, False).code
 
-    def owned(self, value: Value) -> Value:
+    def owned(self, value: Lowered) -> Lowered:
         """Return a copy where the value is stored elsewhere."""
-        return Value(copied(value), value.type)
+        return Lowered(copied(value), value.type)
 
 
 def _fill(code: str, ready: list[str]) -> str:

@@ -26,7 +26,7 @@ from opkit.spec.lower.conversions import (
     fit,
     made_of_nothing,
 )
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
 __all__ = ["CONSTRUCTORS", "Constructing"]
@@ -35,20 +35,22 @@ __all__ = ["CONSTRUCTORS", "Constructing"]
 class Constructing(Protocol):
     """What a construction needs of the lowering that it is part of."""
 
-    def construct(self, kind: Type, args: list[Value], node: Any, braced: bool) -> Value:
+    def construct(self, kind: Type, args: list[Lowered], node: Any, braced: bool) -> Lowered:
         """Lower ``T(args)`` and ``T{args}``."""
 
-    def owned(self, value: Value) -> Value:
+    def owned(self, value: Lowered) -> Lowered:
         """Return a copy where the value is stored elsewhere."""
 
 
-_Maker = Callable[[Constructing, Type, list[Value], Any, bool], "Value | None"]
+_Maker = Callable[[Constructing, Type, list[Lowered], Any, bool], "Lowered | None"]
 
 
-def _make_vector(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_vector(
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
     check = "axes(" if kind.name == "fixed_vector" else "("
     if braced and args and not (len(args) == 1 and args[0].type == kind):
-        return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+        return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
     if len(args) == 1:
         value = args[0]
         if value.items is not None:
@@ -60,70 +62,75 @@ def _make_vector(self: Constructing, kind: Type, args: list[Value], node: syntax
             count = convert(value, INT64, node).code
             if kind.element.is_object:
                 made = self.construct(kind.element, [], node, False).code
-                return Value(f"{check}[{made} for _ in filled({count}, 0)])", kind)
-            return Value(f"{check}filled({count}, {made_of_nothing(kind.element, node)}))", kind)
+                return Lowered(f"{check}[{made} for _ in filled({count}, 0)])", kind)
+            return Lowered(f"{check}filled({count}, {made_of_nothing(kind.element, node)}))", kind)
     elif len(args) == 2:
         if all(arg.type.name in ("iter", "mapiter") for arg in args):
-            return Value(f"{check}between({args[0].code}, {args[1].code}))", kind)
+            return Lowered(f"{check}between({args[0].code}, {args[1].code}))", kind)
         if args[0].type.is_integer and fit(args[1], kind.element, node) is not None:
             count, fill = convert(args[0], INT64, node).code, convert(args[1], kind.element, node)
             if kind.element.is_object:
-                return Value(
-                    f"{check}[{copied(Value(fill.code, fill.type, is_stored=True))} for _ in filled({count}, 0)])", kind
+                return Lowered(
+                    f"{check}[{copied(Lowered(fill.code, fill.type, is_stored=True))} for _ in filled({count}, 0)])",
+                    kind,
                 )
-            return Value(f"{check}filled({count}, {fill.code}))", kind)
+            return Lowered(f"{check}filled({count}, {fill.code}))", kind)
     return None
 
 
-def _make_shape(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
     if len(args) == 1:
         value = args[0]
         if value.items is not None:
             return construct_list(value, kind, node)
         if value.type == DIM_VECTOR:
-            return Value(f"Shape(tuple({value.code}))", kind)
+            return Lowered(f"Shape(tuple({value.code}))", kind)
         if value.type.name in ("Shape", "ShapeView"):
             code = f"Shape({value.at(ATOM)}.dims)" if kind.name == "Shape" else value.code
-            return Value(code, kind)
+            return Lowered(code, kind)
         if braced and value.type.is_integer:
-            return construct_list(Value("", Type("init"), items=(value,)), kind, node)
+            return construct_list(Lowered("", Type("init"), items=(value,)), kind, node)
         raise LowerError("SPEC022", f"a Shape is not made of a {spelled(value.type)}", node, "write Shape({...})")
     if args and braced:
-        return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+        return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
     return None
 
 
-def _make_op_arg(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_op_arg(
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
     if len(args) == 1 and args[0].items is not None:
         return construct_list(args[0], OP_ARG, node)
     if len(args) == 1 and args[0].type == kind:
         return args[0]
     if len(args) != 2:
         raise LowerError("SPEC022", f"an OpArg is made of a name and an index, {len(args)} arguments given", node)
-    return construct_list(Value("", Type("init"), items=tuple(args)), kind, node)
+    return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
 
 
-def _make_pair(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
-    return construct_list(Value("", Type("init"), items=tuple(args)), kind, node) if len(args) == 2 else None
+def _make_pair(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
+    return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node) if len(args) == 2 else None
 
 
-def _make_set(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_set(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
     if len(args) == 2 and all(arg.type.name in ("iter", "mapiter") for arg in args):
-        return Value(f'make_map("{kind.name}", between({args[0].code}, {args[1].code}))', kind)
+        return Lowered(f'make_map("{kind.name}", between({args[0].code}, {args[1].code}))', kind)
     if args and (braced or args[0].items is not None):
-        value = args[0] if args[0].items is not None else Value("", Type("init"), items=tuple(args))
+        value = args[0] if args[0].items is not None else Lowered("", Type("init"), items=tuple(args))
         return construct_list(value, kind, node)
     return None
 
 
-def _make_string(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_string(
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
     if len(args) == 2 and args[0].type.is_integer and args[1].type.is_integer:
-        return Value(f"chr({args[1].code}) * len(filled({args[0].code}, 0))", STRING, 13)
+        return Lowered(f"chr({args[1].code}) * len(filled({args[0].code}, 0))", STRING, 13)
     return None
 
 
 def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
-    def make(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+    def make(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
         if len(args) == 1 and args[0].type == kind:
             return args[0]
         if len(args) != len(params):
@@ -131,30 +138,34 @@ def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
                 "SPEC022", f"a {spelled(kind)} is made of {len(params)} arguments, {len(args)} given", node
             )
         codes = [convert(arg, param, node).code for arg, param in zip(args, params, strict=True)]
-        return Value(f"{name}({', '.join(codes)})", kind)
+        return Lowered(f"{name}({', '.join(codes)})", kind)
 
     return make
 
 
-def _make_builder(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_builder(
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
     if len(args) != 1:
         raise LowerError("SPEC022", "a UserOpConfWrapperBuilder is made of the op's name", node)
-    return Value(f"OpBuilder({convert(args[0], STRING, node).code})", kind)
+    return Lowered(f"OpBuilder({convert(args[0], STRING, node).code})", kind)
 
 
-def _make_desc(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
+def _make_desc(self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered | None:
     return self.owned(args[0]) if len(args) == 1 and args[0].type == kind else None
 
 
-def _make_stream(self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value | None:
-    return Value(f"Stream({convert(args[0], STRING, node).code})", kind) if len(args) == 1 else None
+def _make_stream(
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
+    return Lowered(f"Stream({convert(args[0], STRING, node).code})", kind) if len(args) == 1 else None
 
 
 def _make_sbp_builder(
-    self: Constructing, kind: Type, args: list[Value], node: syntax.Node, braced: bool
-) -> Value | None:
+    self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
+) -> Lowered | None:
     if len(args) == 1 and args[0].type == pointer(Type("SbpSignatureList")):
-        return Value(f"SbpBuilder({args[0].code})", kind)
+        return Lowered(f"SbpBuilder({args[0].code})", kind)
     return args[0] if len(args) == 1 and args[0].type == kind else None
 
 

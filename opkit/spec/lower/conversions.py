@@ -1,6 +1,6 @@
 """Conversions: how a value becomes one of another type, and how well it fits a parameter.
 
-Nothing is emitted here: a conversion is a new Value.
+Nothing is emitted here: a conversion is a new Lowered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opkit.spec.library.types import (
     Type,
     spelled,
 )
-from opkit.spec.lower.lowered import ATOM, CMP, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
 
@@ -28,14 +28,14 @@ _VIEWS = {("Shape", "ShapeView")}
 _UNSETTABLE = frozenset({"Error"})
 
 
-def copied(value: Value) -> str:
+def copied(value: Lowered) -> str:
     """Return code that evaluates to a value of its own, where C++ would copy."""
     if not value.is_stored or not value.type.is_object:
         return value.code
     kind, code = value.type.name, value.at(ATOM)
     if kind in ("vector", "fixed_vector"):
         if value.type.element.is_object:
-            item = Value("item", value.type.element, is_stored=True)
+            item = Lowered("item", value.type.element, is_stored=True)
             return f"[{copied(item)} for item in METER.whole({code})]"
         return f"list(METER.whole({code}))" if kind == "vector" else f"list({code})"
     if kind in ("Shape", "ShapeView"):
@@ -95,21 +95,21 @@ def made_of_nothing(kind: Type, node: Node) -> str:
     return code
 
 
-def condition(value: Value, node: Node) -> Value:
+def condition(value: Lowered, node: Node) -> Lowered:
     """Convert to bool, as a condition does."""
     kind = value.type
     if kind == BOOL or value.is_unknown:
         return value
     if kind.is_number:
         const = bool(value.const) if value.is_const else None
-        return Value(f"{value.at(CMP + 1)} != 0", BOOL, CMP, const=const, is_const=value.is_const)
+        return Lowered(f"{value.at(CMP + 1)} != 0", BOOL, CMP, const=const, is_const=value.is_const)
     if kind.name in ("ptr", "function", "null"):
         shown = value.at(CMP + 1)
-        return Value(f"{shown} is not None", BOOL, CMP, negated=f"{shown} is None")
+        return Lowered(f"{shown} is not None", BOOL, CMP, negated=f"{shown} is None")
     raise LowerError("SPEC023", f"a {spelled(kind)} is no condition", node)
 
 
-def convert(value: Value, wanted: Type, node: Node) -> Value:
+def convert(value: Lowered, wanted: Type, node: Node) -> Lowered:
     """Convert implicitly, or raise a LowerError that names both types."""
     kind = value.type
     if kind == wanted or kind is UNKNOWN or wanted is UNKNOWN:
@@ -128,20 +128,20 @@ def convert(value: Value, wanted: Type, node: Node) -> Value:
     return made
 
 
-def _convert_other(value: Value, wanted: Type) -> Value | None:
+def _convert_other(value: Lowered, wanted: Type) -> Lowered | None:
     kind = value.type
     if wanted.name == "ptr":
         if kind == NULL:
-            return Value(value.code, wanted, value.prec)
+            return Lowered(value.code, wanted, value.prec)
         if kind.name == "ptr" and (_is_base(wanted.element, kind.element) or wanted.element is UNKNOWN):
             return value
         return None
     if wanted.name == "function":
         if kind == NULL or (kind.name == "function" and not _function_mismatch(kind, wanted)):
-            return Value(value.code, wanted, value.prec)
+            return Lowered(value.code, wanted, value.prec)
         return None
     if wanted == BOOL and kind.name in ("ptr", "function"):
-        return Value(f"{value.at(CMP + 1)} is not None", BOOL, CMP)
+        return Lowered(f"{value.at(CMP + 1)} is not None", BOOL, CMP)
     if (kind.name, wanted.name) in _VIEWS or _is_base(wanted, kind):
         return value
     if wanted.name in ("vector", "fixed_vector") and kind.name == wanted.name and wanted.element is UNKNOWN:
@@ -189,28 +189,28 @@ def _is_base(base: Type, derived: Type) -> bool:
     )
 
 
-def convert_number(value: Value, wanted: Type) -> Value:
+def convert_number(value: Lowered, wanted: Type) -> Lowered:
     """Convert between arithmetic types as C++ does: keep the low bits, truncate, round to float32."""
     kind = value.type
     if value.is_const:
         return _convert_const(value, wanted)
     if wanted == BOOL:
-        return Value(f"{value.at(CMP + 1)} != 0", BOOL, CMP)
+        return Lowered(f"{value.at(CMP + 1)} != 0", BOOL, CMP)
     if wanted.is_real:
         if wanted.name == "float" and kind.name != "float":
-            return Value(f"f32({value.code})", wanted)
-        return Value(
+            return Lowered(f"f32({value.code})", wanted)
+        return Lowered(
             value.code if kind.is_real else f"float({value.code})", wanted, value.prec if kind.is_real else ATOM
         )
     bits, signed = INT_INFO[wanted.name]
     if kind.is_real:
-        return Value(f"truncate({value.code}, {bits}, {signed})", wanted)
+        return Lowered(f"truncate({value.code}, {bits}, {signed})", wanted)
     if kind == BOOL:
-        return Value(f"int({value.code})", wanted, is_small=True)
-    return Value(*narrowed(value, kind, wanted), is_small=value.is_small)
+        return Lowered(f"int({value.code})", wanted, is_small=True)
+    return Lowered(*narrowed(value, kind, wanted), is_small=value.is_small)
 
 
-def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
+def narrowed(value: Lowered, kind: Type, wanted: Type) -> tuple[str, Type, int]:
     """Return code, type and precedence of an integer in another integer type."""
     bits, signed = INT_INFO[wanted.name]
     old_bits, old_signed = INT_INFO[kind.name]
@@ -227,7 +227,7 @@ def narrowed(value: Value, kind: Type, wanted: Type) -> tuple[str, Type, int]:
     return f"{value.at(11)} & {(1 << bits) - 1:#x}", wanted, 10
 
 
-def _convert_const(value: Value, wanted: Type) -> Value:
+def _convert_const(value: Lowered, wanted: Type) -> Lowered:
     number = value.const
     if wanted == BOOL:
         made: object = bool(number)
@@ -244,49 +244,49 @@ def _convert_const(value: Value, wanted: Type) -> Value:
     return number_literal(made, wanted)
 
 
-def number_literal(number: object, kind: Type) -> Value:
-    """Return the Value of a known number."""
+def number_literal(number: object, kind: Type) -> Lowered:
+    """Return a known number, lowered."""
     code = repr(number)
     if isinstance(number, float) and (number != number or number in (float("inf"), float("-inf"))):
         code = f'float("{number}")'
     small = isinstance(number, int) and 0 <= number < 1 << 20
     prec = ATOM if not code.startswith("-") else 14
-    return Value(code, kind, prec, const=number, is_const=True, is_small=small)
+    return Lowered(code, kind, prec, const=number, is_const=True, is_small=small)
 
 
-def construct_list(value: Value, wanted: Type, node: Node) -> Value:
+def construct_list(value: Lowered, wanted: Type, node: Node) -> Lowered:
     """Make a value of a type from a braced list."""
     items = value.items or ()
     name = wanted.name
     if name in ("vector", "fixed_vector"):
         if len(items) == 1 and items[0].items is not None and fit(items[0], wanted.element, node) is None:
             items = items[0].items
-        return Value(_vector_code(items, wanted, node), wanted)
+        return Lowered(_vector_code(items, wanted, node), wanted)
     if name in ("Shape", "ShapeView"):
         if len(items) == 1 and items[0].type == DIM_VECTOR:
-            return Value(f"Shape(tuple({items[0].code}))", wanted)
-        return Value(f"shape_of({_tuple_code(items, Type('int64_t'), node)})", wanted)
+            return Lowered(f"Shape(tuple({items[0].code}))", wanted)
+        return Lowered(f"shape_of({_tuple_code(items, Type('int64_t'), node)})", wanted)
     if name in ("OpArg", "pair") and len(items) == 2:
         kinds = wanted.args if name == "pair" else (STRING, Type("int32_t"))
         parts = [convert(item, kind, node) for item, kind in zip(items, kinds, strict=True)]
         const = tuple(part.const for part in parts) if all(part.is_const for part in parts) else None
-        made = Value(f"({copied(parts[0])}, {copied(parts[1])})", wanted)
+        made = Lowered(f"({copied(parts[0])}, {copied(parts[1])})", wanted)
         made.const, made.is_const = const, const is not None
         return made
     if name in ("set", "ordered_set"):
-        return Value(f'make_map("{name}", {_vector_code(items, Type("vector", wanted.args[:1]), node)})', wanted)
+        return Lowered(f'make_map("{name}", {_vector_code(items, Type("vector", wanted.args[:1]), node)})', wanted)
     if name in ("map", "ordered_map"):
-        return Value(
+        return Lowered(
             f'make_map("{name}", {_vector_code(items, Type("vector", (Type("pair", wanted.args),)), node)})', wanted
         )
     if not items:
-        return Value(made_of_nothing(wanted, node), wanted)
+        return Lowered(made_of_nothing(wanted, node), wanted)
     if len(items) == 1:
         return convert(items[0], wanted, node)
     raise LowerError("SPEC023", f"a {spelled(wanted)} is not made of {len(items)} values in braces", node)
 
 
-def _vector_code(items: tuple[Value, ...], wanted: Type, node: Node) -> str:
+def _vector_code(items: tuple[Lowered, ...], wanted: Type, node: Node) -> str:
     if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
         return _checked(f"between({items[0].code}, {items[1].code})", wanted)
     if len(items) == 1 and items[0].type == wanted:
@@ -299,14 +299,14 @@ def _checked(code: str, wanted: Type) -> str:
     return f"axes({code})" if wanted.name == "fixed_vector" else code
 
 
-def _tuple_code(items: tuple[Value, ...], kind: Type, node: Node) -> str:
+def _tuple_code(items: tuple[Lowered, ...], kind: Type, node: Node) -> str:
     if len(items) == 2 and all(item.type.name in ("iter", "mapiter") for item in items):
         return f"between({items[0].code}, {items[1].code})"
     parts = [convert(item, kind, node).code for item in items]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def fit(value: Value, wanted: Type, node: Node) -> int | None:
+def fit(value: Lowered, wanted: Type, node: Node) -> int | None:
     """Return how well a value fits a parameter: 0 exactly, 1 promoted, 2 converted; None not at all."""
     if wanted.name == "ref":
         return 0 if value.type == wanted.element and (value.target or value.type.is_object) else None
@@ -325,7 +325,7 @@ def fit(value: Value, wanted: Type, node: Node) -> int | None:
     return None if made is None else 2 if wanted == BOOL else 1
 
 
-def _fit_list(value: Value, wanted: Type, node: Node) -> int | None:
+def _fit_list(value: Lowered, wanted: Type, node: Node) -> int | None:
     items = value.items or ()
     if wanted.name in ("OpArg", "pair"):
         kinds = wanted.args if wanted.name == "pair" else (STRING, Type("int32_t"))

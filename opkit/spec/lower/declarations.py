@@ -10,7 +10,7 @@ from dataclasses import replace
 from opkit.spec.library.types import INT64, UNKNOWN, VOID, Type
 from opkit.spec.lower.conversions import convert, copied, default_code, zero_code
 from opkit.spec.lower.expressions import unknown_value
-from opkit.spec.lower.lowered import ATOM, Frame, LowerError, Value, Variable
+from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.lower.standard import StandardLowering
 from opkit.spec.parse import syntax
 
@@ -22,7 +22,7 @@ AUTO = Type("auto")
 class DeclarationLowering(StandardLowering):
     """Declare what names stand for."""
 
-    def function_body(self, body: syntax.Block, result: Type) -> None:
+    def function_body(self, body: syntax.Compound, result: Type) -> None:
         """Lower the body of a function; the statement lowering provides it."""
         raise NotImplementedError
 
@@ -66,21 +66,21 @@ class DeclarationLowering(StandardLowering):
         variable.is_read_only = node.type.is_const and not item.stars and not kind.is_object
         self.remember_constant(variable, value)
 
-    def without_value(self, node: syntax.Declaration, item: syntax.Declarator, kind: Type) -> Value | None:
+    def without_value(self, node: syntax.Declaration, item: syntax.Declarator, kind: Type) -> Lowered | None:
         """Return the value of a variable that is declared without one, where its type alone does not tell."""
         part = node.type.name.parts[-1]
         if kind.name == "ptr" and part.text in ("shared_ptr", "unique_ptr"):
-            return Value("None", kind)
+            return Lowered("None", kind)
         size = item.size
         if kind.name == "struct":
             return self.construct(kind, [], item, False)
         if part.text == "array" and part.args is not None and len(part.args) == 2:
             bound = self.program.template_binding(part.args[1], self.bindings)
-            if isinstance(bound, Value):
-                return Value(f"filled({bound.code}, {zero_code(kind.element)})", kind)
+            if isinstance(bound, Lowered):
+                return Lowered(f"filled({bound.code}, {zero_code(kind.element)})", kind)
         if size is None:
             return None
-        return Value(f"filled({convert(self.lower(size), INT64, size).code}, {zero_code(kind.element)})", kind)
+        return Lowered(f"filled({convert(self.lower(size), INT64, size).code}, {zero_code(kind.element)})", kind)
 
     def declare_function(self, kind: Type, item: syntax.Declarator) -> None:
         """Declare a std::function of a lambda; the lambda may use its name."""
@@ -88,7 +88,7 @@ class DeclarationLowering(StandardLowering):
         value = convert(self.lower(item.args[0]), kind, item)
         self.emit(f"{variable.python} = {value.code}", item)
 
-    def remember_constant(self, variable: Variable, value: Value | None) -> None:
+    def remember_constant(self, variable: Variable, value: Lowered | None) -> None:
         """Let a const variable with a known value be folded."""
         if (
             variable.is_read_only
@@ -99,7 +99,7 @@ class DeclarationLowering(StandardLowering):
         ):
             variable.value = replace(value, is_read_only=True, target="")
 
-    def set_initial(self, variable: Variable, kind: Type, value: Value | None, item: syntax.Declarator) -> None:
+    def set_initial(self, variable: Variable, kind: Type, value: Lowered | None, item: syntax.Declarator) -> None:
         """Write the initial value of a variable."""
         python = variable.python
         if value is None:
@@ -114,7 +114,7 @@ class DeclarationLowering(StandardLowering):
         code = "None" if value.is_unknown else copied(value)
         self.emit(f"{python} = Cell({code})" if variable.kind == "cell" else f"{python} = {code}", item)
 
-    def deduced(self, value: Value, item: syntax.Node) -> Type:
+    def deduced(self, value: Lowered, item: syntax.Node) -> Type:
         """Return the type that ``auto`` stands for."""
         if value.items is not None:
             raise LowerError("SPEC023", "'auto' cannot be a braced list", item, "write the type")
@@ -122,7 +122,7 @@ class DeclarationLowering(StandardLowering):
             return self.program.function_value(value.functions[0], {}, item).type
         return value.type
 
-    def initial(self, kind: Type, item: syntax.Declarator) -> Value | None:
+    def initial(self, kind: Type, item: syntax.Declarator) -> Lowered | None:
         """Lower the initial value of a declarator; None where it has none."""
         if not item.style:
             return None
@@ -145,7 +145,7 @@ class DeclarationLowering(StandardLowering):
         return self.construct(kind, args, item, item.style == "{")
 
     def declare_reference(
-        self, node: syntax.Declaration, item: syntax.Declarator, base: Type, value: Value | None
+        self, node: syntax.Declaration, item: syntax.Declarator, base: Type, value: Lowered | None
     ) -> None:
         """Declare a reference: another name for what is stored, or a variable for what is not."""
         if value is None:
@@ -155,7 +155,7 @@ class DeclarationLowering(StandardLowering):
         is_const = node.type.is_const
         if value.code.endswith(".dims"):
             owner = self.temporary(value.code[:-5], item)
-            alias = Value(f"{owner}.dims", kind, ATOM, True, is_read_only=True)
+            alias = Lowered(f"{owner}.dims", kind, ATOM, True, is_read_only=True)
             self.declare(item.name, kind, "alias", item, alias)
             return
         if is_const or kind.is_object or not self.is_celled(kind) or kind.name == "function" or not value.target:
@@ -166,12 +166,12 @@ class DeclarationLowering(StandardLowering):
             return
         self.declare(item.name, kind, "alias", item, self.alias_of(value, item))
 
-    def alias_of(self, value: Value, node: syntax.Node) -> Value:
+    def alias_of(self, value: Lowered, node: syntax.Node) -> Lowered:
         """Return a value that refers to the same place, its parts evaluated now."""
         place = value.place
         if place and place[0] == "item":
             owner, index = self.temporary(place[1], node), self.temporary(place[2], node)
-            return Value(
+            return Lowered(
                 f"at({owner}, {index})",
                 value.type,
                 ATOM,
@@ -182,14 +182,14 @@ class DeclarationLowering(StandardLowering):
         if place and place[0] == "field":
             owner = self.temporary(place[1], node)
             code = f"{owner}.{place[2]}"
-            return Value(code, value.type, ATOM, True, code, ("field", owner, place[2]))
+            return Lowered(code, value.type, ATOM, True, code, ("field", owner, place[2]))
         if place and place[0] == "map":
             owner, key = self.temporary(place[1], node), self.temporary(place[2], node)
             self.emit(f"{owner}.get({key}, lambda: {zero_code(value.type)})", node)
-            return Value(f"{owner}.data[{key}]", value.type, ATOM, True, f"{owner}.data[{key}]")
+            return Lowered(f"{owner}.data[{key}]", value.type, ATOM, True, f"{owner}.data[{key}]")
         if place and place[0] == "cell":
             cell = self.temporary(place[1], node)
-            return Value(f"{cell}.v", value.type, ATOM, True, f"{cell}.v", ("cell", cell))
+            return Lowered(f"{cell}.v", value.type, ATOM, True, f"{cell}.v", ("cell", cell))
         return value
 
     def parameters(self, params: tuple[syntax.Param, ...]) -> tuple[str, list[Type]]:
@@ -209,7 +209,7 @@ class DeclarationLowering(StandardLowering):
                 self.emit(f"{variable.python} = Cell({variable.python})", param)
         return ", ".join(names), kinds
 
-    def lambda_value(self, node: syntax.Lambda) -> Value:
+    def lambda_value(self, node: syntax.Lambda) -> Lowered:
         """Lower a lambda to a nested function; captures by value are defaults of its parameters."""
         by_value = frozenset(
             item.name for item in node.captures if item.name and not item.by_ref and item.value is None
@@ -244,9 +244,9 @@ class DeclarationLowering(StandardLowering):
         defaults = "".join(f", {inner}={code}" for inner, code in frame.captured.values())
         shown = f"{params}{', *' if defaults else ''}{defaults}".removeprefix(", ")
         self.lines[header] = ("    " * self.indent + f"def {name}({shown}):", node.first)
-        return Value(name, Type("function", (result, *kinds)))
+        return Lowered(name, Type("function", (result, *kinds)))
 
-    def read(self, variable: Variable, node: syntax.Node) -> Value:
+    def read(self, variable: Variable, node: syntax.Node) -> Lowered:
         """Return a variable's value; constants and small counters keep what is known of them."""
         if variable.value is not None and variable.kind == "plain" and variable.value.is_const:
             variable.is_used = True

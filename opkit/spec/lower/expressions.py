@@ -26,7 +26,7 @@ from opkit.spec.library.types import (
     spelled,
 )
 from opkit.spec.lower.conversions import condition, convert, convert_number, number_literal
-from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, LowerError, Value
+from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, Lowered, LowerError
 from opkit.spec.lower.operators import OperatorLowering
 from opkit.spec.parse import syntax
 
@@ -42,59 +42,59 @@ _LITERALS = {
 }
 
 
-def unknown_value(code: str = "None") -> Value:
+def unknown_value(code: str = "None") -> Lowered:
     """Return the value of something that a finding has been made about."""
-    return Value(code, UNKNOWN)
+    return Lowered(code, UNKNOWN)
 
 
 class ExpressionLowering(OperatorLowering):
     """Lower expressions of one unit."""
 
-    def lower(self, node: syntax.Expr) -> Value:
+    def lower(self, node: syntax.Expr) -> Lowered:
         """Lower one expression."""
         self.program.spend(node)
         return _HANDLERS[type(node)](self, node)
 
-    def member(self, node: syntax.Member) -> Value:
+    def member(self, node: syntax.Member) -> Lowered:
         """Lower a member; the call lowering provides it."""
         raise NotImplementedError
 
-    def call(self, node: syntax.Call) -> Value:
+    def call(self, node: syntax.Call) -> Lowered:
         """Lower a call; the call lowering provides it."""
         raise NotImplementedError
 
-    def construct(self, kind: Type, args: list[Value], node: syntax.Node, braced: bool) -> Value:
+    def construct(self, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool) -> Lowered:
         """Lower a construction; the call lowering provides it."""
         raise NotImplementedError
 
-    def lambda_value(self, node: syntax.Lambda) -> Value:
+    def lambda_value(self, node: syntax.Lambda) -> Lowered:
         """Lower a lambda; the statement lowering provides it."""
         raise NotImplementedError
 
-    def assign(self, node: syntax.Assign) -> Value:
+    def assign(self, node: syntax.Assign) -> Lowered:
         """Lower an assignment; the assignment lowering provides it."""
         raise NotImplementedError
 
-    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Value:
+    def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Lowered:
         """Lower ``++`` and ``--``; the assignment lowering provides it."""
         raise NotImplementedError
 
     # -- leaves -------------------------------------------------------------------------------
 
-    def literal(self, node: syntax.Literal) -> Value:
+    def literal(self, node: syntax.Literal) -> Lowered:
         """Lower a literal; its value is known."""
         kind = node.kind
         if kind == "string":
-            return Value(repr(node.value), STRING, const=node.value, is_const=True)
+            return Lowered(repr(node.value), STRING, const=node.value, is_const=True)
         if kind == "bool":
-            return Value(str(node.value), BOOL, const=node.value, is_const=True, is_small=True)
+            return Lowered(str(node.value), BOOL, const=node.value, is_const=True, is_small=True)
         if kind == "null":
-            return Value("None", NULL, const=None, is_const=True)
+            return Lowered("None", NULL, const=None, is_const=True)
         if kind == "char":
             return number_literal(node.value, Type("char"))
         return number_literal(node.value, _LITERALS[kind])
 
-    def name(self, node: syntax.Name) -> Value:
+    def name(self, node: syntax.Name) -> Lowered:
         """Lower a name: a variable, a template parameter, or what the file or the framework calls so."""
         first = node.parts[0]
         if len(node.parts) == 1 and first.args is None:
@@ -102,7 +102,7 @@ class ExpressionLowering(OperatorLowering):
             if variable is not None:
                 return self.read(variable, node)
             bound = self.bindings.get(first.text)
-            if isinstance(bound, Value):
+            if isinstance(bound, Lowered):
                 return bound
         text = self.program.plain_name(node)
         found = self.program.named_value(text, node, self.bindings)
@@ -110,7 +110,7 @@ class ExpressionLowering(OperatorLowering):
             return found
         return self.missing_name(text, node)
 
-    def missing_name(self, text: str, node: syntax.Node) -> Value:
+    def missing_name(self, text: str, node: syntax.Node) -> Lowered:
         """Report a name that stands for nothing."""
         if text.startswith("DataType::"):
             known = {f"DataType::{name}" for name in nearest(text.removeprefix("DataType::"), DATA_TYPES, limit=1)}
@@ -120,15 +120,15 @@ class ExpressionLowering(OperatorLowering):
         said = unknown("nothing is named", text, known, tail=" here", otherwise=otherwise)
         raise LowerError("SPEC020", said.message, node, said.help)
 
-    def init_list(self, node: syntax.InitList) -> Value:
+    def init_list(self, node: syntax.InitList) -> Lowered:
         """Lower a braced list; what it becomes depends on where it stands."""
         items = tuple(self.lower(item) for item in node.items)
         code = "[" + ", ".join(item.code for item in items) + "]"
-        return Value(code, Type("init"), items=items)
+        return Lowered(code, Type("init"), items=items)
 
     # -- operators ----------------------------------------------------------------------------
 
-    def unary(self, node: syntax.Unary) -> Value:
+    def unary(self, node: syntax.Unary) -> Lowered:
         """Lower a prefix operator."""
         op = node.op
         if op == "*":
@@ -144,7 +144,7 @@ class ExpressionLowering(OperatorLowering):
             held = condition(value, node)
             const = not held.const if held.is_const else None
             code, prec = (held.negated, CMP) if held.negated else (f"not {held.at(5)}", 5)
-            return Value(code, BOOL, prec, const=const, is_const=held.is_const, negated=held.code)
+            return Lowered(code, BOOL, prec, const=const, is_const=held.is_const, negated=held.code)
         if not value.type.is_number:
             raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(value.type)}", node)
         value = self.promoted(value)
@@ -153,14 +153,14 @@ class ExpressionLowering(OperatorLowering):
             return convert_number(number_literal(number, value.type), value.type)
         if op == "+":
             return value
-        made = Value(f"{op}{value.at(UNARY)}", value.type, UNARY)
+        made = Lowered(f"{op}{value.at(UNARY)}", value.type, UNARY)
         return made if value.is_small or value.type.is_real else self.wrapped(made)
 
-    def postfix(self, node: syntax.Postfix) -> Value:
+    def postfix(self, node: syntax.Postfix) -> Lowered:
         """Lower ``x++`` and ``x--``."""
         return self.step(node.operand, node.op, node, is_prefix=False)
 
-    def binary(self, node: syntax.Binary) -> Value:
+    def binary(self, node: syntax.Binary) -> Lowered:
         """Lower a chain of binary operators, from the left."""
         op = node.op
         if op == "<<":
@@ -178,7 +178,7 @@ class ExpressionLowering(OperatorLowering):
             value = self.operate(link.op, value, right, link)
         return value
 
-    def logical(self, node: syntax.Binary) -> Value:
+    def logical(self, node: syntax.Binary) -> Lowered:
         """Lower a chain of one of && and ||."""
         op = node.op
         operands: list[syntax.Expr] = []
@@ -189,9 +189,9 @@ class ExpressionLowering(OperatorLowering):
         operands.append(current)
         prec, word = (4, " and ") if op == "&&" else (3, " or ")
         parts = [condition(self.lower(item), item).at(prec + 1) for item in reversed(operands)]
-        return Value(word.join(parts), BOOL, prec)
+        return Lowered(word.join(parts), BOOL, prec)
 
-    def shift_left(self, node: syntax.Binary) -> Value:
+    def shift_left(self, node: syntax.Binary) -> Lowered:
         """Lower a chain of <<: numbers shift, streams and errors take what follows."""
         operands: list[syntax.Expr] = []
         current: syntax.Expr = node
@@ -207,25 +207,25 @@ class ExpressionLowering(OperatorLowering):
             return base
         parts = ", ".join(value.code for value in values)
         if base.type == ERROR and base.error_parts is not None:
-            return Value(base.code, ERROR, error_parts=(*base.error_parts, *(value.code for value in values)))
+            return Lowered(base.code, ERROR, error_parts=(*base.error_parts, *(value.code for value in values)))
         if base.type.name == "stringstream" or base.type == ERROR:
-            return Value(f"{base.at(ATOM)}.put({parts})", base.type)
+            return Lowered(f"{base.at(ATOM)}.put({parts})", base.type)
         if base.is_unknown:
             return base
         raise LowerError("SPEC023", f"'<<' does not apply to a {spelled(base.type)}", node)
 
-    def streamed(self, node: syntax.Expr) -> Value:
+    def streamed(self, node: syntax.Expr) -> Lowered:
         """Lower what is written to a stream; ``std::endl`` is a line end."""
         if isinstance(node, syntax.Name) and node.parts[-1].text == "endl":
-            return Value(repr("\n"), STRING)
+            return Lowered(repr("\n"), STRING)
         value = self.lower(node)
         if value.type == Type("char"):
-            return Value(f"chr({value.code})", STRING)
+            return Lowered(f"chr({value.code})", STRING)
         if value.type == BOOL:
-            return Value(f"int({value.code})", INT32)
+            return Lowered(f"int({value.code})", INT32)
         return value
 
-    def ternary(self, node: syntax.Ternary) -> Value:
+    def ternary(self, node: syntax.Ternary) -> Lowered:
         """Lower ``condition ? a : b``."""
         held = condition(self.lower(node.condition), node.condition)
         then, otherwise = self.lower(node.then), self.lower(node.otherwise)
@@ -237,17 +237,17 @@ class ExpressionLowering(OperatorLowering):
         deref = ""
         if then.deref and otherwise.deref:
             deref = f"({then.deref} if {held.at(TERNARY + 1)} else {otherwise.deref})"
-        return Value(code, kind, TERNARY, is_stored=stored, is_small=small, deref=deref)
+        return Lowered(code, kind, TERNARY, is_stored=stored, is_small=small, deref=deref)
 
     # -- indices, casts -----------------------------------------------------------------------
 
-    def index(self, node: syntax.Index) -> Value:
+    def index(self, node: syntax.Index) -> Lowered:
         """Lower ``container[key]``."""
         owner = self.lower(node.object)
         key = self.lower(node.index)
         return self.element(owner, key, node)
 
-    def element(self, owner: Value, key: Value, node: syntax.Node) -> Value:
+    def element(self, owner: Lowered, key: Lowered, node: syntax.Node) -> Lowered:
         """Lower ``container[key]``."""
         kind = owner.type
         if owner.is_unknown or key.is_unknown:
@@ -256,24 +256,24 @@ class ExpressionLowering(OperatorLowering):
             index = convert(key, INT64, node).code
             obj = owner.at(ATOM)
             target = "" if kind.element.is_object or obj.endswith(".dims") else f"{obj}[idx({obj}, {index})]"
-            return Value(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
+            return Lowered(f"at({owner.code}, {index})", kind.element, ATOM, True, target, ("item", obj, index))
         if kind.name in ("map", "ordered_map"):
             key = convert(key, kind.args[0], node)
             new = self.construct(kind.args[1], [], node, False).code
             code = f"{owner.at(ATOM)}.get({key.code}, lambda: {new})"
-            made = Value(code, kind.args[1], ATOM, True)
+            made = Lowered(code, kind.args[1], ATOM, True)
             if not kind.args[1].is_object:
                 made.target = f"{owner.at(ATOM)}[{key.code}]"
                 made.place = ("map", owner.at(ATOM), key.code)
             return made
         if kind == STRING:
-            return Value(f"char_at({owner.code}, {convert(key, INT64, node).code})", Type("char"))
+            return Lowered(f"char_at({owner.code}, {convert(key, INT64, node).code})", Type("char"))
         if kind.name == "iter":
             code = f"({owner.at(ADD)} + {key.at(ADD + 1)}).v"
-            return Value(code, kind.element, ATOM, True, code)
+            return Lowered(code, kind.element, ATOM, True, code)
         raise LowerError("SPEC023", f"a {spelled(kind)} has no elements", node)
 
-    def cast(self, node: syntax.Cast) -> Value:
+    def cast(self, node: syntax.Cast) -> Lowered:
         """Lower a cast."""
         wanted = self.program.type_of(node.type, self.bindings)
         value = self.lower(node.operand)
@@ -282,22 +282,22 @@ class ExpressionLowering(OperatorLowering):
         if wanted.is_number and value.type.is_number:
             return convert_number(value, wanted)
         if wanted == VOID:
-            return Value(value.code, VOID, value.prec)
+            return Lowered(value.code, VOID, value.prec)
         if wanted == DATA_TYPE and value.type.is_integer:
-            return Value(f"dtype_of({value.code})", DATA_TYPE)
+            return Lowered(f"dtype_of({value.code})", DATA_TYPE)
         if wanted.is_integer and value.type == DATA_TYPE:
-            return Value(f"dtype_number({value.code})", wanted)
+            return Lowered(f"dtype_number({value.code})", wanted)
         if wanted.name == value.type.name == "ptr" or wanted == value.type:
             return value
         return self.construct(wanted, [value], node, False)
 
-    def construction(self, node: syntax.Construct) -> Value:
+    def construction(self, node: syntax.Construct) -> Lowered:
         """Lower ``Type{args}``."""
         kind = self.program.type_of(node.type, self.bindings)
         return self.construct(kind, [self.lower(arg) for arg in node.args], node, node.braced)
 
 
-_HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Value]] = {
+_HANDLERS: dict[type, Callable[[ExpressionLowering, Any], Lowered]] = {
     syntax.Literal: ExpressionLowering.literal,
     syntax.Name: ExpressionLowering.name,
     syntax.InitList: ExpressionLowering.init_list,

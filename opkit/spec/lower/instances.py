@@ -16,7 +16,7 @@ from opkit.spec.library.types import (
 )
 from opkit.spec.lower.bindings import Binding, Bindings, binding_key, binding_text
 from opkit.spec.lower.conversions import convert, fit
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.names import Names
 from opkit.spec.lower.structs import lower_constructor
 from opkit.spec.lower.units import Unit
@@ -44,7 +44,7 @@ class Instances(Names):
         """Write the unit of a function; the program provides it."""
         raise NotImplementedError
 
-    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Value:
+    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Lowered:
         """Return the value of a function's name, with its template arguments where it has some."""
         args = node.parts[-1].args
         outer = self.struct_bindings(node, overloads[0], bindings)
@@ -57,7 +57,7 @@ class Instances(Names):
         if len({len(item.params) for item in plain}) == 1 and len([item for item in plain if item.body]) <= 1:
             chosen = next((item for item in plain if item.body), plain[0])
             return self.function_value(chosen, {}, node)
-        return Value(overloads[0].name.text, Type("function"), functions=tuple(overloads))
+        return Lowered(overloads[0].name.text, Type("function"), functions=tuple(overloads))
 
     def is_method(self, function: syntax.Function) -> bool:
         """Say whether a function is called on an object."""
@@ -106,11 +106,11 @@ class Instances(Names):
                 return item
         return functions[0]
 
-    def function_value(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Value:
+    def function_value(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Lowered:
         """Return a function of the file as a value, and have its unit made."""
         unit = self.unit_of(function, bindings, node)
         unit.is_value = True
-        return Value(unit.name, unit.type)
+        return Lowered(unit.name, unit.type)
 
     def unit_of(self, function: syntax.Function, bindings: Bindings, node: syntax.Node) -> Unit:
         """Return the unit of a function with its template arguments."""
@@ -184,7 +184,7 @@ class Instances(Names):
         for param in function.template or ():
             value = bound.get(param.name)
             kind = plain_type(param.kind)
-            if isinstance(value, Value) and kind is not None and kind.is_integer and value.type.is_number:
+            if isinstance(value, Lowered) and kind is not None and kind.is_integer and value.type.is_number:
                 bound[param.name] = convert(value, kind, param)
         return bound
 
@@ -199,14 +199,14 @@ class Instances(Names):
             if kind is not None:
                 return self.type_of(arg, bindings)
             if text in ("true", "false"):
-                return Value(text.title(), Type("bool"), const=text == "true", is_const=True)
+                return Lowered(text.title(), Type("bool"), const=text == "true", is_const=True)
             value = self.named_value(self.plain_name(arg.name), arg.name, bindings)
             return value if value is not None else arg.name.parts[-1].text
         return self.lowering(self.scratch(arg), bindings).lower(arg)
 
     def call_local(
-        self, lowering: CallLowering, text: str, name: syntax.Name, args: list[Value], node: syntax.Call
-    ) -> Value:
+        self, lowering: CallLowering, text: str, name: syntax.Name, args: list[Lowered], node: syntax.Call
+    ) -> Lowered:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
         outer = self.struct_bindings(name, overloads[0], lowering.bindings)
@@ -221,7 +221,7 @@ class Instances(Names):
         overloads: list[syntax.Function],
         name: syntax.Name,
         given: tuple[syntax.TypeName | syntax.Expr, ...],
-        args: list[Value],
+        args: list[Lowered],
         bindings: Bindings,
     ) -> tuple[syntax.Function, Bindings]:
         """Return a template whose arguments are given in part and deduced for the rest."""
@@ -241,11 +241,11 @@ class Instances(Names):
         self,
         lowering: CallLowering,
         overloads: tuple[syntax.Function, ...],
-        args: list[Value],
+        args: list[Lowered],
         node: syntax.Call,
         outer: Bindings = MappingProxyType({}),
         receiver: str = "",
-    ) -> Value:
+    ) -> Lowered:
         """Choose among overloads by the arguments and lower the call."""
         best: tuple[int, syntax.Function, Bindings] | None = None
         for item in overloads:
@@ -281,7 +281,9 @@ class Instances(Names):
                 return item, {}
         return function, bindings
 
-    def score(self, function: syntax.Function, bindings: Bindings, args: list[Value], node: syntax.Call) -> int | None:
+    def score(
+        self, function: syntax.Function, bindings: Bindings, args: list[Lowered], node: syntax.Call
+    ) -> int | None:
         """Return how well arguments fit a function's parameters, smaller is better; None where they do not."""
         total = 0
         for value, param in zip(args, function.params, strict=False):
@@ -291,7 +293,7 @@ class Instances(Names):
             total += found
         return total
 
-    def no_overload(self, overloads: tuple[syntax.Function, ...], args: list[Value], node: syntax.Call) -> LowerError:
+    def no_overload(self, overloads: tuple[syntax.Function, ...], args: list[Lowered], node: syntax.Call) -> LowerError:
         """Return the error for a call that no overload fits."""
         name = overloads[0].name.text
         counts = sorted({len(item.params) for item in overloads})
@@ -303,7 +305,7 @@ class Instances(Names):
         given = ", ".join(spelled(arg.type) for arg in args)
         return LowerError("SPEC022", f"no {name!r} takes ({given})", node)
 
-    def deduce(self, function: syntax.Function, args: list[Value], start: dict[str, Binding]) -> Bindings | None:
+    def deduce(self, function: syntax.Function, args: list[Lowered], start: dict[str, Binding]) -> Bindings | None:
         """Deduce template arguments from call arguments; None where that fails."""
         bound = dict(start)
         names = {param.name for param in function.template or ()}
@@ -335,10 +337,10 @@ class Instances(Names):
         lowering: CallLowering,
         function: syntax.Function,
         bindings: Bindings,
-        args: list[Value],
+        args: list[Lowered],
         node: syntax.Call,
         receiver: str = "",
-    ) -> Value:
+    ) -> Lowered:
         """Write a call: references as pointers, values as copies, defaults filled in."""
         if len(args) > len(function.params):
             raise self.no_overload((function,), args, node)
@@ -353,7 +355,7 @@ class Instances(Names):
             if number >= len(args):
                 if param.default is None:
                     raise self.no_overload((function,), args, node)
-                value: Value = lowering.lower(param.default)
+                value: Lowered = lowering.lower(param.default)
                 codes.append(convert(value, kind, node).code)
             elif kind.name == "ref":
                 codes.append(lowering.address(args[number], node.args[number]).code)
@@ -364,4 +366,4 @@ class Instances(Names):
                     value = self.function_value(self.fitting(value.functions, kind), {}, node)
                 codes.append(lowering.passed(value, kind, node.args[number], by_value))
         result = unit.type.args[0]
-        return Value(f"{unit.name}({', '.join(codes)})", result, ATOM, bool(function.result.ref))
+        return Lowered(f"{unit.name}({', '.join(codes)})", result, ATOM, bool(function.result.ref))

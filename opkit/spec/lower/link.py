@@ -16,7 +16,7 @@ from typing import Any
 from opkit.diagnostics import SourceText
 from opkit.errors import InferError, Location, OpkitError
 from opkit.spec.library.table import DATA_TYPES
-from opkit.spec.lower.program import Program
+from opkit.spec.lower.program import SpecProgram
 from opkit.spec.lower.units import Unit
 from opkit.spec.runtime import arithmetic, containers, framework, hashing, sbp, sbp_contexts
 from opkit.spec.runtime import gradient_contexts as gradients
@@ -137,7 +137,7 @@ _BASE = _base_names()
 class Linker:
     """The Python functions of a program; ``globals`` is the namespace in which they run."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: SpecProgram) -> None:
         self.program = program
         self.globals: dict[str, Any] = {**_BASE, "__builtins__": __builtins__, "__name__": "opkit.spec.generated"}
         sites = program.sites

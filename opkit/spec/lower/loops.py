@@ -8,7 +8,7 @@ from __future__ import annotations
 from opkit.spec.library.types import INT64, STRING, UNKNOWN, VOID, Type, spelled
 from opkit.spec.lower.conversions import condition, convert, copied
 from opkit.spec.lower.declarations import DeclarationLowering
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 from opkit.spec.parse.walk import changes, comma_parts, is_fixed, walk
 
@@ -30,10 +30,10 @@ class LoopLowering(DeclarationLowering):
         """Lower an expression statement; the statement lowering provides it."""
         raise NotImplementedError
 
-    def test(self, node: syntax.Expr) -> Value:
+    def test(self, node: syntax.Expr) -> Lowered:
         """Lower a condition; one that is not understood counts as false."""
         value = self.lower(node)
-        return Value("False", VOID) if value.is_unknown else condition(value, node)
+        return Lowered("False", VOID) if value.is_unknown else condition(value, node)
 
     def while_statement(self, node: syntax.While) -> None:
         """Lower while and do."""
@@ -101,7 +101,7 @@ class LoopLowering(DeclarationLowering):
                 if label is None:
                     code = str(number)
                     continue
-                held = self.operate("==", Value(subject, kind), self.lower(label), label)
+                held = self.operate("==", Lowered(subject, kind), self.lower(label), label)
                 tests.append(f"{number} if {held.code} else ")
         return "".join(tests) + code
 
@@ -167,7 +167,7 @@ class LoopLowering(DeclarationLowering):
             raise LowerError("SPEC023", f"FOR_RANGE counts integers, not a {spelled(kind)}", node.type)
         begin, end = self.lower(node.begin), self.lower(node.end)
         if begin.is_unknown or end.is_unknown:
-            begin = end = Value("0", INT64)
+            begin = end = Lowered("0", INT64)
         begin, end = convert(begin, kind, node.begin), convert(end, kind, node.end)
         with self.scope():
             if not changes(node.body, node.name) and not self.program.is_addressed(node.name):
@@ -175,7 +175,7 @@ class LoopLowering(DeclarationLowering):
                 return
             self.changing_range(node, kind, begin, end)
 
-    def changing_range(self, node: syntax.ForRange, kind: Type, begin: Value, end: Value) -> None:
+    def changing_range(self, node: syntax.ForRange, kind: Type, begin: Lowered, end: Lowered) -> None:
         """Lower a FOR_RANGE whose body changes the counter."""
         last = self.temporary(end.code, node)
         how = "cell" if self.program.is_addressed(node.name) else "plain"
@@ -197,8 +197,8 @@ class LoopLowering(DeclarationLowering):
         self,
         name: str,
         kind: Type,
-        begin: Value,
-        end: Value,
+        begin: Lowered,
+        end: Lowered,
         is_closed: bool,
         body: syntax.Statement,
         node: syntax.Node,
@@ -230,7 +230,7 @@ class LoopLowering(DeclarationLowering):
             self.emit(f"for {variable.python} in {items}:", node)
             self.loops.append(lambda: None)
             with self.block():
-                source = Value(variable.python, element, is_stored=True)
+                source = Lowered(variable.python, element, is_stored=True)
                 if element != kind:
                     self.emit(f"{variable.python} = {copied(convert(source, kind, node))}", node)
                 elif not node.type.ref and kind.is_object:
@@ -238,7 +238,7 @@ class LoopLowering(DeclarationLowering):
                 self.statement(node.body)
             self.loops.pop()
 
-    def iterated(self, values: Value, base: Type, node: syntax.RangeFor) -> tuple[str, Type]:
+    def iterated(self, values: Lowered, base: Type, node: syntax.RangeFor) -> tuple[str, Type]:
         """Return the Python to iterate over and the type of what it gives."""
         kind = values.type
         if values.is_unknown:
@@ -258,12 +258,12 @@ class LoopLowering(DeclarationLowering):
             return f"map(ord, METER.each({values.code}))", Type("char")
         raise LowerError("SPEC023", f"a {spelled(kind)} cannot be iterated over", node.range)
 
-    def aliased_for(self, node: syntax.RangeFor, values: Value, kind: Type) -> None:
+    def aliased_for(self, node: syntax.RangeFor, values: Lowered, kind: Type) -> None:
         """Lower a loop that assigns to the elements it visits."""
         owner = self.temporary(values.code, node)
         index = self.fresh(f"{node.name}_at")
         self.emit(f"for {index} in METER.span(0, len({owner})):", node)
-        alias = Value(f"at({owner}, {index})", kind, ATOM, True, f"{owner}[{index}]", ("item", owner, index))
+        alias = Lowered(f"at({owner}, {index})", kind, ATOM, True, f"{owner}[{index}]", ("item", owner, index))
         self.declare(node.name, kind, "alias", node, alias)
         self.loops.append(lambda: None)
         with self.block():

@@ -1,4 +1,4 @@
-"""Value: what lowering knows of one expression: its Python, its C++ type, where it is stored.
+"""Lowered: what lowering knows of one expression: its Python, its C++ type, where it is stored.
 
 Also the errors of lowering and the variables that names stand for.
 """
@@ -23,7 +23,7 @@ __all__ = [
     "Frame",
     "LowerError",
     "SpentError",
-    "Value",
+    "Lowered",
     "Variable",
 ]
 
@@ -47,7 +47,7 @@ class SpentError(LowerError):
 
 
 @dataclass(slots=True)
-class Value:
+class Lowered:
     """One lowered expression.
 
     Args:
@@ -125,7 +125,7 @@ class Variable:
     frame: Frame
     node: Node
     is_read_only: bool = False
-    value: Value | None = None
+    value: Lowered | None = None
     is_set: bool = True
     first_read: Node | None = None
     is_used: bool = False

@@ -10,7 +10,7 @@ from opkit.spec.library.table import METHODS
 from opkit.spec.library.types import ATTR_TYPES, STRING, Type, spelled
 from opkit.spec.lower.assignments import AssignmentLowering
 from opkit.spec.lower.conversions import convert, copied
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.structs import field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
 
@@ -27,7 +27,7 @@ ATTR_OWNERS = frozenset(
 class MemberLowering(AssignmentLowering):
     """Lower members that are not called, and attributes."""
 
-    def owner_of(self, node: syntax.Member) -> Value:
+    def owner_of(self, node: syntax.Member) -> Lowered:
         """Lower the object of a member, through the pointer where there is one."""
         owner = self.lower(node.object)
         if owner.is_unknown:
@@ -52,7 +52,7 @@ class MemberLowering(AssignmentLowering):
             )
         return owner
 
-    def member(self, node: syntax.Member) -> Value:
+    def member(self, node: syntax.Member) -> Lowered:
         """Lower a member that is not called: the parts of a pair."""
         owner = self.owner_of(node)
         if owner.is_unknown:
@@ -68,11 +68,11 @@ class MemberLowering(AssignmentLowering):
             place = 0 if name == "first" else 1
             if kind.name == "pair":
                 part = kind.args[place]
-                return Value(f"{owner.at(ATOM)}[{place}]", part, ATOM, True)
+                return Lowered(f"{owner.at(ATOM)}[{place}]", part, ATOM, True)
             if kind.name == "mapiter":
                 part = kind.args[min(place, len(kind.args) - 1)]
                 code = f"{owner.at(ATOM)}.{name}"
-                return Value(code, part, ATOM, True, code if place and not part.is_object else "")
+                return Lowered(code, part, ATOM, True, code if place and not part.is_object else "")
         if name in METHODS[kind.name]:
             raise LowerError("SPEC021", f"{name!r} is a function of {spelled(kind)}", node, f"call it: {name}()")
         raise self.missing_member(name, kind, node)
@@ -89,8 +89,8 @@ class MemberLowering(AssignmentLowering):
     # -- attributes ---------------------------------------------------------------------------
 
     def attr_call(
-        self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call, member: syntax.Member
-    ) -> Value:
+        self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: syntax.Call, member: syntax.Member
+    ) -> Lowered:
         """Lower ``Attr<T>("name")`` of a context."""
         kind = owner.type
         if len(args) != 1 and member.name.text != "attr_or_default":
@@ -112,9 +112,9 @@ class MemberLowering(AssignmentLowering):
         else:
             key = f'{name.at(12)} + ":{attr_kind}"'
         code = f"{owner.at(ATOM)}.attrs[{key}]"
-        return Value(code, wanted, ATOM, True, is_read_only=True)
+        return Lowered(code, wanted, ATOM, True, is_read_only=True)
 
-    def builder_attr(self, owner: Value, wanted: Type | None, args: list[Value], node: syntax.Call) -> Value:
+    def builder_attr(self, owner: Lowered, wanted: Type | None, args: list[Lowered], node: syntax.Call) -> Lowered:
         """Lower ``Attr("name", value)`` of a builder; the value's type is the attribute's."""
         if len(args) != 2:
             raise LowerError("SPEC022", "'Attr' of a builder takes a name and a value", node)
@@ -127,7 +127,9 @@ class MemberLowering(AssignmentLowering):
         value = convert(value, wanted, node.args[1])
         name = convert(args[0], STRING, node.args[0])
         self.unit.note_builder_attr(name, node)
-        return Value(f"{owner.at(ATOM)}.attr({name.code}, {attr_kind!r}, {copied(value)})", owner.type, is_stored=True)
+        return Lowered(
+            f"{owner.at(ATOM)}.attr({name.code}, {attr_kind!r}, {copied(value)})", owner.type, is_stored=True
+        )
 
 
 def _attr_help() -> str:

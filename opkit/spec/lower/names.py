@@ -25,7 +25,7 @@ from opkit.spec.library.types import (
 from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.conversions import convert, number_literal
 from opkit.spec.lower.declarations import is_cell_parameter
-from opkit.spec.lower.lowered import LowerError, SpentError, Value
+from opkit.spec.lower.lowered import Lowered, LowerError, SpentError
 from opkit.spec.lower.units import Site, Unit
 from opkit.spec.parse import syntax
 
@@ -64,7 +64,7 @@ FUNCTION_TYPES: dict[str, Type] = {
 class Names:
     """The names of one file."""
 
-    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Value:
+    def function_name(self, overloads: list[syntax.Function], node: syntax.Name, bindings: Bindings) -> Lowered:
         """Return the value of a function's name; the instances provide it."""
         raise NotImplementedError
 
@@ -262,16 +262,16 @@ class Names:
             return UNKNOWN
         return self.type_of(args[0], bindings)
 
-    def named_value(self, text: str, node: syntax.Name, bindings: Bindings) -> Value | None:
+    def named_value(self, text: str, node: syntax.Name, bindings: Bindings) -> Lowered | None:
         """Return the value of a name at file scope or in the framework, None where there is none."""
         last = node.parts[-1].text
         if text.startswith("DataType::") or (text == last and last in DATA_TYPES):
             found = DATA_TYPES.get(last)
-            return Value(repr(found), DATA_TYPE, const=found, is_const=True) if found else None
+            return Lowered(repr(found), DATA_TYPE, const=found, is_const=True) if found else None
         if text == "GetDataType::value":
             kind = self.template_type_argument(node.parts[-2].args, bindings)
             named = DATA_TYPE_OF.get(kind.name)
-            return Value(repr(named), DATA_TYPE, const=named, is_const=True) if named else None
+            return Lowered(repr(named), DATA_TYPE, const=named, is_const=True) if named else None
         if text in self.enums:
             return self.enumerator(text, node)
         if text in self.globals:
@@ -281,7 +281,7 @@ class Names:
             return self.function_name(overloads, node, bindings)
         constant = CONSTANTS.get(text) or CONSTANTS.get("::".join(text.split("::")[-2:]))
         if constant is not None:
-            value = Value(constant[1], constant[0])
+            value = Lowered(constant[1], constant[0])
             if constant[0].is_integer:
                 value.const, value.is_const = int(constant[1]), True
             elif constant[0].name == "string":
@@ -290,10 +290,10 @@ class Names:
         library = STATIC_FUNCTIONS.get(text) or FREE_FUNCTIONS.get(text)
         if library is not None and len(library) == 1:
             item = library[0]
-            return Value(item.code.split("(", 1)[0], Type("function", (item.result, *item.params)))
+            return Lowered(item.code.split("(", 1)[0], Type("function", (item.result, *item.params)))
         return None
 
-    def global_value(self, name: str, node: syntax.Node) -> Value:
+    def global_value(self, name: str, node: syntax.Node) -> Lowered:
         """Lower a constant of the file where it is used."""
         if name in self.resolving:
             raise LowerError("SPEC020", f"{name!r} is defined by itself", node)
@@ -316,7 +316,7 @@ class Names:
         value.is_read_only, value.target = True, ""
         return value
 
-    def enumerator(self, name: str, node: syntax.Node) -> Value:
+    def enumerator(self, name: str, node: syntax.Node) -> Lowered:
         """Return the value of an enumerator."""
         base, offset = self.enums[name]
         if name in self.resolving:

@@ -26,14 +26,14 @@ from opkit.spec.library.types import (
     spelled,
 )
 from opkit.spec.lower.conversions import convert, convert_number, fit, number_literal
-from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, LowerError, Value
+from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, Lowered, LowerError
 from opkit.spec.lower.writer import Writer
 from opkit.spec.parse import syntax
 from opkit.spec.runtime.arithmetic import idiv, irem
 
 if TYPE_CHECKING:
     from opkit.spec.lower.bindings import Bindings
-    from opkit.spec.lower.program import Program
+    from opkit.spec.lower.program import SpecProgram
     from opkit.spec.lower.units import Unit
 
 __all__ = ["OperatorLowering"]
@@ -48,7 +48,7 @@ _PYTHON_PREC = {"|": 8, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": ADD, "-": ADD,
 class OperatorLowering(Writer):
     """Operators on values; ``bindings`` are the template arguments that a unit is lowered with."""
 
-    def __init__(self, program: Program, unit: Unit, bindings: Bindings) -> None:
+    def __init__(self, program: SpecProgram, unit: Unit, bindings: Bindings) -> None:
         super().__init__()
         self.program = program
         self.unit = unit
@@ -58,66 +58,66 @@ class OperatorLowering(Writer):
         #: statements that call a builder of backward ops, by the builder's name
         self.chains: dict[str, list[syntax.ExprStatement]] = {}
 
-    def promoted(self, value: Value) -> Value:
+    def promoted(self, value: Lowered) -> Lowered:
         """Apply the integer promotions."""
         if value.type.is_integer and INT_INFO[value.type.name][0] < 32:
             if value.is_const or value.type == BOOL:
                 return convert_number(value, INT32)
-            return Value(value.code, INT32, value.prec, is_small=value.is_small)
+            return Lowered(value.code, INT32, value.prec, is_small=value.is_small)
         return value
 
-    def wrapped(self, value: Value) -> Value:
+    def wrapped(self, value: Lowered) -> Lowered:
         """Keep an integer result in its type: it wraps around."""
         bits, signed = INT_INFO[value.type.name]
         if signed:
-            return Value(f"to_i{bits}({value.code})", value.type)
-        return Value(f"{value.at(11)} & {(1 << bits) - 1:#x}", value.type, 10)
+            return Lowered(f"to_i{bits}({value.code})", value.type)
+        return Lowered(f"{value.at(11)} & {(1 << bits) - 1:#x}", value.type, 10)
 
-    def dereference(self, value: Value, node: syntax.Node) -> Value:
+    def dereference(self, value: Lowered, node: syntax.Node) -> Lowered:
         """Lower ``*pointer`` and ``*iterator``."""
         kind = value.type
         if value.is_unknown:
             return value
         if kind.name == "iter":
             code = f"{value.at(ATOM)}.v"
-            return Value(code, kind.element, ATOM, True, code)
+            return Lowered(code, kind.element, ATOM, True, code)
         if kind.name == "mapiter":
-            return Value(f"{value.at(ATOM)}.v", Type("pair", kind.args), ATOM, True)
+            return Lowered(f"{value.at(ATOM)}.v", Type("pair", kind.args), ATOM, True)
         if kind.name != "ptr":
             raise LowerError("SPEC023", f"'*' needs a pointer, not a {spelled(kind)}", node)
         target = kind.element
         if value.deref:
-            return Value(value.deref, target, ATOM, True, value.deref, _field_place(value.deref))
+            return Lowered(value.deref, target, ATOM, True, value.deref, _field_place(value.deref))
         if target.is_object or not self.is_celled(target):
-            return Value(value.at(ATOM), target, ATOM, True)
+            return Lowered(value.at(ATOM), target, ATOM, True)
         code = f"{value.at(ATOM)}.v"
-        return Value(code, target, ATOM, True, code, ("cell", value.code))
+        return Lowered(code, target, ATOM, True, code, ("cell", value.code))
 
     def is_celled(self, kind: Type) -> bool:
         """Say whether pointers to a type point at a cell instead of being the object itself."""
         return kind.is_number or kind.name in ("string", "DataType", "pair", "OpArg", "ptr", "function")
 
-    def address(self, value: Value, node: syntax.Node) -> Value:
+    def address(self, value: Lowered, node: syntax.Node) -> Lowered:
         """Lower ``&value``."""
         if value.is_unknown or value.functions or value.type.name == "function":
             return value
         if value.type.is_object or not self.is_celled(value.type):
-            return Value(value.code, pointer(value.type), value.prec)
+            return Lowered(value.code, pointer(value.type), value.prec)
         place = value.place
         if place and place[0] == "cell":
-            return Value(place[1], pointer(value.type), deref=value.code)
+            return Lowered(place[1], pointer(value.type), deref=value.code)
         if place and place[0] == "item":
-            return Value(f"ItemPointer({place[1]}, {place[2]})", pointer(value.type))
+            return Lowered(f"ItemPointer({place[1]}, {place[2]})", pointer(value.type))
         if place and place[0] == "field":
-            return Value(f"field_pointer({place[1]}, {place[2]!r})", pointer(value.type), deref=value.code)
+            return Lowered(f"field_pointer({place[1]}, {place[2]!r})", pointer(value.type), deref=value.code)
         raise LowerError("SPEC023", "'&' needs a variable or an element", node)
 
-    def operate(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+    def operate(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
         """Lower one binary operator but <<, && and ||."""
         if left.is_unknown or right.is_unknown:
-            return Value("None", BOOL if op in _COMPARE else UNKNOWN)
+            return Lowered("None", BOOL if op in _COMPARE else UNKNOWN)
         if op == ",":
-            return Value(f"({left.code}, {right.code})[1]", right.type)
+            return Lowered(f"({left.code}, {right.code})[1]", right.type)
         if left.type.is_number and right.type.is_number:
             return self.compare(op, left, right) if op in _COMPARE else self.arithmetic(op, left, right, node)
         if op in _COMPARE:
@@ -126,14 +126,14 @@ class OperatorLowering(Writer):
             return self.join_strings(left, right, node)
         if op in ("+", "-") and left.type.name == "iter":
             if right.type.name == "iter":
-                return Value(f"{left.at(ADD)} - {right.at(ADD + 1)}", INT64, ADD)
+                return Lowered(f"{left.at(ADD)} - {right.at(ADD + 1)}", INT64, ADD)
             if right.type.is_integer:
-                return Value(f"{left.at(ADD)} {op} {right.at(ADD + 1)}", left.type, ADD)
+                return Lowered(f"{left.at(ADD)} {op} {right.at(ADD + 1)}", left.type, ADD)
         raise LowerError(
             "SPEC023", f"'{op}' does not apply to a {spelled(left.type)} and a {spelled(right.type)}", node
         )
 
-    def join_strings(self, left: Value, right: Value, node: syntax.Node) -> Value:
+    def join_strings(self, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
         """Lower ``+`` of strings and characters."""
         for side in (left, right):
             if side.type == Type("char"):
@@ -144,10 +144,10 @@ class OperatorLowering(Writer):
                 )
         if left.is_const and right.is_const:
             text = left.const + right.const
-            return Value(repr(text), STRING, const=text, is_const=True)
-        return Value(f"cat({left.code}, {right.code})", STRING)
+            return Lowered(repr(text), STRING, const=text, is_const=True)
+        return Lowered(f"cat({left.code}, {right.code})", STRING)
 
-    def arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+    def arithmetic(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
         """Lower arithmetic on two numbers, with C++'s conversions."""
         if left.type.is_real or right.type.is_real:
             return self.real_arithmetic(op, left, right, node)
@@ -160,34 +160,34 @@ class OperatorLowering(Writer):
         if op in ("/", "%"):
             return self.division(op, left, right, kind, node)
         prec = _PYTHON_PREC[op]
-        made = Value(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
+        made = Lowered(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
         if op in "&|^" or (left.is_small and right.is_small and (op == "+" or (op == "-" and INT_INFO[kind.name][1]))):
             return made
         if left.is_small and right.is_small and op == "*" and INT_INFO[kind.name][0] == 64:
             return made
         return self.wrapped(made)
 
-    def shift(self, op: str, left: Value, right: Value) -> Value:
+    def shift(self, op: str, left: Lowered, right: Lowered) -> Lowered:
         """Lower ``<<`` and ``>>``."""
         bits = INT_INFO[left.type.name][0]
         if right.is_const and 0 <= right.const < bits:
-            made = Value(f"{left.at(11)} {op} {right.at(12)}", left.type, 11)
+            made = Lowered(f"{left.at(11)} {op} {right.at(12)}", left.type, 11)
         else:
             name = "shift_left" if op == "<<" else "shift_right"
-            made = Value(f"{name}({left.code}, {right.code}, {bits})", left.type)
+            made = Lowered(f"{name}({left.code}, {right.code}, {bits})", left.type)
         return self.wrapped(made) if op == "<<" else made
 
-    def division(self, op: str, left: Value, right: Value, kind: Type, node: syntax.Node) -> Value:
+    def division(self, op: str, left: Lowered, right: Lowered, kind: Type, node: syntax.Node) -> Lowered:
         """Lower / and %, which truncate towards zero."""
         if right.is_const and right.const == 0:
             self.unit.warn("SPEC047", "this divides by zero", node)
         if right.is_const and right.const > 0 and (left.is_small or not INT_INFO[kind.name][1]):
             python = "//" if op == "/" else "%"
-            return Value(f"{left.at(MUL)} {python} {right.at(MUL + 1)}", kind, MUL, is_small=left.is_small)
+            return Lowered(f"{left.at(MUL)} {python} {right.at(MUL + 1)}", kind, MUL, is_small=left.is_small)
         name = "idiv" if op == "/" else "irem"
-        return Value(f"{name}({left.code}, {right.code})", kind)
+        return Lowered(f"{name}({left.code}, {right.code})", kind)
 
-    def folded(self, op: str, left: Value, right: Value, kind: Type) -> Value:
+    def folded(self, op: str, left: Lowered, right: Lowered, kind: Type) -> Lowered:
         """Return the result of arithmetic on constants."""
         a, b = left.const, right.const
         operations: dict[str, Callable[[Any, Any], Any]] = {
@@ -202,20 +202,20 @@ class OperatorLowering(Writer):
         }
         return convert_number(number_literal(operations[op](a, b), Type("int64_t")), kind)
 
-    def real_arithmetic(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+    def real_arithmetic(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
         """Lower arithmetic in which a float or double takes part."""
         if op not in ("+", "-", "*", "/"):
             raise LowerError("SPEC023", f"'{op}' does not apply to floating-point numbers", node)
         kind = DOUBLE if DOUBLE in (left.type, right.type) else Type("float")
         left, right = convert_number(left, kind), convert_number(right, kind)
         if op == "/":
-            made = Value(f"fdiv({left.code}, {right.code})", kind)
+            made = Lowered(f"fdiv({left.code}, {right.code})", kind)
         else:
             prec = _PYTHON_PREC[op]
-            made = Value(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
-        return made if kind == DOUBLE else Value(f"f32({made.code})", kind)
+            made = Lowered(f"{left.at(prec)} {op} {right.at(prec + 1)}", kind, prec)
+        return made if kind == DOUBLE else Lowered(f"f32({made.code})", kind)
 
-    def compare(self, op: str, left: Value, right: Value) -> Value:
+    def compare(self, op: str, left: Lowered, right: Lowered) -> Lowered:
         """Lower a comparison of numbers; signed and unsigned compare as unsigned, as in C++."""
         if left.type.is_integer and right.type.is_integer:
             kind = common_integer(left.type, right.type)
@@ -223,7 +223,7 @@ class OperatorLowering(Writer):
         elif left.type.is_integer or right.type.is_integer:
             kind = left.type if left.type.is_real else right.type
             left, right = convert_number(left, kind), convert_number(right, kind)
-        made = Value(f"{left.at(CMP + 1)} {op} {right.at(CMP + 1)}", BOOL, CMP)
+        made = Lowered(f"{left.at(CMP + 1)} {op} {right.at(CMP + 1)}", BOOL, CMP)
         if left.type.is_integer:
             made.negated = f"{left.at(CMP + 1)} {_NEGATED[op]} {right.at(CMP + 1)}"
         if left.is_const and right.is_const:
@@ -232,7 +232,7 @@ class OperatorLowering(Writer):
             made.is_const, made.const = True, False
         return made
 
-    def compare_objects(self, op: str, left: Value, right: Value, node: syntax.Node) -> Value:
+    def compare_objects(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
         """Lower a comparison of strings, shapes, dtypes, pointers and containers."""
         if "null" in (left.type.name, right.type.name):
             value = right if left.type == NULL else left
@@ -240,7 +240,7 @@ class OperatorLowering(Writer):
                 raise LowerError("SPEC023", f"a {spelled(value.type)} is not compared with nullptr", node)
             word = "is" if op == "==" else "is not"
             shown, other = value.at(CMP + 1), "is not" if op == "==" else "is"
-            return Value(f"{shown} {word} None", BOOL, CMP, negated=f"{shown} {other} None")
+            return Lowered(f"{shown} {word} None", BOOL, CMP, negated=f"{shown} {other} None")
         if right.items is not None and left.type != UNKNOWN:
             right = convert(right, left.type, node)
         if (left.type == DATA_TYPE and right.type.is_integer) or (right.type == DATA_TYPE and left.type.is_integer):
@@ -252,19 +252,19 @@ class OperatorLowering(Writer):
         if op not in ("==", "!=") and left.type.name in ("Shape", "TensorDesc", "map", "set"):
             raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(left.type)}", node)
         if left.type == DIM_VECTOR:
-            left, right = Value(f"list({left.code})", left.type), Value(f"list({right.code})", left.type)
+            left, right = Lowered(f"list({left.code})", left.type), Lowered(f"list({right.code})", left.type)
         if left.type.name == "ptr" and op in ("==", "!="):
             word = "is" if op == "==" else "is not"
-            return Value(f"{left.at(CMP + 1)} {word} {right.at(CMP + 1)}", BOOL, CMP)
+            return Lowered(f"{left.at(CMP + 1)} {word} {right.at(CMP + 1)}", BOOL, CMP)
         if not (left.is_const or right.is_const) and left.type.name in _COUNTED:
-            left = Value(f"METER.whole({left.code})", left.type)
+            left = Lowered(f"METER.whole({left.code})", left.type)
         shown, other = left.at(CMP + 1), right.at(CMP + 1)
-        made = Value(f"{shown} {op} {other}", BOOL, CMP, negated=f"{shown} {_NEGATED[op]} {other}")
+        made = Lowered(f"{shown} {op} {other}", BOOL, CMP, negated=f"{shown} {_NEGATED[op]} {other}")
         if left.is_const and right.is_const and op in ("==", "!="):
             made.is_const, made.const = True, (left.const == right.const) == (op == "==")
         return made
 
-    def common_type(self, a: Value, b: Value, node: syntax.Node) -> Type:
+    def common_type(self, a: Lowered, b: Lowered, node: syntax.Node) -> Type:
         """Return the type of ``? :``."""
         if a.type == b.type or b.is_unknown:
             return a.type
@@ -293,7 +293,7 @@ def _holds(op: str, a: Any, b: Any) -> bool:
     )
 
 
-def _never_holds(op: str, left: Value, right: Value) -> bool:
+def _never_holds(op: str, left: Lowered, right: Lowered) -> bool:
     """Say whether a comparison with a size can never hold: a size is never below zero."""
     if right.is_const and left.is_small:
         return (op == "<" and right.const <= 0) or (op in ("<=", "==") and right.const < 0)

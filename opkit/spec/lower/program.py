@@ -1,4 +1,4 @@
-"""Program: the names of a file, and the units of Python that its functions become.
+"""SpecProgram: the names of a file, and the units of Python that its functions become.
 
 A unit is made for each function, template instance and registered lambda that something refers to.
 """
@@ -16,19 +16,19 @@ from opkit.spec.library.types import (
 )
 from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.instances import Instances
-from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.lower.structs import bind_fields
 from opkit.spec.lower.units import Unit
 from opkit.spec.parse import syntax
 
-__all__ = ["Program"]
+__all__ = ["SpecProgram"]
 
 #: The line with which a function of the spec counts that it is called.
 ENTER = "    METER.enter()"
 
 
-class Program(Instances):
+class SpecProgram(Instances):
     """The names and units of one file."""
 
     def lowering(self, unit: Unit, bindings: Bindings) -> StatementLowering:
@@ -43,7 +43,7 @@ class Program(Instances):
         saved, self.current = self.current, unit
         params = "*_args"
         for binding in bindings.values():
-            if isinstance(binding, Value) and binding.code in self.units:
+            if isinstance(binding, Lowered) and binding.code in self.units:
                 unit.calls.add(binding.code)
         try:
             lowering.names.update(self.units)

@@ -30,7 +30,7 @@ from opkit.spec.lower.conversions import (
     number_literal,
 )
 from opkit.spec.lower.expressions import unknown_value
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
 __all__ = ["StandardLowering", "special_names"]
@@ -64,7 +64,7 @@ _ALGORITHMS["sort"] = ("void", 2, 3, "sort({0}, {1}, {more})")
 class StandardLowering(CallLowering):
     """Lower calls that the library's table cannot describe."""
 
-    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Value | None:
+    def special_call(self, text: str, node: syntax.Call, name: syntax.Name) -> Lowered | None:
         """Lower a call of std or of a macro; None where it is neither."""
         handler = _SPECIAL.get(text)
         if handler is not None:
@@ -75,7 +75,7 @@ class StandardLowering(CallLowering):
         """Return the names that ``special_call`` knows, for suggestions."""
         return set(_SPECIAL)
 
-    def swapped(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def swapped(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::swap."""
         if len(node.args) != 2:
             raise LowerError("SPEC022", f"std::swap takes 2 arguments, {len(node.args)} given", node)
@@ -85,25 +85,25 @@ class StandardLowering(CallLowering):
         if left.type != right.type:
             raise LowerError("SPEC022", f"std::swap of a {spelled(left.type)} and a {spelled(right.type)}", node)
         if left.type.is_vector:
-            return Value(f"swap({left.code}, {right.code})", VOID)
+            return Lowered(f"swap({left.code}, {right.code})", VOID)
         if left.type.name == "Shape":
             one, other = f"{left.at(ATOM)}.dims", f"{right.at(ATOM)}.dims"
             self.emit(f"{one}, {other} = {other}, {one}", node)
-            return Value("None", VOID)
+            return Lowered("None", VOID)
         for value, arg in ((left, node.args[0]), (right, node.args[1])):
             self.store_check(value, arg)
             self.note_assignment(arg)
         self.emit(f"{left.target}, {right.target} = {right.code}, {left.code}", node)
-        return Value("None", VOID)
+        return Lowered("None", VOID)
 
-    def inserter(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def inserter(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::back_inserter."""
         owner = self.lower(node.args[0]) if len(node.args) == 1 else unknown_value()
         if owner.is_unknown or not owner.type.is_vector:
             raise LowerError("SPEC022", "std::back_inserter takes a vector", node)
-        return Value(owner.code, Type("inserter", owner.type.args))
+        return Lowered(owner.code, Type("inserter", owner.type.args))
 
-    def size_of(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def size_of(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower sizeof of an arithmetic type."""
         kind = self.program.template_type_argument(name.parts[-1].args, self.bindings)
         if kind.is_integer:
@@ -112,7 +112,7 @@ class StandardLowering(CallLowering):
             return number_literal(4 if kind.name == "float" else 8, SIZE)
         raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in specs", node)
 
-    def check_value(self, node: syntax.Call, text: str) -> Value:
+    def check_value(self, node: syntax.Call, text: str) -> Lowered:
         """Lower a CHECK macro that stands inside of an expression."""
         if text in ("CHECK_NOTNULL", "CHECK_NOTNULL_OR_RETURN"):
             value = self.lower(node.args[0]) if node.args else unknown_value()
@@ -120,12 +120,12 @@ class StandardLowering(CallLowering):
                 return value
             if value.deref:
                 return value
-            return Value(f"not_null({self.program.site(node)}, {value.code})", value.type, is_stored=value.is_stored)
+            return Lowered(f"not_null({self.program.site(node)}, {value.code})", value.type, is_stored=value.is_stored)
         if text == "CHECK_JUST":
             return self.just(node, None)
         raise LowerError("SPEC012", f"{text} has to be a statement of its own", node)
 
-    def just(self, node: syntax.Call, _name: syntax.Name | None) -> Value:
+    def just(self, node: syntax.Call, _name: syntax.Name | None) -> Lowered:
         """Lower JUST(maybe): the error leaves the function, the value stays."""
         if len(node.args) != 1:
             raise LowerError("SPEC022", "JUST takes one value", node)
@@ -139,28 +139,28 @@ class StandardLowering(CallLowering):
         held = value.type.element
         code, prec = value.code, value.prec
         if held == VOID or held.is_number or held.name in ("DataType", "ptr", "DeviceType"):
-            return Value(code, held, prec)
+            return Lowered(code, held, prec)
         if held.name in ("OpConf",):
-            return Value(code, held, prec)
-        return Value(code, pointer(held), prec, deref=code if self.is_celled(held) else "")
+            return Lowered(code, held, prec)
+        return Lowered(code, pointer(held), prec, deref=code if self.is_celled(held) else "")
 
-    def unimplemented(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def unimplemented(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower UNIMPLEMENTED() and its like where a value is expected."""
-        return Value(f"fail({self.program.site(node)}, [], 'not implemented')", VOID, error_parts=())
+        return Lowered(f"fail({self.program.site(node)}, [], 'not implemented')", VOID, error_parts=())
 
-    def error_value(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def error_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower ``Error::CheckFailedError()``: a value that a return turns into a refusal."""
         args = [self.lower(arg) for arg in node.args]
         parts = tuple(arg.code for arg in args)
-        return Value(f"Stream({', '.join(f'show({part})' for part in parts[:1])})", ERROR, error_parts=parts)
+        return Lowered(f"Stream({', '.join(f'show({part})' for part in parts[:1])})", ERROR, error_parts=parts)
 
-    def log_value(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def log_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower ``LOG(level)``, which takes what is written to it and drops it."""
         level = node.args[0] if node.args else None
         text = level.parts[-1].text if isinstance(level, syntax.Name) else ""
-        return Value("Stream()", Type("log_" + text), error_parts=())
+        return Lowered("Stream()", Type("log_" + text), error_parts=())
 
-    def min_max(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def min_max(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::min and std::max."""
         word = name.parts[-1].text
         args = [self.lower(arg) for arg in node.args]
@@ -182,37 +182,37 @@ class StandardLowering(CallLowering):
                 )
         ready = [convert(arg, kind, node) for arg in args]
         small = all(arg.is_small for arg in ready)
-        return Value(f"{word}({', '.join(arg.code for arg in ready)})", kind, is_small=small)
+        return Lowered(f"{word}({', '.join(arg.code for arg in ready)})", kind, is_small=small)
 
-    def moved(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def moved(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::move: the value itself."""
         if len(node.args) != 1:
             raise LowerError("SPEC022", "std::move takes one value", node)
         value = self.lower(node.args[0])
-        return Value(value.code, value.type, value.prec, value.is_stored, is_small=value.is_small, items=value.items)
+        return Lowered(value.code, value.type, value.prec, value.is_stored, is_small=value.is_small, items=value.items)
 
-    def to_string(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def to_string(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::to_string."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) != 1 or args[0].is_unknown:
-            return Value("''", STRING)
+            return Lowered("''", STRING)
         value = args[0]
         if value.type.is_real:
-            return Value(f"format({value.code}, '.6f')", STRING)
+            return Lowered(f"format({value.code}, '.6f')", STRING)
         if not value.type.is_integer:
             raise LowerError("SPEC022", f"std::to_string takes a number, not a {spelled(value.type)}", node.args[0])
         if value.is_const:
-            return Value(repr(str(int(value.const))), STRING, const=str(int(value.const)), is_const=True)
-        return Value(f"str({convert(value, INT64, node).code})", STRING)
+            return Lowered(repr(str(int(value.const))), STRING, const=str(int(value.const)), is_const=True)
+        return Lowered(f"str({convert(value, INT64, node).code})", STRING)
 
-    def absolute(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def absolute(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::abs."""
         value = self.promoted(self.lower(node.args[0])) if len(node.args) == 1 else unknown_value()
         if value.is_unknown:
             return value
-        return Value(f"abs({value.code})", value.type)
+        return Lowered(f"abs({value.code})", value.type)
 
-    def limit(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def limit(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower ``std::numeric_limits<T>::max()``."""
         part, word = name.parts[-2], name.parts[-1].text
         kind = self.program.template_type_argument(part.args, self.bindings) if part.args else UNKNOWN
@@ -230,23 +230,23 @@ class StandardLowering(CallLowering):
             raise LowerError("SPEC022", f"std::numeric_limits of {spelled(kind)}", name)
         return number_literal(-limits["max"] if word == "lowest" else limits[word], kind)
 
-    def make_pair(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def make_pair(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::make_pair."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) != 2:
             raise LowerError("SPEC022", "std::make_pair takes two values", node)
-        return Value(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
+        return Lowered(f"({copied(args[0])}, {copied(args[1])})", Type("pair", (args[0].type, args[1].type)))
 
-    def make_shared(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def make_shared(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::make_shared: a pointer to a new object."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else UNKNOWN
         made = self.construct(kind, [self.lower(arg) for arg in node.args], node, False)
         if self.is_celled(kind):
-            return Value(f"Cell({made.code})", pointer(kind))
-        return Value(copied(made), pointer(kind))
+            return Lowered(f"Cell({made.code})", pointer(kind))
+        return Lowered(copied(made), pointer(kind))
 
-    def algorithm(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def algorithm(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower the std algorithms over iterators."""
         word = name.parts[-1].text
         args = [self.lower(arg) for arg in node.args]
@@ -265,17 +265,17 @@ class StandardLowering(CallLowering):
         if word == "accumulate":
             operation = codes[3] if len(args) > 3 else "lambda _a, _b: _a + _b"
             code, kind = f"accumulate({codes[0]}, {codes[1]}, {codes[2]}, {operation})", args[2].type
-            return Value(code, kind)
+            return Lowered(code, kind)
         if word in ("copy", "transform"):
             kind = args[2].type
             if kind.name == "inserter":
                 values = f"between({codes[0]}, {codes[1]})"
-                return Value(
+                return Lowered(
                     f"extend({codes[2]}, {values if word == 'copy' else f'list(map({codes[3]}, {values}))'})", kind
                 )
-        return Value(code.format(*codes, more=", ".join(codes[2:])), kind)
+        return Lowered(code.format(*codes, more=", ".join(codes[2:])), kind)
 
-    def multiplies(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def multiplies(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower std::multiplies and std::plus, as functions for std::accumulate."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else INT64
@@ -283,15 +283,15 @@ class StandardLowering(CallLowering):
         body = f"_a {operation} _b"
         if kind.is_integer:
             body = f"to_i64({body})"
-        return Value(f"(lambda _a, _b: {body})", Type("function", (kind, kind, kind)))
+        return Lowered(f"(lambda _a, _b: {body})", Type("function", (kind, kind, kind)))
 
-    def modifier_like(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def modifier_like(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower GetOneVal<T>() and GetZeroVal<T>()."""
         given = name.parts[-1].args
         kind = self.program.template_type_argument(given, self.bindings) if given else INT32
         return number_literal(1 if "One" in name.parts[-1].text else 0, kind)
 
-    def maths(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def maths(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower the functions of <cmath>."""
         args = [self.lower(arg) for arg in node.args]
         if len(args) < 1 or any(arg.is_unknown for arg in args):
@@ -301,14 +301,14 @@ class StandardLowering(CallLowering):
         codes = ", ".join(convert_number(arg, DOUBLE).code for arg in args)
         kind = Type("float") if is_float else DOUBLE
         code = f"math_{word}({codes})"
-        return Value(f"f32({code})" if is_float else code, kind)
+        return Lowered(f"f32({code})" if is_float else code, kind)
 
-    def ok(self, node: syntax.Call, name: syntax.Name) -> Value:
+    def ok(self, node: syntax.Call, name: syntax.Name) -> Lowered:
         """Lower ``Maybe<void>::Ok()``."""
-        return Value("None", Type("maybe", (VOID,)), const="ok")
+        return Lowered("None", Type("maybe", (VOID,)), const="ok")
 
 
-_Special = Callable[[StandardLowering, syntax.Call, syntax.Name], Value]
+_Special = Callable[[StandardLowering, syntax.Call, syntax.Name], Lowered]
 
 _SPECIAL: dict[str, _Special] = {
     "JUST": StandardLowering.just,

@@ -12,7 +12,7 @@ from opkit.spec.library.types import BOOL, ERROR, UNKNOWN, VOID, Type, TypeTooLa
 from opkit.spec.lower.conversions import condition, convert, copied, unbuilt
 from opkit.spec.lower.declarations import AUTO
 from opkit.spec.lower.loops import LoopLowering
-from opkit.spec.lower.lowered import ATOM, CMP, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse import syntax
 from opkit.spec.parse.walk import streamed_head, walk
 
@@ -89,7 +89,7 @@ class StatementLowering(LoopLowering):
             raise unbuilt(node.value)
         self.chains.setdefault(root.text, []).append(node)
 
-    def check_chains(self, body: syntax.Block) -> None:
+    def check_chains(self, body: syntax.Compound) -> None:
         """Report builders of which a function says much, but never Build()."""
         for name, chains in self.chains.items():
             mentions = sum(1 for item in walk(body) if isinstance(item, syntax.Name) and item.text == name)
@@ -161,13 +161,13 @@ class StatementLowering(LoopLowering):
         self.emit(f"if {held.negation}:", node)
         self.emit(f"    raise {how}({self.program.site(head)}, [{values}]{self.message(operands)})", node)
 
-    def held(self, word: str, value: Value, head: syntax.Call) -> Value:
+    def held(self, word: str, value: Lowered, head: syntax.Call) -> Lowered:
         """Return the condition of a CHECK with one argument."""
         if word in ("NOTNULL", "ISNULL"):
             if value.type.name not in ("ptr", "function", "null"):
-                return Value("True", BOOL, const=True, is_const=True)
+                return Lowered("True", BOOL, const=True, is_const=True)
             made = condition(value, head)
-            return made if word == "NOTNULL" else Value(made.negation, BOOL, CMP, negated=made.code)
+            return made if word == "NOTNULL" else Lowered(made.negation, BOOL, CMP, negated=made.code)
         if value.type.name == "maybe":
             raise LowerError("SPEC023", "a Maybe is no condition", head, "write JUST(...)")
         return condition(value, head)
@@ -205,7 +205,7 @@ class StatementLowering(LoopLowering):
             self.result = wanted = Type("Error_") if value.items is not None else value.type
         self.emit_return(value, wanted, node)
 
-    def emit_return(self, value: Value, wanted: Type, node: syntax.Return) -> None:
+    def emit_return(self, value: Lowered, wanted: Type, node: syntax.Return) -> None:
         """Write a return of a value as the function's type."""
         if wanted == VOID:
             if value.type != VOID and value.type.name != "maybe":
@@ -222,18 +222,18 @@ class StatementLowering(LoopLowering):
             value = convert(value, wanted, node)
         self.emit(f"return {copied(value)}", node)
 
-    def maybe(self, value: Value, held: Type, node: syntax.Node) -> Value:
+    def maybe(self, value: Lowered, held: Type, node: syntax.Node) -> Lowered:
         """Convert what a function of type ``Maybe<held>`` returns."""
         if value.type.name == "maybe":
             if held != VOID and value.type.element == VOID and value.const == "ok":
                 raise LowerError("SPEC023", f"Maybe<void>::Ok() is returned as a Maybe<{spelled(held)}>", node)
-            return Value(value.code, value.type, value.prec)
+            return Lowered(value.code, value.type, value.prec)
         if held == VOID:
             raise LowerError(
                 "SPEC023", f"a {spelled(value.type)} is returned as a Maybe<void>", node, "return Maybe<void>::Ok()"
             )
         if value.type == pointer(held):
-            return Value(value.deref or (f"{value.at(ATOM)}.v" if self.is_celled(held) else value.code), held)
+            return Lowered(value.deref or (f"{value.at(ATOM)}.v" if self.is_celled(held) else value.code), held)
         return convert(value, held, node)
 
     def jump(self, node: syntax.Jump) -> None:
@@ -244,7 +244,7 @@ class StatementLowering(LoopLowering):
             self.loops[-1]()
         self.emit(node.word, node)
 
-    def block_statement(self, node: syntax.Block) -> None:
+    def compound_statement(self, node: syntax.Compound) -> None:
         """Lower a block, with names of its own."""
         with self.scope():
             self.statements(node.items)
@@ -269,7 +269,7 @@ class StatementLowering(LoopLowering):
     def nothing(self, node: syntax.Statement) -> None:
         """Lower a statement that does nothing."""
 
-    def function_body(self, body: syntax.Block, result: Type) -> None:
+    def function_body(self, body: syntax.Compound, result: Type) -> None:
         """Lower the body of a function, and what follows its end."""
         self.result = result
         outer, self.chains = self.chains, {}
@@ -291,7 +291,7 @@ def _ends(node: syntax.Statement, program: Any) -> bool:
     """Say whether control never leaves a statement at its end."""
     if isinstance(node, syntax.Return):
         return True
-    if isinstance(node, syntax.Block):
+    if isinstance(node, syntax.Compound):
         return any(_ends(item, program) for item in node.items)
     if isinstance(node, syntax.If):
         return node.otherwise is not None and _ends(node.then, program) and _ends(node.otherwise, program)
@@ -315,7 +315,7 @@ _STATEMENTS: dict[type, Callable[[StatementLowering, Any], None]] = {
     syntax.ExprStatement: StatementLowering.expression_statement,
     syntax.Return: StatementLowering.return_statement,
     syntax.Jump: StatementLowering.jump,
-    syntax.Block: StatementLowering.block_statement,
+    syntax.Compound: StatementLowering.compound_statement,
     syntax.If: StatementLowering.if_statement,
     syntax.While: StatementLowering.while_statement,
     syntax.Switch: StatementLowering.switch_statement,

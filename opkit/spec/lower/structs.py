@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from opkit.errors import unknown
 from opkit.spec.library.types import Type
 from opkit.spec.lower.conversions import convert, copied, default_code, zero_code
-from opkit.spec.lower.lowered import ATOM, LowerError, Value
+from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
 if TYPE_CHECKING:
-    from opkit.spec.lower.program import Program
+    from opkit.spec.lower.program import SpecProgram
     from opkit.spec.lower.statements import StatementLowering
 
 __all__ = [
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 
-def struct_of(program: Program, kind: Type) -> syntax.Struct:
+def struct_of(program: SpecProgram, kind: Type) -> syntax.Struct:
     """Return the struct that a type names."""
     return program.structs[kind.element.name]
 
 
-def field_types(program: Program, struct: syntax.Struct) -> dict[str, tuple[Type, syntax.Declarator]]:
+def field_types(program: SpecProgram, struct: syntax.Struct) -> dict[str, tuple[Type, syntax.Declarator]]:
     """Return the fields of a struct in order, with their types."""
     fields: dict[str, tuple[Type, syntax.Declarator]] = {}
     for declaration in struct.fields:
@@ -43,13 +43,13 @@ def field_types(program: Program, struct: syntax.Struct) -> dict[str, tuple[Type
     return fields
 
 
-def field_value(owner: Value, name: str, kind: Type) -> Value:
+def field_value(owner: Lowered, name: str, kind: Type) -> Lowered:
     """Return the value of a field of an object."""
     code = f"{owner.at(ATOM)}.{name}"
-    return Value(code, kind, ATOM, True, "" if owner.is_read_only else code, ("field", owner.at(ATOM), name))
+    return Lowered(code, kind, ATOM, True, "" if owner.is_read_only else code, ("field", owner.at(ATOM), name))
 
 
-def missing_field(program: Program, name: str, struct: syntax.Struct, node: syntax.Node) -> LowerError:
+def missing_field(program: SpecProgram, name: str, struct: syntax.Struct, node: syntax.Node) -> LowerError:
     """Return the error for a member that a struct has not got."""
     known = [*field_types(program, struct), *(item.name.text for item in struct.functions)]
     said = unknown(f"{struct.name} has no member", name, known, otherwise=f"it has {', '.join(known) or 'none'}")
@@ -58,23 +58,23 @@ def missing_field(program: Program, name: str, struct: syntax.Struct, node: synt
 
 def bind_fields(lowering: StatementLowering, struct: syntax.Struct, node: syntax.Node) -> None:
     """Let the fields of ``self`` be named alone, and ``this`` name it."""
-    owner = Value("self", Type("struct", (Type(struct.name),)))
+    owner = Lowered("self", Type("struct", (Type(struct.name),)))
     for name, (kind, _) in field_types(lowering.program, struct).items():
         lowering.declare(name, kind, "alias", node, field_value(owner, name, kind))
-    this = Value("self", Type("ptr", (owner.type,)))
+    this = Lowered("self", Type("ptr", (owner.type,)))
     lowering.declare("this", this.type, "alias", node, this)
 
 
 def constructed(
-    lowering: StatementLowering, kind: Type, args: list[Value], node: syntax.Node, is_braced: bool
-) -> Value:
+    lowering: StatementLowering, kind: Type, args: list[Lowered], node: syntax.Node, is_braced: bool
+) -> Lowered:
     """Lower the construction of an object: a copy, a constructor, or the fields in order."""
     program = lowering.program
     struct = struct_of(program, kind)
     if struct.has_base or struct.template:
         raise LowerError("SPEC012", f"objects of {struct.name} cannot be made in specs", node, "use a plain struct")
     if len(args) == 1 and args[0].type == kind:
-        return Value(copied(args[0]), kind)
+        return Lowered(copied(args[0]), kind)
     if len(args) == 1 and args[0].items is not None:
         args, is_braced = list(args[0].items), True
     for number, constructor in enumerate(struct.constructors):
@@ -86,7 +86,7 @@ def constructed(
                 else lowering.passed(arg, wanted, node, True)
                 for arg, wanted in zip(args, unit.type.args[1:], strict=True)
             ]
-            return Value(f"{unit.name}({', '.join(ready)})", kind)
+            return Lowered(f"{unit.name}({', '.join(ready)})", kind)
     if struct.constructors and args:
         counts = " or ".join(str(len(item.params)) for item in struct.constructors)
         raise LowerError("SPEC022", f"{struct.name} is made of {counts} arguments, {len(args)} given", node)
@@ -97,7 +97,7 @@ def constructed(
         f"{name}={copied(convert(arg, field, node))}" for arg, (name, (field, _)) in zip(args, fields, strict=False)
     ]
     unit = program.constructor_unit(struct, -1)
-    return Value(f"{unit.name}().set({', '.join(given)})" if given else f"{unit.name}()", kind)
+    return Lowered(f"{unit.name}().set({', '.join(given)})" if given else f"{unit.name}()", kind)
 
 
 def lower_constructor(

@@ -15,7 +15,7 @@ from opkit.spec.library.types import (
     UNKNOWN,
     Type,
 )
-from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of
 from opkit.spec.parse import syntax
 
@@ -90,7 +90,7 @@ class Unit:
         span = program.tree.between(node.last, node.last) if at_end else program.tree.span(node)
         program.findings.add(code, message, span, program.tree.expansion(node), help=help, subject=self.subject)
 
-    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Value], node: syntax.Call) -> None:
+    def note_use(self, flags: frozenset[str], method: str, owner: Type, args: list[Lowered], node: syntax.Call) -> None:
         """Note the name of an argument that a call uses."""
         made = use_of(flags, method, owner, args, node)
         if made is not None:
@@ -100,12 +100,12 @@ class Unit:
         elif any(flag in _NAMING for flag in flags) and args and not args[0].is_const:
             self.uses.append(Use("dynamic", "", owner.name, node, ()))
 
-    def note_attr(self, name: Value, kind: str, owner: Type, node: syntax.Call) -> None:
+    def note_attr(self, name: Lowered, kind: str, owner: Type, node: syntax.Call) -> None:
         """Note an attribute that a call reads."""
         if name.is_const:
             self.uses.append(attr_use(name.const, kind, owner, node))
 
-    def note_builder_attr(self, name: Value, node: syntax.Call) -> None:
+    def note_builder_attr(self, name: Lowered, node: syntax.Call) -> None:
         """Note an attribute that a backward op gets."""
         if name.is_const:
             self.uses.append(Use("bwattr", name.const, "", node.args[0], ()))

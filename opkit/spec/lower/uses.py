@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opkit.spec.library.types import Type
-from opkit.spec.lower.lowered import Value
+from opkit.spec.lower.lowered import Lowered
 from opkit.spec.parse.syntax import Call, InitList, Node
 
 __all__ = ["FORWARD_TYPE", "HOLE", "Use", "attr_use", "computed_type", "use_of"]
@@ -38,7 +38,7 @@ class Use:
     detail: tuple[Any, ...]
 
 
-def use_of(flags: frozenset[str], method: str, owner: Type, args: list[Value], node: Call) -> Use | None:
+def use_of(flags: frozenset[str], method: str, owner: Type, args: list[Lowered], node: Call) -> Use | None:
     """Return the use that a library call makes, None where it names no constant."""
     for flag in flags:
         if not flag.startswith("@"):

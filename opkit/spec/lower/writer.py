@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from opkit.spec.library.types import Type
 from opkit.spec.lower.conversions import copied
-from opkit.spec.lower.lowered import ATOM, Frame, LowerError, Value, Variable
+from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime import arithmetic, containers, framework
 from opkit.spec.runtime import objects as values
@@ -112,7 +112,7 @@ class Writer:
         self.emit(f"{name} = {code}", node)
         return name
 
-    def declare(self, name: str, kind: Type, how: str, node: Node, value: Value | None = None) -> Variable:
+    def declare(self, name: str, kind: Type, how: str, node: Node, value: Lowered | None = None) -> Variable:
         """Declare a variable of the spec in the innermost scope."""
         python = self.fresh(name) if value is None else ""
         made = Variable(name, python, kind, how, self.frame, node, value=value)
@@ -128,7 +128,7 @@ class Writer:
                 return found
         return None
 
-    def read(self, variable: Variable, node: Node) -> Value:
+    def read(self, variable: Variable, node: Node) -> Lowered:
         """Return the value of a variable, captured where a lambda needs it."""
         variable.is_used = True
         if variable.first_read is None:
@@ -139,10 +139,10 @@ class Writer:
         is_cell = variable.kind == "cell" if holder is None else holder.is_mutable and not variable.type.is_object
         if is_cell:
             code = f"{python}.v"
-            return Value(code, variable.type, ATOM, True, code, ("cell", python))
+            return Lowered(code, variable.type, ATOM, True, code, ("cell", python))
         is_const = variable.is_read_only or (holder is not None and not variable.type.is_object)
         target = "" if is_const else python
-        return Value(python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=is_const)
+        return Lowered(python, variable.type, ATOM, True, target, ("name", variable.name), is_read_only=is_const)
 
     def captured(self, variable: Variable) -> tuple[str, Frame | None]:
         """Return the Python name of a variable in this frame, and the innermost lambda that holds a copy of it."""
@@ -166,7 +166,7 @@ class Writer:
         """Return code that copies a variable where a lambda captures it."""
         if variable.kind == "cell" if holder is None else holder.is_mutable and not variable.type.is_object:
             return f"{python}.v"
-        return copied(Value(python, variable.type, is_stored=variable.kind == "plain"))
+        return copied(Lowered(python, variable.type, is_stored=variable.kind == "plain"))
 
     def assigned(self, variable: Variable) -> None:
         """Note that a variable is assigned to, which an inner function must declare."""

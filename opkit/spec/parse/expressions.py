@@ -9,10 +9,10 @@ from opkit.spec.parse.literals import character, number, string
 from opkit.spec.parse.syntax import (
     Assign,
     Binary,
-    Block,
     Call,
     Capture,
     Cast,
+    Compound,
     Construct,
     Expr,
     Index,
@@ -62,7 +62,7 @@ _LONGEST_CHAIN = 400
 class ExpressionParser(TypeParser):
     """Parse expressions; statements come in by ``block``."""
 
-    def block(self) -> Block:
+    def block(self) -> Compound:
         """Parse the body of a lambda; the statement parser provides it."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from opkit.spec.findings import Findings
 from opkit.spec.library.registration_names import GRAD_MACROS, OP_MACROS
 from opkit.spec.parse.statements import StatementParser
 from opkit.spec.parse.syntax import (
-    Block,
+    Compound,
     Constructor,
     Declaration,
     Empty,
@@ -352,7 +352,7 @@ class _Parser(StatementParser):
         if self.here == "->":
             self.at += 1
             made = self.type_name()
-        body: Block | None = None
+        body: Compound | None = None
         if self.here == "{":
             body = self.block()
         elif self.here == "=":

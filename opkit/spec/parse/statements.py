@@ -10,7 +10,7 @@ from collections.abc import Callable
 from opkit.spec.parse.expressions import ExpressionParser
 from opkit.spec.parse.syntax import (
     Alias,
-    Block,
+    Compound,
     Declaration,
     Declarator,
     Empty,
@@ -61,7 +61,7 @@ class StatementParser(ExpressionParser):
         self.expect(";")
         return Alias(start, self.at - 1, name, made)
 
-    def block(self) -> Block:
+    def block(self) -> Compound:
         """Parse ``{ statements }``."""
         start = self.at
         self.expect("{")
@@ -74,7 +74,7 @@ class StatementParser(ExpressionParser):
             items.append(self.statement())
         self.at += 1
         self.depth -= 1
-        return Block(start, self.at - 1, tuple(items))
+        return Compound(start, self.at - 1, tuple(items))
 
     def statement(self) -> Statement:
         """Parse one statement."""
@@ -184,7 +184,7 @@ class StatementParser(ExpressionParser):
             self.at += 1
             otherwise = self.statement()
         made = If(start, self.at - 1, condition, then, otherwise)
-        return Block(start, self.at - 1, (declared[0], made)) if declared else made
+        return Compound(start, self.at - 1, (declared[0], made)) if declared else made
 
     def condition_declaration(self) -> tuple[Declaration, Name]:
         """Parse ``if (Type name = value``: the declaration, and the name as the condition."""

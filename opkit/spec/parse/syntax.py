@@ -1,6 +1,7 @@
 """Syntax: the typed tree of a spec. Data only; ``parser`` makes it, ``lowering`` reads it.
 
-Every node holds the indices of its first and last token; ``Tree.span`` turns them into a place.
+The module is long because the nodes are one table, whose expressions and statements hold each other. Every node holds
+the indices of its first and last token; ``Tree.span`` turns them into a place.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = [
     "Alias",
     "Assign",
     "Binary",
-    "Block",
+    "Compound",
     "Call",
     "Capture",
     "Cast",
@@ -239,7 +240,7 @@ class Lambda(Expr):
     captures: tuple[Capture, ...]
     params: tuple[Param, ...]
     result: TypeName | None
-    body: Block
+    body: Compound
     is_mutable: bool = False
 
 
@@ -274,7 +275,7 @@ class ExprStatement(Statement):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Statement):
+class Compound(Statement):
     """``{ statements }``."""
 
     items: tuple[Statement, ...]
@@ -370,7 +371,7 @@ class Function(Node):
     name: Name
     result: TypeName
     params: tuple[Param, ...]
-    body: Block | None
+    body: Compound | None
     template: tuple[TemplateParam, ...] | None = None
     specialised: tuple[TypeName | Expr, ...] | None = None
     is_static: bool = False
@@ -382,7 +383,7 @@ class Constructor(Node):
 
     params: tuple[Param, ...]
     inits: tuple[tuple[str, tuple[Expr, ...]], ...]
-    body: Block
+    body: Compound
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from opkit.spec.findings import Findings
 from opkit.spec.library.types import STRING, UNKNOWN, Type, TypeTooLargeError
 from opkit.spec.lower.conversions import convert
 from opkit.spec.lower.link import Linker
-from opkit.spec.lower.lowered import LowerError, Value
-from opkit.spec.lower.program import Program
+from opkit.spec.lower.lowered import Lowered, LowerError
+from opkit.spec.lower.program import SpecProgram
 from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.parse import syntax
 from opkit.spec.registry.entries import GradEntry, OpEntry
@@ -35,7 +35,7 @@ class Link:
 class ChainReader:
     """Read chains of setters, and report what is wrong with them."""
 
-    def __init__(self, program: Program, linker: Linker, findings: Findings) -> None:
+    def __init__(self, program: SpecProgram, linker: Linker, findings: Findings) -> None:
         self.program = program
         self.linker = linker
         self.findings = findings
@@ -65,7 +65,7 @@ class ChainReader:
             return None
         return str(value.const), call.args[0]
 
-    def lower(self, node: syntax.Expr, wanted: Type, subject: str = "") -> Value | None:
+    def lower(self, node: syntax.Expr, wanted: Type, subject: str = "") -> Lowered | None:
         """Lower an expression at file scope; None where it has a mistake."""
         unit = self.program.scratch(node)
         unit.subject = subject

@@ -20,7 +20,7 @@ from opkit.spec.library.registration_names import (
     ZEROS,
 )
 from opkit.spec.library.types import ATTR_TYPES, INT32, STRING, UNKNOWN, spelled
-from opkit.spec.lower.lowered import LowerError, Value
+from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.members import ATTR_KINDS
 from opkit.spec.lower.names import FUNCTION_TYPES
 from opkit.spec.parse import syntax
@@ -88,7 +88,7 @@ class OpReader(ChainReader):
             self.add("SPEC022", f".{link.name} takes {wanted}, {len(args)} given", link.node, subject=entry.name)
             return
         value = self.lower(args[0], STRING, entry.name)
-        count: Value | None = Value("1", INT32, const=1, is_const=True)
+        count: Lowered | None = Lowered("1", INT32, const=1, is_const=True)
         if len(args) == 2:
             count = self.lower(args[1], INT32, entry.name)
         if value is None or count is None:

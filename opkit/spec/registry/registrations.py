@@ -16,7 +16,7 @@ from opkit.spec.library.registration_names import (
 )
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.names import FUNCTION_TYPES
-from opkit.spec.lower.program import Program
+from opkit.spec.lower.program import SpecProgram
 from opkit.spec.parse import syntax
 from opkit.spec.registry.chains import Link, python_name
 from opkit.spec.registry.entries import GradEntry, OpEntry
@@ -87,7 +87,7 @@ class _Reader(OpReader):
 
 
 def read_registrations(
-    program: Program, linker: Linker, expressions: list[syntax.ExprStatement], findings: Findings
+    program: SpecProgram, linker: Linker, expressions: list[syntax.ExprStatement], findings: Findings
 ) -> tuple[list[OpEntry], list[GradEntry]]:
     """Return the ops and gradients that a file registers, in order."""
     reader = _Reader(program, linker, findings)

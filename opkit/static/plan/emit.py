@@ -22,7 +22,7 @@ from opkit.static.plan.prune import shape_only
 from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.runs import Run
 from opkit.static.plan.sizes import Known
-from opkit.static.plan.user_calls import UserCall
+from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.plan.user_text import user_text
 
 __all__ = ["Emitter"]
@@ -220,7 +220,7 @@ class Emitter:
         arguments = [self._argument(op, i, idle) for i in range(len(op.inputs))]
         if opdef.is_user:
             seen = [self._seen(op, i, argument) for i, argument in enumerate(arguments)]
-            self._write(user_text(self._names, UserCall(op, position, self._expected(op)), seen))
+            self._write(user_text(self._names, PlannedCall(op, position, self._expected(op)), seen))
         else:
             self._write(builtin_text(self._names, op, arguments, is_quiet=is_quiet, is_exact=self.is_exact))
         self._loaded.update(op.results)

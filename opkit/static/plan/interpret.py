@@ -19,13 +19,13 @@ from opkit.static.plan.failures import explain_failure
 from opkit.static.plan.folding import Like
 from opkit.static.plan.layout import Layout, is_state
 from opkit.static.plan.sizes import Known
-from opkit.static.plan.user_calls import UserCall
+from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.scope import Holder
 
-__all__ = ["Steps", "interpret"]
+__all__ = ["Interpretable", "interpret"]
 
 
-class Steps(Protocol):
+class Interpretable(Protocol):
     """What is run: a plan.
 
     Attributes:
@@ -43,7 +43,7 @@ class Steps(Protocol):
     holders: dict[str, int]
 
 
-def interpret(plan: Steps, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
+def interpret(plan: Interpretable, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
     """Run the ops from one position on.
 
     Args:
@@ -92,19 +92,19 @@ def interpret(plan: Steps, start: int, slots: list[Any], holders: Sequence[Holde
             slots[number[value]] = array
 
 
-def _held(plan: Steps, value: Any, holders: Sequence[Holder]) -> np.ndarray:
+def _held(plan: Interpretable, value: Any, holders: Sequence[Holder]) -> np.ndarray:
     array = holders[plan.holders[value.variable.name]].array
     assert array is not None
     return array
 
 
-def _run(plan: Steps, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
+def _run(plan: Interpretable, op: Operation, position: int, arrays: list[Any]) -> Sequence[np.ndarray]:
     opdef: Any = op.opdef
     if not opdef.is_user:
         result = opdef.kernel(*arrays, **op.attrs)
         return [np.asarray(item) for item in (result if type(result) is tuple else (result,))]
     arrays = [_read_only(item) for item in arrays]
-    call = UserCall(op, position, None)
+    call = PlannedCall(op, position, None)
     result = call.call(arrays)
     return call.unpack(result, tuple(arrays))
 

@@ -17,7 +17,7 @@ from opkit.ir import Operation, TensorDesc
 from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
-__all__ = ["MismatchError", "ResultError", "UserCall", "is_own"]
+__all__ = ["MismatchError", "ResultError", "PlannedCall", "is_own"]
 
 
 class ResultError(KernelError, ValueError):
@@ -38,7 +38,7 @@ class MismatchError(Exception):
         self.results = results
 
 
-class UserCall:
+class PlannedCall:
     """One user's function in a plan: what it should return, and what to do where it returns something else.
 
     Args:

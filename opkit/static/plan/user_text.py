@@ -8,13 +8,13 @@ from opkit.ir import to_numpy
 from opkit.ops.core.references import OF_LOCAL
 from opkit.static.plan.builtin_text import protection
 from opkit.static.plan.names import Names
-from opkit.static.plan.user_calls import UserCall
+from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.py_func import PyFuncGradDef, label_of
 
 __all__ = ["user_text"]
 
 
-def user_text(names: Names, call: UserCall, arguments: list[str]) -> list[str]:
+def user_text(names: Names, call: PlannedCall, arguments: list[str]) -> list[str]:
     """Return the lines that call a user's function and look at what it returned.
 
     Args:
@@ -52,7 +52,7 @@ def user_text(names: Names, call: UserCall, arguments: list[str]) -> list[str]:
     return lines
 
 
-def _test(names: Names, name: str, call: UserCall, arguments: list[str]) -> str:
+def _test(names: Names, name: str, call: PlannedCall, arguments: list[str]) -> str:
     """Return the condition under which a result is not simply a fresh array of the expected kind."""
     op, expected = call.op, call.expected
     parts = [f"type({name}) is not ndarray"]
