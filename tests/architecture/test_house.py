@@ -54,6 +54,14 @@ def test_public_names_exist_and_are_sorted_out(package: str) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_long_modules_say_why(path: Path) -> None:
+    """A module of more than 400 lines states in its docstring why it is not split."""
+    text = path.read_text(encoding="utf-8")
+    if len(text.splitlines()) > 400:
+        assert "module is long because" in (ast.get_docstring(ast.parse(text)) or "")
+
+
 def every_code() -> set[str]:
     """Return the codes of the compiler, the loader and the checker."""
     found: set[str] = set()
