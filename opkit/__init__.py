@@ -11,18 +11,20 @@ from opkit.deferred import deferred
 
 if TYPE_CHECKING:
     from opkit.errors import InferError, OpkitError
+    from opkit.export import export
     from opkit.ir import TensorDesc
     from opkit.shim import frameworks, run_script
     from opkit.verify import gradcheck
 
 __version__ = "0.1.0"
 
-__all__ = ["InferError", "OpkitError", "TensorDesc", "__version__", "frameworks", "gradcheck", "run_script"]
+__all__ = ["InferError", "OpkitError", "TensorDesc", "__version__", "export", "frameworks", "gradcheck", "run_script"]
 
 _HOMES = {
     "InferError": "errors",
     "OpkitError": "errors",
     "TensorDesc": "ir",
+    "export": "export",
     "frameworks": "shim",
     "gradcheck": "verify",
     "run_script": "shim",

@@ -17,6 +17,7 @@ from opkit.cli.demo import demo
 from opkit.cli.doctor import doctor
 from opkit.cli.edge import Edge
 from opkit.cli.explain import explain
+from opkit.cli.export import export
 from opkit.cli.gradcheck import gradcheck
 from opkit.cli.graph import graph
 from opkit.cli.new import new
@@ -59,6 +60,7 @@ app.command()(build)
 app.command()(gradcheck)
 app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 app.command()(test)
+app.command()(export)
 app.command()(ops)
 app.command()(graph)
 app.command()(explain)

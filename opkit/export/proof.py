@@ -1,0 +1,119 @@
+"""The proof: an exported file run beside its framework, in a process of its own, against numpy's results.
+
+What is compared stands in ``provers``; here the process is run and its rows are read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opkit.export.model import ExportOp
+
+__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove"]
+
+#: The oldest release of a framework whose names an exported file uses.
+LEAST_VERSIONS = {"torch": "2.4", "jax": "0.4.34"}
+_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProofResult:
+    """What a proof found.
+
+    Args:
+        framework: "torch" or "jax".
+        version: the framework's, "" where it never ran.
+        rows: (op, check, outcome, note); an outcome is "equal", "pass", "skip" or "FAIL".
+    """
+
+    framework: str
+    version: str
+    rows: tuple[tuple[str, str, str, str], ...]
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether values were compared and nothing failed."""
+        outcomes = [row[2] for row in self.rows]
+        return "equal" in outcomes and "FAIL" not in outcomes and "unverified" not in outcomes
+
+    @property
+    def table(self) -> str:
+        """The rows as text, a line each."""
+        width = max((len(row[1]) for row in self.rows), default=0)
+        return "\n".join(
+            f"{op}: {check:{width}}  {outcome:5}  {note}".rstrip() for op, check, outcome, note in self.rows
+        )
+
+
+def is_installed(framework: str) -> bool:
+    """Say whether this Python has the framework; it is not imported."""
+    return importlib.util.find_spec(framework) is not None
+
+
+def prove(
+    op: ExportOp, framework: str, text: str, *, is_checked: bool = False, has_inductor: bool = False
+) -> ProofResult:
+    """Run an exported text against the examples of its op.
+
+    Args:
+        op: the op with its examples.
+        framework: "torch" or "jax"; where it is not installed the result says "unverified".
+        text: the file's text.
+        is_checked: the gradient passed opkit's own check, which decides where the framework's cannot.
+        has_inductor: also compile with torch's inductor, where a C++ compiler is.
+    """
+    if not is_installed(framework):
+        note = f"{framework} is not installed: pip install 'opkit[{framework}]' (at least {LEAST_VERSIONS[framework]})"
+        return ProofResult(framework, "", ((op.name, "values", "unverified", note),))
+    task = {
+        "name": op.name,
+        "type": op.forward.name,
+        "attrs": [(spec.name, spec.type) for spec in op.forward.attrs],
+        "exceptions": list(op.exceptions),
+        "is_checked": is_checked,
+        "inductor": has_inductor,
+        "seconds": _SECONDS,
+        "cases": [
+            {
+                "inputs": dict(item.inputs),
+                "attrs": {name: value for name, value in item.attrs.items() if name != "device_sub_tag"},
+                "outputs": list(item.outputs),
+                "douts": list(item.douts),
+                "grads": dict(item.grads),
+                "label": item.label,
+            }
+            for item in op.examples
+        ],
+    }
+    with tempfile.TemporaryDirectory(prefix="opkit-export-") as folder:
+        file = Path(folder) / f"{op.name}_{framework}.py"
+        file.write_text(text, encoding="utf-8")
+        data, report = Path(folder) / "task.pickle", Path(folder) / "report.json"
+        data.write_bytes(pickle.dumps(task))
+        return _ran(op, framework, [str(file), str(data), str(report)], report)
+
+
+def _ran(op: ExportOp, framework: str, args: Sequence[str], report: Path) -> ProofResult:
+    root = str(Path(__file__).resolve().parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}
+    command = [sys.executable, "-W", "ignore", "-m", f"opkit.export.provers.{framework}_prover", *args]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * _SECONDS, env=env, check=False)
+    except subprocess.TimeoutExpired:
+        return ProofResult(framework, "", ((op.name, "values", "FAIL", f"no result within {10 * _SECONDS:g} s"),))
+    if not report.is_file():
+        said = done.stderr.strip().splitlines()
+        note = f"the proof ended with status {done.returncode}: {said[-1] if said else 'no message'}"
+        return ProofResult(framework, "", ((op.name, "values", "FAIL", note),))
+    found = json.loads(report.read_text(encoding="utf-8"))
+    rows = tuple((op.name, str(a), str(b), str(c)) for a, b, c in found["rows"])
+    return ProofResult(framework, found["version"], rows)

@@ -1,0 +1,123 @@
+"""Agreement of two results: the bound, and the rows of the table that a proof prints.
+
+Knows numpy only; frameworks hand their results over as arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BOUNDS", "Proof", "difference", "load_exported", "run_prover"]
+
+#: {dtype: the largest difference, relative to the largest value of the result} that counts as equal.
+BOUNDS = {"float64": 1e-10, "float32": 5e-5, "float16": 2e-2}
+
+
+def difference(found: np.ndarray, expected: np.ndarray) -> str:
+    """Return what differs between two arrays, "" where they agree.
+
+    NaN and infinities must stand in the same places; other values may differ by the dtype's bound times the largest
+    finite value of the expected array (at least 1).
+    """
+    if found.shape != expected.shape:
+        return f"shape {found.shape}, expected {expected.shape}"
+    if found.dtype != expected.dtype:
+        return f"dtype {found.dtype}, expected {expected.dtype}"
+    if expected.dtype.kind not in "fc":
+        return "" if np.array_equal(found, expected) else f"{int((found != expected).sum())} values differ"
+    special = ~np.isfinite(expected)
+    if not np.array_equal(found[special], expected[special], equal_nan=True) or not np.isfinite(found[~special]).all():
+        return "NaN or infinities stand in other places"
+    wide, ideal = found[~special].astype("float64"), expected[~special].astype("float64")
+    if not ideal.size:
+        return ""
+    worst = float(np.abs(wide - ideal).max())
+    bound = BOUNDS.get(expected.dtype.name, 1e-10) * max(1.0, float(np.abs(ideal).max()))
+    return "" if worst <= bound else f"differs by {worst:.3g}, bound {bound:.3g}"
+
+
+@dataclass(slots=True)
+class Proof:
+    """Rows (check, outcome, note) that a prover collects; an outcome is "equal", "pass", "skip" or "FAIL".
+
+    Args:
+        seconds: stop starting new checks after that many.
+    """
+
+    seconds: float = 30.0
+    rows: list[tuple[str, str, str]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def has_time(self) -> bool:
+        """Say whether another check may begin."""
+        return time.perf_counter() - self.started < self.seconds
+
+    def check(self, name: str, run: Callable[[], str]) -> None:
+        """Run a check; what it returns is a note, what it raises its failure."""
+        if not self.has_time():
+            self.rows.append((name, "skip", f"{self.seconds:g} s were over"))
+            return
+        try:
+            self.rows.append((name, "pass", run()))
+        except Exception as error:  # whatever the framework's checker raises is its finding
+            self.rows.append((name, "FAIL", f"{type(error).__name__}: {str(error)[:600]}"))
+
+    def compare(self, cases: list[dict[str, Any]], run: Callable[[dict[str, Any]], dict[str, np.ndarray]]) -> None:
+        """Compare each case; ``run`` returns {"output 0": array, "gradient x": array}."""
+        faults: list[str] = []
+        done = 0
+        for case in cases:
+            if done and not self.has_time():
+                break
+            done += 1
+            expected = {f"output {index}": item for index, item in enumerate(case["outputs"])}
+            expected |= {f"gradient {name}": item for name, item in case["grads"].items()}
+            try:
+                found = run(case)
+                for name, item in expected.items():
+                    fault = difference(found[name], item)
+                    if fault:
+                        faults.append(f"{case['label']}: {name}: {fault}")
+            except Exception as error:
+                faults.append(f"{case['label']}: {type(error).__name__}: {str(error)[:400]}")
+        note = "; ".join(faults[:3]) if faults else f"{done} of {len(cases)} cases, outputs and gradients"
+        self.rows.append(("values", "FAIL" if faults else "equal", note))
+
+
+def load_exported(path: str) -> ModuleType:
+    """Run an exported file as a module of its own."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_prover(prove: Callable[[ModuleType, dict[str, Any], Proof], str]) -> None:
+    """Read what is to be proved (file, data, where to report), prove it and write the rows as JSON."""
+    file, data, report = sys.argv[1:4]
+    with open(data, "rb") as stream:
+        task = pickle.load(stream)
+    proof = Proof(task["seconds"])
+    version = ""
+    try:
+        module = load_exported(file)
+    except Exception as error:
+        proof.rows.append(("import", "FAIL", f"{type(error).__name__}: {error}"))
+    else:
+        version = prove(module, task, proof)
+    Path(report).write_text(json.dumps({"version": version, "rows": proof.rows}), encoding="utf-8")

@@ -1,0 +1,117 @@
+"""Names and defaults as an exported file writes them, for every framework alike.
+
+No framework's own words stand here.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opkit.export.model import ExportError, ExportKernel, ExportOp
+
+__all__ = [
+    "blob_name",
+    "class_name",
+    "kernel_source",
+    "literal",
+    "names_of",
+    "parameters_of",
+    "safe_names",
+    "takes_attrs",
+]
+
+_TAKEN = {"torch", "jax", "jnp", "np", "math", "functools", "ctx", "inputs", "output", "residuals", "grads", "self"}
+
+
+def safe_names(names: Iterable[str]) -> dict[str, str]:
+    """Return {declared name: identifier}: keywords and names that the file uses itself get an underscore."""
+    found: dict[str, str] = {}
+    for name in names:
+        safe = re.sub(r"\W", "_", name)
+        if keyword.iskeyword(safe) or safe in _TAKEN or not safe.isidentifier():
+            safe += "_"
+        found[name] = safe
+    return found
+
+
+def class_name(name: str) -> str:
+    """Return a name in the way of classes: ``soft_max`` gives ``SoftMax``."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_") if part) or "Op"
+
+
+def blob_name(blob: str) -> str:
+    """Return the local variable of a blob: in:x_0 is x, out:y_0 is y, dout:y_0 is grad_y, op/dx_0 is dx."""
+    prefix, colon, rest = blob.partition(":")
+    if colon:
+        name = safe_names([rest.rpartition("_")[0]]).popitem()[1]
+        return f"grad_{name}" if prefix == "dout" else name
+    rest = blob.rpartition("/")[2]
+    return safe_names([rest.rpartition("_")[0]]).popitem()[1]
+
+
+def literal(value: Any) -> str:
+    """Return a default as Python text; a list becomes a tuple, infinities ``float("inf")``."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return f'float("{value}")'
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(literal(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, str):
+        text = repr(value)
+        return f'"{value}"' if text == f"'{value}'" and '"' not in value else text
+    return repr(value)
+
+
+def takes_attrs(kernel: ExportKernel) -> bool:
+    """Say whether a kernel gets attributes."""
+    return kernel.op.kernel is not None and kernel.op.kernel.takes_attrs
+
+
+def kernel_source(op: ExportOp) -> str:
+    """Return the kernel file's text without its docstring, as it can stand within another file.
+
+    Raises:
+        ExportError: it imports what does not come with Python or numpy.
+    """
+    tree = ast.parse(op.source)
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [item.name for item in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        line = getattr(node, "lineno", 0)
+        for name in names:
+            if name.partition(".")[0] not in {"numpy", *sys.stdlib_module_names}:
+                raise ExportError(
+                    f"the kernel file of {op.name!r} imports {name!r}, line {line}: the callback form carries "
+                    "the file along, which may import numpy and the standard library only",
+                    where=op.forward.where,
+                )
+    lines = op.source.splitlines()
+    dropped: set[int] = set()
+    for index, item in enumerate(tree.body):
+        is_docstring = index == 0 and isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        is_future = isinstance(item, ast.ImportFrom) and item.module == "__future__"
+        is_numpy = isinstance(item, ast.Import) and ast.unparse(item) == "import numpy as np"
+        if is_docstring or is_future or is_numpy:
+            dropped.update(range(item.lineno, (item.end_lineno or item.lineno) + 1))
+    text = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped).strip("\n")
+    return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
+
+
+def names_of(kernel: ExportKernel) -> Mapping[str, str]:
+    """Return the identifiers of a kernel's arguments and attributes."""
+    arguments = [arg.name for arg in (*kernel.inputs, *kernel.outputs)]
+    return safe_names([*arguments, *(spec.name for spec in kernel.attrs)])
+
+
+def parameters_of(kernel: ExportKernel) -> list[str]:
+    """Return the identifiers of a kernel's inputs and attributes, in order."""
+    safe = names_of(kernel)
+    return [*(safe[arg.name] for arg in kernel.inputs), *(safe[spec.name] for spec in kernel.attrs)]

@@ -1,0 +1,266 @@
+"""From a loaded op directory to ops that can leave: kernels, wiring, and examples with what the kernels give.
+
+Nothing is traced or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of
+from opkit.checker.collect import collect
+from opkit.checker.model.trial import Trial
+from opkit.errors import KernelError, OpkitError, ProjectError
+from opkit.export.model import Example, ExportError, ExportKernel, ExportOp
+from opkit.export.wiring import describe, plan_at, read_wiring
+from opkit.ir import TensorDesc
+from opkit.project.loading import LoadedOps
+from opkit.project.user_op import UserOp, is_list
+from opkit.spec import CompiledOp
+
+__all__ = ["run_kernel", "subject_of"]
+
+#: Cases of a proof, at most.
+MOST_EXAMPLES = 24
+
+
+def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
+    """Return a forward op of a loaded directory with its examples.
+
+    Args:
+        loaded: the directory.
+        name: the op type.
+        seed: all values follow from it.
+
+    Raises:
+        ProjectError: the op cannot be used.
+        ExportError: it has a form that cannot leave, or no inputs were found that it takes.
+    """
+    op = loaded.ops[name]
+    if op.compiled is None or op.kernel is None or op.trouble:
+        raise ProjectError(f"op {name!r} cannot be used: {op.trouble}", where=op.where, help=op.trouble_help)
+    kernel = ExportKernel(op, op.compiled)
+    for arg in (*op.compiled.inputs, *op.compiled.outputs):
+        if is_list(arg):
+            raise ExportError(
+                f"op {name!r} takes or gives a list of values as {arg.name!r}: exported functions have single ones",
+                where=op.compiled.span.location,
+            )
+    module = loaded.cases()
+    cases = _cases(loaded, op, op.compiled, module, seed)
+    wiring = read_wiring(op, [(case.inputs, case.attrs) for case in cases])
+    rng = np.random.default_rng(seed)
+    examples = tuple(_example(kernel, case, wiring is not None, rng) for case in _varied(kernel, cases))
+    stem = name.removesuffix("_forward")
+    exceptions = tuple(
+        f"{key} = {getattr(module, key)!r}"
+        for key in ("TOLERANCE", "ALLOW", "NONDIFFERENTIABLE_OUTPUTS")
+        if module is not None and getattr(module, key, None)
+    )
+    if module is not None and getattr(module, "SURROGATE", None):
+        exceptions += ("SURROGATE: the gradient is that of another function, on purpose",)
+    return ExportOp(
+        stem,
+        loaded.directory.name,
+        kernel,
+        wiring,
+        examples,
+        exceptions,
+        loaded.directory.kernel.read_text(encoding="utf-8"),
+    )
+
+
+def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    """Run a user kernel on arrays and return one array per result, as it returned them.
+
+    Raises:
+        KernelError: a result is not an array.
+        Exception: what the kernel raises.
+    """
+    if op.kernel is None:
+        raise KernelError(f"op {op.name!r} has no Python kernel: {op.trouble}", where=op.where)
+    shown = {name: value for name, value in attrs.items() if name != "device_sub_tag"}
+    with np.errstate(all="ignore"):
+        result = op.kernel.call(tuple(arrays), shown)
+    items = list(result) if isinstance(result, (list, tuple)) else [result]
+    for item in items:
+        if not isinstance(item, (np.ndarray, np.generic)):
+            raise KernelError(
+                f"kernel {op.name!r} returned a {type(item).__name__}, expected a numpy array", where=op.kernel.where
+            )
+    return [np.asarray(item) for item in items]
+
+
+# --- cases
+def _cases(loaded: LoadedOps, op: UserOp, compiled: CompiledOp, module: ModuleType | None, seed: int) -> list[Case]:
+    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        return run_kernel(op, [arrays.get(arg.name) for arg in compiled.inputs], attrs)
+
+    def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> list[TensorDesc]:
+        given = {name: list(items) for name, items in descs.items() if items}
+        inferred = compiled.infer(given, compiled.check_attrs(dict(attrs)))
+        return [desc for arg in compiled.outputs for desc in inferred.get(arg.name, [])]
+
+    kernels = [item.kernel.function for item in loaded.ops.values() if item.kernel is not None]
+    checkable = Checkable(
+        op.name,
+        tuple(Arg(arg.name, arg.is_optional) for arg in compiled.inputs),
+        tuple(Arg(arg.name, arg.is_optional) for arg in compiled.outputs),
+        forward,
+        attrs=tuple(
+            Attr(spec.name, spec.type, spec.default)
+            for spec in compiled.attrs.values()
+            if spec.name != "device_sub_tag"
+        ),
+        infer=infer,
+        cases=_of_op(module, op.name),
+        constants=constants_of(kernels),
+    )
+    found = collect(checkable, Options(seed=seed), Trial(checkable))
+    if not found.cases:
+        reason = "; ".join(item.message for item in found.findings) or "the definition takes none that were tried"
+        raise ExportError(f"no inputs were found for op {op.name!r}: {reason}", where=op.where, help="add a cases file")
+    return found.cases
+
+
+def _of_op(module: ModuleType | None, name: str) -> Callable[[np.random.Generator], Iterator[Mapping[str, Any]]] | None:
+    cases = getattr(module, "cases", None)
+    if cases is None:
+        return None
+
+    def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+        for case in cases(rng):
+            if case.get("op", name) == name:
+                yield {key: value for key, value in case.items() if key != "op"}
+
+    return drawn
+
+
+def _varied(kernel: ExportKernel, cases: Sequence[Case]) -> list[Case]:
+    """Choose cases that differ in ranks, dtypes, sizes of 0 and 1, attributes and regimes."""
+    offered: list[Case] = []
+    for case in cases:
+        offered.append(case)
+        for dtype in ("float64", "float32"):
+            other = _cast(case, dtype)
+            if other is not None and _is_taken(kernel, other):
+                offered.append(other)
+    chosen: list[Case] = []
+    seen: set[Any] = set()
+    for traits in (_signature, _features):
+        for case in offered:
+            new = traits(case) - seen
+            if new and len(chosen) < MOST_EXAMPLES and not any(case is item for item in chosen):
+                seen |= new
+                chosen.append(case)
+    for case in offered:
+        if len(chosen) < min(MOST_EXAMPLES, 8) and not any(case is item for item in chosen):
+            chosen.append(case)
+    return chosen
+
+
+def _signature(case: Case) -> set[Any]:
+    arrays = [(name, value) for name, value in case.inputs.items()]
+    ranks = tuple((name, None if value is None else value.ndim) for name, value in arrays)
+    dtypes = tuple((name, None if value is None else value.dtype.name) for name, value in arrays)
+    return {(ranks, dtypes), *((("attr", name, repr(value))) for name, value in case.attrs.items())}
+
+
+def _features(case: Case) -> set[Any]:
+    found: set[Any] = {("regime", case.regime)}
+    for name, value in case.inputs.items():
+        if value is not None:
+            found.add((name, value.ndim, tuple(min(size, 2) for size in value.shape)))
+            found.add((name, "layout", value.flags.c_contiguous))
+    sizes = [value.shape for value in case.inputs.values() if value is not None]
+    found.add(("alike", tuple(shape == sizes[0] for shape in sizes)))
+    return found
+
+
+def _cast(case: Case, dtype: str) -> Case | None:
+    """Return a case in another float dtype, None where it holds no other floats."""
+    if not any(
+        value is not None and value.dtype.kind == "f" and value.dtype != dtype for value in case.inputs.values()
+    ):
+        return None
+    inputs = {
+        name: value.astype(dtype) if value is not None and value.dtype.kind == "f" else value
+        for name, value in case.inputs.items()
+    }
+    return Case(inputs, case.attrs, case.regime, case.seed, case.origin, case.label)
+
+
+def _is_taken(kernel: ExportKernel, case: Case) -> bool:
+    """Say whether the definition takes a case and the kernel keeps its promise there."""
+    descs = {name: items for name, value in case.inputs.items() if (items := describe(value))}
+    try:
+        promised = kernel.compiled.infer(descs, dict(case.attrs))
+        results = run_kernel(kernel.op, _args(kernel, case.inputs), case.attrs)
+    except Exception:  # user code, or a definition that refuses
+        return False
+    flat = [desc for arg in kernel.outputs for desc in promised.get(arg.name, [])]
+    return [(desc.shape, desc.dtype) for desc in flat] == [(item.shape, item.dtype.name) for item in results]
+
+
+def _args(kernel: ExportKernel, inputs: Mapping[str, Any]) -> list[Any]:
+    return [inputs.get(arg.name) for arg in kernel.inputs]
+
+
+# --- examples
+def _example(kernel: ExportKernel, case: Case, has_gradient: bool, rng: np.random.Generator) -> Example:
+    outputs = tuple(np.array(item) for item in run_kernel(kernel.op, _args(kernel, case.inputs), case.attrs))
+    calls: dict[str, Any] = {kernel.name: (tuple(_args(kernel, case.inputs)), case.attrs)}
+    douts: tuple[np.ndarray, ...] = ()
+    grads: Mapping[str, np.ndarray] = {}
+    if has_gradient:
+        douts = tuple(
+            rng.uniform(-1, 1, item.shape).astype(item.dtype) if item.dtype.kind == "f" else np.zeros_like(item)
+            for item in outputs
+        )
+        grads = _gradients(kernel, case, outputs, douts, calls)
+    shapes = ", ".join(
+        f"{name} {'absent' if value is None else f'{value.dtype.name}{list(value.shape)}'}"
+        for name, value in case.inputs.items()
+    )
+    attrs = "".join(f", {name}={value!r}" for name, value in case.attrs.items())
+    return Example(case.inputs, case.attrs, outputs, douts, grads, shapes + attrs, calls)
+
+
+def _gradients(
+    kernel: ExportKernel,
+    case: Case,
+    outputs: Sequence[np.ndarray],
+    douts: Sequence[np.ndarray],
+    calls: dict[str, Any],
+) -> dict[str, np.ndarray]:
+    """Run the gradient of an op on arrays, user kernels and built-in ones as they are."""
+    plan = plan_at(kernel.op, case.inputs, case.attrs)
+    values: dict[str, Any] = {f"in:{name}_0": value for name, value in case.inputs.items()}
+    for arg, item, dout in zip(kernel.outputs, outputs, douts):
+        values[f"out:{arg.name}_0"] = item
+        values[f"dout:{arg.name}_0"] = dout
+    for step in plan.steps:
+        op = kernel.op.registry.get(step.type)
+        inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
+        if isinstance(op, UserOp) and op.compiled is not None:
+            args = [(inputs.get(arg.name) or [None])[0] for arg in op.compiled.inputs]
+            attrs = op.compiled.check_attrs(dict(step.attrs))
+            calls.setdefault(op.name, (tuple(args), attrs))
+            results = run_kernel(op, args, attrs)
+            names = [arg.name for arg in op.compiled.outputs if arg.name in step.outputs]
+            values.update((step.outputs[name][0], item) for name, item in zip(names, results))
+            continue
+        bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
+        given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
+        flat = list(given) if isinstance(given, tuple) else [given]
+        for (name, index), item in zip(bound.output_names, flat):
+            if name in step.outputs:
+                values[step.outputs[name][index]] = item
+    try:
+        return {name.rpartition("_")[0]: np.array(values[blob]) for name, blob in plan.bindings.items()}
+    except KeyError as error:
+        raise OpkitError(f"the gradient of {kernel.name!r} reads {error.args[0]!r}, which nothing computes") from error

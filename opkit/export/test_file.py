@@ -1,0 +1,73 @@
+"""The test file beside an exported one: a few cases with the values that numpy's kernels gave.
+
+It needs the framework, numpy and pytest, and the exported file beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.export.model import Example, ExportOp
+from opkit.export.signature import literal
+
+__all__ = ["write_test"]
+
+_MOST_CASES = 4
+_MOST_ELEMENTS = 64
+_CALLS = {
+    "torch": (
+        "import numpy as np\nimport pytest\nimport torch\n",
+        "torch.from_numpy(item)",
+        "item.detach().numpy()",
+        "",
+    ),
+    "jax": (
+        "import jax\nimport numpy as np\nimport pytest\n",
+        "jax.numpy.asarray(item)",
+        "np.asarray(item)",
+        '\njax.config.update("jax_enable_x64", True)\n',
+    ),
+}
+
+
+def write_test(op: ExportOp, to: str) -> str:
+    """Return the text of ``test_NAME_torch.py`` or ``test_NAME_jax.py``."""
+    head, given, taken, setup = _CALLS[to]
+    small = [item for item in op.examples if _size(item) <= _MOST_ELEMENTS][:_MOST_CASES] or list(op.examples[:1])
+    cases = "".join(_case(item) for item in small)
+    return (
+        f'"""Values of the exported op {op.name}, as its numpy kernel gave them."""\n\n{head}'
+        f"from {op.name}_{to} import {op.name}\n{setup}\n"
+        f"#: (inputs, attributes, outputs).\nCASES = [\n{cases}]\n\n\n"
+        '@pytest.mark.parametrize(("inputs", "attrs", "outputs"), CASES)\n'
+        f"def test_values(inputs, attrs, outputs):\n"
+        f'    """Outputs are those of the numpy kernel."""\n'
+        f"    found = {op.name}(*[None if item is None else {given} for item in inputs], **attrs)\n"
+        "    for item, expected in zip(found if isinstance(found, tuple) else (found,), outputs):\n"
+        f"        np.testing.assert_allclose({taken}, expected, rtol=1e-4, atol=1e-5)\n"
+    )
+
+
+def _size(example: Example) -> int:
+    arrays = [*(item for item in example.inputs.values() if item is not None), *example.outputs]
+    return sum(item.size for item in arrays)
+
+
+def _case(example: Example) -> str:
+    inputs = ", ".join(_array(item) for item in example.inputs.values())
+    attrs = ", ".join(
+        f'"{name}": {literal(value)}' for name, value in example.attrs.items() if name != "device_sub_tag"
+    )
+    outputs = ", ".join(_array(item) for item in example.outputs)
+    return f"    (\n        [{inputs}],\n        {{{attrs}}},\n        [{outputs}],\n    ),\n"
+
+
+def _array(value: Any) -> str:
+    if value is None:
+        return "None"
+    text = repr(np.asarray(value).tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
+    if value.size == 0:
+        return f'np.zeros({value.shape!r}, "{value.dtype.name}")'
+    return f'np.array({text}, "{value.dtype.name}")'

@@ -1,0 +1,250 @@
+"""numpy's operations in torch's words.
+
+Only expressions stand here; the file around them is ``torch_file``'s.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.export.text.arguments import INFIX, arguments
+from opkit.export.text.torch_shapes import REDUCTIONS, TorchShapes
+from opkit.export.text.torch_values import BINARY, UNARY
+from opkit.export.text.writer import ATOM, Cast, Writer
+from opkit.export.trace.graph import Node, Scalar, UntraceableError
+
+__all__ = ["TorchDialect"]
+
+#: Results that share memory with no other array, so that they can be written to.
+_SHARED = {"input", "getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to"}
+_SHARED |= {"constant", "item", "diagonal", "ravel", "astype", "split"}
+
+
+class TorchDialect(TorchShapes):
+    """torch's way."""
+
+    def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
+        """Return the expression of a node."""
+        name = node.function
+        if name in INFIX:
+            return self._infix(writer, node)
+        if name in UNARY:
+            return f"torch.{UNARY[name]}({self._float_operand(writer, node)})", ATOM
+        if name in BINARY:
+            return self._binary(writer, node)
+        method = getattr(self, "_" + name.replace(".", "_"), None)
+        if method is not None:
+            found: tuple[str, int] | str = method(writer, node)
+            return found if isinstance(found, tuple) else (found, ATOM)
+        if name in REDUCTIONS:
+            return self._reduction(writer, node, REDUCTIONS[name]), ATOM
+        raise UntraceableError(f"calls np.{name}, which has no form in torch", node.line)
+
+    # --- making arrays
+    def _made(self, w: Writer, node: Node, function: str, fill: str = "") -> str:
+        found = arguments(node)
+        shape = found["shape"]
+        sizes = shape if isinstance(shape, (tuple, list)) or getattr(shape, "kind", "") == "shape" else (shape,)
+        dtype = w.text(found["dtype"]) if "dtype" in found else self.dtype(node.dtype)
+        return f"torch.{function}({w.text(sizes)}{fill}, dtype={dtype}{self.device(w)})"
+
+    def _zeros(self, w: Writer, node: Node) -> str:
+        return self._made(w, node, node.function)
+
+    _ones = _zeros
+    _empty = _zeros
+
+    def _full(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        fill = found["fill"]
+        if isinstance(fill, Node):
+            text = w.operand(fill if fill.dtype == node.dtype else Cast(fill, node.dtype), ATOM)
+            return f"{text}.expand({w.text(found['shape'])})"
+        return self._made(w, node, "full", f", {w.text(fill)}")
+
+    def _zeros_like(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if "shape" in found:
+            raise UntraceableError(f"calls np.{node.function} with shape=", node.line)
+        if not isinstance(found["a"], Node):
+            raise UntraceableError(f"calls np.{node.function} on a number", node.line)
+        dtype = f", dtype={w.text(found['dtype'])}" if "dtype" in found else ""
+        fill = f", {w.text(found['fill'])}" if "fill" in found else ""
+        return f"torch.{node.function}({w.text(found['a'])}{fill}{dtype})"
+
+    _ones_like = _zeros_like
+    _empty_like = _zeros_like
+
+    def _full_like(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if isinstance(found["fill"], Node):
+            text = w.operand(
+                found["fill"] if found["fill"].dtype == node.dtype else Cast(found["fill"], node.dtype), ATOM
+            )
+            return f"{text}.expand({w.text(found['a'], ATOM)}.shape)"
+        return self._zeros_like(w, node)
+
+    def _arange(self, w: Writer, node: Node) -> str:
+        args = ", ".join(w.text(item) for item in node.args)
+        return f"torch.arange({args}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+
+    def _eye(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if found.get("k", 0) != 0:
+            raise UntraceableError("calls np.eye with k=", node.line)
+        sizes = ", ".join(w.text(found[key]) for key in ("n", "m") if key in found)
+        return f"torch.eye({sizes}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+
+    _identity = _eye
+
+    def _linspace(self, w: Writer, node: Node) -> str:
+        args = ", ".join(w.text(item) for item in node.args[:3])
+        if len(node.args) != 3 or node.kwargs:
+            raise UntraceableError("calls np.linspace with further arguments", node.line)
+        return f"torch.linspace({args}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+
+    def _constant(self, w: Writer, node: Node) -> str:
+        return w.text(node.args[0])
+
+    def _array(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        value = found["a"]
+        if isinstance(value, list) and value and all(isinstance(item, Node) for item in value):
+            texts = [w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in value]
+            return f"torch.stack([{', '.join(texts)}])"
+        if isinstance(value, Node):
+            return f"{w.text(value, ATOM)}.clone()"
+        if _holds_node(value):
+            raise UntraceableError("makes an array of nested lists of values", node.line)
+        return f"torch.tensor({w.text(value)}, dtype={self.dtype(node.dtype)}{self.device(w)})"
+
+    _asarray = _array
+
+    def _astype(self, w: Writer, node: Node) -> str:
+        value, dtype = node.args
+        if isinstance(dtype, str):
+            dtype = np.dtype(dtype)
+        return f"{w.text(value, ATOM)}.to({w.text(dtype)})"
+
+    def _copy(self, w: Writer, node: Node) -> str:
+        return f"{w.text(node.args[0], ATOM)}.clone()"
+
+    # --- items
+    def _index(self, w: Writer, place: Any, node: Node) -> str:
+        parts = place if isinstance(place, tuple) else (place,)
+        return ", ".join(self._part(w, part, node) for part in parts) or "()"
+
+    def _part(self, w: Writer, part: Any, node: Node) -> str:
+        if part is Ellipsis:
+            return "..."
+        if isinstance(part, slice):
+            step = part.step
+            if isinstance(step, Scalar) or (step is not None and step < 0):
+                raise UntraceableError("steps backwards through an array; np.flip has a form", node.line)
+            texts = ["" if item is None else w.text(item) for item in (part.start, part.stop)]
+            return ":".join(texts) + (f":{step}" if step is not None else "")
+        return w.text(part)
+
+    def _getitem(self, w: Writer, node: Node) -> str:
+        value, place = node.args
+        parts = list(place) if isinstance(place, tuple) else [place]
+        backwards = [part for part in parts if isinstance(part, slice) and isinstance(part.step, int) and part.step < 0]
+        if backwards and all(part.start is None and part.stop is None and part.step == -1 for part in backwards):
+            return self._reversed(w, node, parts)
+        return f"{w.text(value, ATOM)}[{self._index(w, place, node)}]"
+
+    def _reversed(self, w: Writer, node: Node, parts: list[Any]) -> str:
+        value = node.args[0]
+        if not all(isinstance(part, slice) or part is Ellipsis for part in parts):
+            raise UntraceableError("steps backwards and indexes in one place", node.line)
+        at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+        axes = list(range(at)) + [index - len(parts) for index in range(at + 1, len(parts))]
+        kept = [part for part in parts if part is not Ellipsis]
+        dims = tuple(axis for axis, part in zip(axes, kept) if part.step == -1)
+        rest = [slice(None) if isinstance(part, slice) and part.step == -1 else part for part in parts]
+        text = f"torch.flip({w.text(value)}, {dims})"
+        if all(part is Ellipsis or part == slice(None) for part in rest):
+            return text
+        return f"{text}[{self._index(w, tuple(rest), node)}]"
+
+    def _owned(self, w: Writer, node: Node) -> str:
+        """Return a variable that holds a copy of the first argument, to be written to."""
+        base = node.args[0]
+        text = w.text(base)
+        is_fresh = (
+            w.uses[id(base)] == 1
+            and base.function not in _SHARED
+            and not (base.function in ("full", "full_like") and "expand" in text)
+        )
+        if is_fresh and text.isidentifier():
+            return text
+        name = w.fresh(node.name or base.name or "out")
+        w.lines.append(f"{name} = {text}" if is_fresh else f"{name} = {w.text(base, ATOM)}.clone()")
+        return name
+
+    def _setitem(self, w: Writer, node: Node) -> str:
+        _, place, value = node.args
+        if isinstance(place, (Node,)) and place.dtype == bool:
+            raise UntraceableError("writes where a mask says", node.line)
+        name = self._owned(w, node)
+        given = w.text(value)
+        if isinstance(value, Node) and value.dtype != node.dtype:
+            given = f"{w.text(value, ATOM)}.to({name}.dtype)"
+        w.lines.append(f"{name}[{self._index(w, place, node)}] = {given}")
+        return name
+
+    def _add_at(self, w: Writer, node: Node) -> str:
+        base, place, value = node.args
+        parts = place if isinstance(place, tuple) else (place,)
+        if not all(isinstance(part, (Node, np.ndarray)) for part in parts):
+            raise UntraceableError(f"uses np.{node.function} with slices", node.line)
+        sign = "-" if node.function == "subtract.at" else ""
+        given = w.text(value, 8 if sign else 0)
+        if not isinstance(value, Node):
+            given = f"torch.tensor({given}, dtype={w.text(base, ATOM)}.dtype{self.device(w)})"
+        elif value.dtype != node.dtype:
+            given = f"{w.text(value, ATOM)}.to({w.text(base, ATOM)}.dtype)"
+        return f"{w.text(base, ATOM)}.index_put({w.text(tuple(parts))}, {sign}{given}, accumulate=True)"
+
+    _subtract_at = _add_at
+
+    def _take_along_axis(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        indices = self._places(w, found["indices"])
+        return f"torch.take_along_dim({w.text(found['a'])}, {indices}, dim={w.text(found.get('axis', -1))})"
+
+    def _places(self, w: Writer, item: Any) -> str:
+        if isinstance(item, (Node, np.ndarray)) and item.dtype != np.int64:
+            return w.operand(Cast(item, np.dtype("int64")))
+        return w.text(item)
+
+    def _put_along_axis(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        base, values, indices = found["a"], found["values"], found["indices"]
+        place = self._places(w, indices)
+        if isinstance(values, Node):
+            text = w.operand(values if values.dtype == node.dtype else Cast(values, node.dtype), ATOM)
+            if np.shape(values.value) != np.shape(indices.value):
+                text = f"{text}.expand({place}.shape)"
+        else:
+            text = w.text(values)
+        return f"{w.text(base, ATOM)}.scatter({w.text(found['axis'])}, {place}, {text})"
+
+    def _take(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if "axis" not in found:
+            return f"{w.text(found['a'], ATOM)}.reshape(-1)[{w.text(found['indices'])}]"
+        axis = found["axis"]
+        if not isinstance(axis, int) or "mode" in found:
+            raise UntraceableError("takes along an axis that is known only at the call", node.line)
+        before = ":, " * axis if axis >= 0 else "..., "
+        after = ", :" * (-axis - 1) if axis < 0 else ""
+        return f"{w.text(found['a'], ATOM)}[{before}{w.text(found['indices'])}{after}]"
+
+
+def _holds_node(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_node(item) for item in value)
+    return isinstance(value, Node)

@@ -1,0 +1,279 @@
+"""TracedArray: what a kernel holds in place of an array while it is traced.
+
+Operators and numpy's functions make new nodes; a write makes a new node that takes the place of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.export.trace.recorder import current, example
+from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
+
+__all__ = ["TracedArray", "unwrap"]
+
+_VIEWS = {"getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "diagonal", "ravel"}
+_VIEWS |= {"broadcast_to", "flip", "rollaxis", "atleast_1d", "atleast_2d", "asarray", "real"}
+
+
+def unwrap(value: Any) -> Any:
+    """Return the node or scalar of what a kernel holds, anything else as it is."""
+    if isinstance(value, TracedArray):
+        return value.read()
+    if isinstance(value, (Symbol, SymbolList)):
+        return value.scalar
+    if isinstance(value, SymbolShape):
+        return Scalar("shape", (value.node,), np.shape(value.node.value))
+    if isinstance(value, TracedDtype):
+        return Scalar("dtype of", (value.node,), value.dtype)
+    return value
+
+
+class TracedArray(NDArrayOperatorsMixin):
+    """An array of a traced kernel.
+
+    Args:
+        node: what it holds now.
+        is_argument: it is an argument of the kernel, which must not be written to.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    def __init__(self, node: Node, is_argument: bool = False) -> None:
+        self.node = node
+        self.is_argument = is_argument
+        self.base: TracedArray | None = None
+        self.seen = node
+        self.owed = False
+
+    def read(self) -> Node:
+        """Return the node, after making sure that no write through another view is missed."""
+        base = self.base
+        if base is not None and (base.node is not self.seen or base.base_moved()):
+            raise UntraceableError("reads a view of an array that was written to since", current().line())
+        return self.node
+
+    def base_moved(self) -> bool:
+        """Say whether an array that this one is a view of was written to since."""
+        return self.base is not None and (self.base.node is not self.seen or self.base.base_moved())
+
+    def view(self, made: TracedArray) -> TracedArray:
+        """Mark a result as sharing this array's memory where numpy's does."""
+        mine, other = np.asarray(self.node.value), np.asarray(made.node.value)
+        if other.size and np.may_share_memory(mine, other):
+            made.base = self
+            made.seen = self.node
+        return made
+
+    def assign(self, made: Any) -> None:
+        """Let this array hold a new value, cast to its dtype and broadcast to its shape."""
+        line = current().line()
+        if self.is_argument:
+            raise UntraceableError("writes to an argument", line)
+        node = unwrap(made)
+        if not isinstance(node, Node):
+            raise UntraceableError("writes a value that is not an array in place", line)
+        if np.shape(node.value) != np.shape(self.node.value):
+            node = Node(
+                "broadcast_to", (node, self._shape()), {}, np.broadcast_to(node.value, np.shape(self.node.value)), line
+            )
+        if node.dtype != self.node.dtype:
+            wanted = Scalar("dtype of", (self.node,), self.node.dtype)
+            node = Node("astype", (node, wanted), {}, np.asarray(node.value).astype(self.node.dtype), line)
+        self._store(node)
+
+    def _store(self, node: Node) -> None:
+        if self.base is not None:
+            if self.node.function != "getitem" or self.base.node is not self.seen:
+                raise UntraceableError("writes through a view", current().line())
+            place = self.node.args[1]
+            self.node = node
+            self.base._set(place, node)
+            self.seen = self.base.node
+            # The base holds this very value at that place now, and this array is its copy.
+            self.base = None
+            return
+        self.node = node
+
+    def _set(self, place: Any, value: Any) -> None:
+        if self.is_argument:
+            raise UntraceableError("writes to an argument", current().line())
+        changed = np.array(self.node.value)
+        changed[example(place)] = example(value)
+        self._store(Node("setitem", (self.read(), place, value), {}, changed, current().line()))
+
+    def _shape(self) -> Scalar:
+        return Scalar("shape", (self.node,), np.shape(self.node.value))
+
+    # --- numpy's protocols
+    def __array_ufunc__(self, function: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        return current().ufunc(function, method, args, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        made = current().function(function, args, dict(kwargs))
+        if isinstance(made, TracedArray) and args and args[0] is self and function.__name__ in _VIEWS:
+            return self.view(made)
+        return made
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise UntraceableError("turns a value into a plain numpy array", current().line())
+
+    # --- items
+    def __getitem__(self, index: Any) -> Any:
+        place = current().noted(index)
+        _refuse_masks(place)
+        node = self.read()
+        made = current().result(
+            Node("getitem", (node, place), {}, np.asarray(node.value)[example(place)], current().line())
+        )
+        return self.view(made)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, TracedArray) and value.node is not None and self._is_done(value):
+            return
+        self._set(current().noted(index), current().noted(value))
+
+    def _is_done(self, value: TracedArray) -> bool:
+        """Say whether ``a[i] += b`` has written its result through the view already."""
+        last = self.node
+        return last.function == "setitem" and last.args[2] is value.node and value.seen is last
+
+    def __iter__(self) -> Iterator[Any]:
+        raise UntraceableError("loops over an array", current().line())
+
+    def __len__(self) -> int:
+        raise UntraceableError(
+            "asks len() of an array, which must be a plain number; x.shape[0] is traced", current().line()
+        )
+
+    # --- values
+    def _refuse(self, what: str) -> UntraceableError:
+        return UntraceableError(f"{what}, so that what it does depends on values", current().line())
+
+    def __bool__(self) -> bool:
+        raise self._refuse("asks an array for its truth")
+
+    def __int__(self) -> int:
+        raise self._refuse("turns an array into an int")
+
+    def __index__(self) -> int:
+        raise self._refuse("indexes with an array's value")
+
+    def __float__(self) -> float:
+        raise self._refuse("turns an array into a float")
+
+    def item(self, *args: Any) -> Any:
+        """Refuse: a kernel that reads a value cannot be traced."""
+        raise self._refuse("reads a value with .item()")
+
+    def tolist(self) -> Any:
+        """Refuse: a kernel that reads values cannot be traced."""
+        raise self._refuse("reads values with .tolist()")
+
+    # --- attributes
+    @property
+    def shape(self) -> SymbolShape:
+        """Sizes that remember the array."""
+        return SymbolShape(self.read())
+
+    @property
+    def ndim(self) -> int:
+        """The rank, a plain int."""
+        return self.node.ndim
+
+    @property
+    def size(self) -> Symbol:
+        """The number of elements."""
+        return Symbol(Scalar("count", (self.read(),), np.size(self.node.value)))
+
+    @property
+    def dtype(self) -> TracedDtype:
+        """The dtype."""
+        return TracedDtype(self.read())
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The array with its axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        """The array with its last two axes swapped."""
+        return self._call(np.swapaxes, -1, -2)
+
+    @property
+    def real(self) -> Any:
+        """The array itself, which is real."""
+        return self
+
+    # --- methods
+    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.__array_function__(function, (), (self, *args), kwargs)
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """As numpy's."""
+        if kwargs.get("order", "C") != "C":
+            raise UntraceableError("reshapes in another order than C", current().line())
+        return self._call(np.reshape, shape[0] if len(shape) == 1 else shape)
+
+    def transpose(self, *axes: Any) -> Any:
+        """As numpy's."""
+        if not axes or axes == (None,):
+            return self._call(np.transpose)
+        return self._call(np.transpose, axes[0] if len(axes) == 1 else axes)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """As numpy's."""
+        node = self.read()
+        wanted = current().noted(getattr(dtype, "dtype", dtype) if not isinstance(dtype, TracedDtype) else dtype)
+        value = np.asarray(node.value).astype(example(wanted))
+        return current().result(Node("astype", (node, wanted), {}, value, current().line()))
+
+    def copy(self, *_: Any, **__: Any) -> Any:
+        """As numpy's."""
+        return self._call(np.copy)
+
+    def flatten(self, *_: Any) -> Any:
+        """As numpy's."""
+        return self.reshape(-1).copy()
+
+    def fill(self, value: Any) -> None:
+        """As numpy's."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        """As numpy's: in place."""
+        self.assign(self._call(np.sort, axis=axis, kind=kind))
+
+    def dot(self, other: Any) -> Any:
+        """As numpy's."""
+        return np.dot(self, other)
+
+
+def _refuse_masks(place: Any) -> None:
+    for item in place if isinstance(place, tuple) else (place,):
+        value = example(item)
+        if isinstance(value, np.ndarray) and value.dtype == bool:
+            raise UntraceableError("selects with a mask, so that its result's size depends on values", current().line())
+
+
+def _method(name: str, function: Any) -> Any:
+    def call(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return self._call(function, *args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+_METHODS = (
+    "sum", "mean", "max", "min", "prod", "var", "std", "any", "all", "cumsum", "cumprod", "argmax", "argmin", "argsort",
+    "squeeze", "swapaxes", "ravel", "repeat", "clip", "round", "take", "diagonal", "trace", "ptp",
+)  # fmt: skip
+for _name in _METHODS:
+    setattr(TracedArray, _name, _method(_name, getattr(np, _name)))

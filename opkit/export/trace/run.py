@@ -1,0 +1,89 @@
+"""Tracing one kernel on one example.
+
+The kernel's module gets traced numpy for the time of the run; variables give the nodes their names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from opkit.export.trace.array import TracedArray, unwrap
+from opkit.export.trace.graph import Node, Trace, UntraceableError
+from opkit.export.trace.namespace import traced_globals
+from opkit.export.trace.recorder import Recorder, recording
+from opkit.export.trace.symbols import symbol_of
+from opkit.project.kernel import UserKernel
+
+__all__ = ["trace_kernel"]
+
+
+def trace_kernel(kernel: UserKernel, names: Sequence[str], args: Sequence[Any], attrs: Mapping[str, Any]) -> Trace:
+    """Run a kernel on recording arrays.
+
+    Args:
+        kernel: the user's kernel.
+        names: what its arguments are called.
+        args: the example's arrays, None where an optional one is left out.
+        attrs: the example's attributes.
+
+    Raises:
+        UntraceableError: it does what a graph cannot hold; the error has the kernel's line.
+    """
+    inputs = tuple(
+        None if item is None else Node("input", (name,), {}, item, 0, name) for name, item in zip(names, args)
+    )
+    given = tuple(None if node is None else TracedArray(node, is_argument=True) for node in inputs)
+    symbols = {name: symbol_of("attr", name, value) for name, value in attrs.items() if name != "device_sub_tag"}
+    module = sys.modules[kernel.function.__module__].__dict__ if kernel.function.__module__ in sys.modules else {}
+    space = getattr(kernel.function, "__globals__", module)
+    saved = {key: space[key] for key in traced_globals(space)}
+    recorder = Recorder(kernel.where.file, TracedArray, unwrap)
+    before = sys.getprofile()
+    with recording(recorder):
+        space.update(traced_globals(space))
+        sys.setprofile(_namer(kernel.where.file))
+        try:
+            result = kernel.call(given, symbols)
+        except UntraceableError:
+            raise
+        except Exception as error:
+            raise UntraceableError(
+                f"raises {type(error).__name__} when traced: {error}", _line(error, recorder)
+            ) from error
+        finally:
+            sys.setprofile(before)
+            space.update(saved)
+        items = list(result) if isinstance(result, (list, tuple)) else [result]
+        results = []
+        for item in items:
+            node = unwrap(item)
+            if isinstance(node, (np.ndarray, np.generic)):
+                node = Node("constant", (np.asarray(node),), {}, np.asarray(node))
+            if not isinstance(node, Node):
+                raise UntraceableError("returns what is not an array", 0)
+            results.append(node)
+    return Trace(inputs, tuple(results), recorder.guards)
+
+
+def _line(error: BaseException, recorder: Recorder) -> int:
+    found, frame = 0, error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == recorder.file:
+            found = frame.tb_lineno
+        frame = frame.tb_next
+    return found
+
+
+def _namer(file: str) -> Any:
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and frame.f_code.co_filename == file:
+            for name, value in frame.f_locals.items():
+                if isinstance(value, TracedArray) and not value.node.name:
+                    value.node.name = name
+
+    return profile

@@ -1,0 +1,76 @@
+"""Facts about ``opkit export``: exit statuses, what is written, what is said."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from opkit.cli.app import app
+from tests.corpus.model import write
+from tests.corpus.ops import OPS
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    """Run the command in a folder; return its status and all that it says."""
+    result = CliRunner().invoke(app, ["export", *words])
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def swish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an op directory; the current folder is its parent."""
+    monkeypatch.chdir(tmp_path)
+    return write(OPS["swish"], tmp_path)
+
+
+def test_no_check_writes_both_files(swish: Path) -> None:
+    """Status 0; the op's file and its test stand in the current folder."""
+    status, said = run(swish, str(swish), "--to", "torch", "--no-check")
+    assert status == 0, said
+    assert Path("swish_torch.py").is_file()
+    assert "from swish_torch import swish" in Path("test_swish_torch.py").read_text()
+
+
+def test_an_existing_output_is_kept(swish: Path) -> None:
+    """Status 2, and the file is as it was."""
+    Path("swish_torch.py").write_text("mine")
+    status, said = run(swish, str(swish), "--to", "torch", "--no-check")
+    assert status == 2
+    assert "--force" in said
+    assert Path("swish_torch.py").read_text() == "mine"
+
+
+def test_graph_prints_what_was_traced(swish: Path) -> None:
+    """One line per operation, nothing is written."""
+    status, said = run(swish, str(swish), "--to", "graph")
+    assert status == 0
+    assert "multiply(" in said
+    assert "attr('beta')" in said
+    assert not Path("swish_graph.py").exists()
+
+
+def test_untraceable_under_native_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 1 with the kernel's line; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    directory = write(OPS["product_axis"], tmp_path)
+    status, said = run(tmp_path, str(directory), "--to", "jax", "--form", "native", "--no-check")
+    assert status == 1
+    assert "product_axis_py_kernel.py:12" in said
+    assert not Path("product_axis_jax.py").exists()
+
+
+def test_an_op_that_does_not_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 3."""
+    monkeypatch.chdir(tmp_path)
+    directory = write(OPS["swish"], tmp_path)
+    spec = directory / "swish_cpp_def.cpp"
+    spec.write_text(spec.read_text().replace("REGISTER_USER_OP(", "REGISTER_USER_OP(("))
+    assert run(tmp_path, str(directory), "--to", "torch", "--no-check")[0] == 3
+
+
+@pytest.mark.parametrize("words", [("--to", "onnx"), ("--to", "torch", "--form", "fast")])
+def test_unknown_targets_and_forms(swish: Path, words: tuple[str, ...]) -> None:
+    """Status 2, and what there is is named."""
+    status, said = run(swish, str(swish), *words, "--no-check")
+    assert status == 2
+    assert "it has" in said

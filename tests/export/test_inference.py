@@ -1,0 +1,81 @@
+"""Facts about inference as code: it gives what the definition gives, and refuses what the definition refuses."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.errors import InferError
+from opkit.export.inference import inference_code
+from opkit.export.model import ExportKernel
+from opkit.export.signature import names_of
+from opkit.ir import TensorDesc
+from opkit.project.loading import load
+from tests.corpus.model import write
+from tests.corpus.ops import OPS
+
+SHAPES = [(), (0,), (1,), (3,), (2, 3), (3, 3), (3, 1), (2, 4, 6), (2, 3, 4, 4)]
+SOME = (
+    "soft_max",
+    "sum_axis",
+    "mat_mul",
+    "broadcast_times",
+    "max_pool",
+    "axes_moved",
+    "repeat_each",
+    "halves",
+    "checked_single",
+)
+
+
+def compiled(kernel: ExportKernel) -> Any:
+    """Return the emitted function; dtypes are numpy's names."""
+    text, helpers = inference_code(kernel, names_of(kernel), "torch")
+    dtypes = SimpleNamespace(float32="float32", float64="float64", int32="int32", int64="int64")
+    space: dict[str, Any] = {"math": math, "torch": dtypes}
+    for part in (*helpers.values(), text):
+        exec(part, space)
+    return space[f"_infer_{kernel.name}"]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_emitted_inference_agrees_with_the_definition(tmp_path: Path, name: str) -> None:
+    """On every combination of a few shapes and dtypes, both accept with one result or both refuse."""
+    loaded = load(write(OPS[name], tmp_path))
+    op = loaded.ops[f"{name}_forward"]
+    assert op.compiled is not None
+    kernel = ExportKernel(op, op.compiled)
+    function = compiled(kernel)
+    rng = np.random.default_rng(0)
+    accepted = refused = 0
+    for _ in range(60):
+        chosen = [
+            TensorDesc(SHAPES[rng.integers(len(SHAPES))], ["float32", "float64"][rng.integers(2)])
+            for _ in kernel.inputs
+        ]
+        attrs = {spec.name: spec.default for spec in kernel.attrs}
+        try:
+            found = op.compiled.infer({arg.name: [desc] for arg, desc in zip(kernel.inputs, chosen)}, attrs)
+        except InferError:
+            refused += 1
+            with pytest.raises((ValueError, IndexError)):
+                function(*chosen, *attrs.values())
+            continue
+        accepted += 1
+        expected = [(found[arg.name][0].shape, found[arg.name][0].dtype) for arg in kernel.outputs]
+        assert function(*chosen, *attrs.values()) == expected
+    assert accepted
+    assert refused
+
+
+def test_a_refusal_keeps_the_check_and_its_values(tmp_path: Path) -> None:
+    """The message of the file is the definition's check with both sides."""
+    loaded = load(write(OPS["mat_mul"], tmp_path))
+    op = loaded.ops["mat_mul_forward"]
+    assert op.compiled is not None
+    function = compiled(ExportKernel(op, op.compiled))
+    with pytest.raises(ValueError, match=r"CHECK_EQ_OR_RETURN\(a->At\(1\), b->At\(0\)\) failed \(3 vs 4\)"):
+        function(TensorDesc((2, 3), "float32"), TensorDesc((4, 2), "float32"))

@@ -1,0 +1,97 @@
+"""Facts about the text of exported files, without any framework: what is written, and that it is always the same."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from opkit.export import Exported, export
+from opkit.export.native import NotNativeError
+from tests.corpus.model import Op, write
+from tests.corpus.ops import OPS
+
+
+def exported(folder: Path, name: str, to: str = "torch", form: str = "native") -> Exported:
+    """Export an op of the corpus without a proof."""
+    made = export(write(OPS[name], folder), to=to, form=form, check=False)
+    assert isinstance(made, Exported)
+    return made
+
+
+def body_of(text: str, function: str) -> str:
+    """Return a function of a file as text."""
+    found = [item for item in ast.parse(text).body if isinstance(item, ast.FunctionDef) and item.name == function]
+    return ast.unparse(found[0])
+
+
+def test_torch_forward_reads_as_written_by_hand(tmp_path: Path) -> None:
+    """The kernel's variables and the attribute's name stay."""
+    text = body_of(exported(tmp_path, "soft_max").text, "_soft_max_forward")
+    assert text.splitlines() == [
+        "def _soft_max_forward(x, axis):",
+        "    e = torch.exp(x - x.amax(dim=axis, keepdim=True))",
+        "    return e / e.sum(dim=axis, keepdim=True)",
+    ]
+
+
+def test_jax_writes_are_functional(tmp_path: Path) -> None:
+    """A write of the kernel is ``.at[...].set`` in JAX."""
+    text = body_of(exported(tmp_path, "best_of_row", "jax").text, "_best_of_row_backward")
+    assert ".at[jnp.arange(x.shape[0], dtype=jnp.int64), place].set(dbest)" in text
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+@pytest.mark.parametrize("form", ["native", "callback"])
+def test_text_is_deterministic_and_free_of_opkit(tmp_path: Path, to: str, form: str) -> None:
+    """Two exports are the same text, and it imports the framework and numpy at most."""
+    one, two = (exported(tmp_path, "layer_norm", to, form).text for _ in range(2))
+    assert one == two
+    imported = {item.name for node in ast.walk(ast.parse(one)) if isinstance(node, ast.Import) for item in node.names}
+    assert imported <= {"torch", "jax", "jax.numpy", "numpy", "math", "functools"}
+
+
+def test_public_function_has_keywords_with_defaults(tmp_path: Path) -> None:
+    """Inputs come in registration order, attributes as keywords with the definition's defaults."""
+    assert "def layer_norm(x, g, b, *, eps=0.001):" in exported(tmp_path, "layer_norm").text
+
+
+def test_an_untraceable_kernel_is_refused_under_native(tmp_path: Path) -> None:
+    """The error says why and at which line of the kernel."""
+    with pytest.raises(NotNativeError, match="known only at the call") as caught:
+        exported(tmp_path, "product_axis")
+    assert caught.value.where is not None
+    assert caught.value.where.line == 12
+
+
+def test_auto_takes_the_callback_form_and_says_why(tmp_path: Path) -> None:
+    """What cannot be traced is carried along."""
+    made = exported(tmp_path, "product_axis", form="auto")
+    assert made.form == "callback"
+    assert "known only at the call" in made.note
+
+
+def test_a_branch_of_the_kernel_is_a_branch_of_the_text(tmp_path: Path) -> None:
+    """A bool attribute that chooses between two computations does so in the file too."""
+    op = Op(
+        "either",
+        "return x + 1 if attrs['up'] else x - 1",
+        "return dy * 1",
+        saved=("dy",),
+        like={"x": "dy"},
+        attrs=(("up", "bool", "true"),),
+    )
+    made = export(write(op, tmp_path), form="native", check=False)
+    assert isinstance(made, Exported)
+    assert "if bool(up):" in made.text
+
+
+def test_an_import_beyond_numpy_is_refused_as_callback(tmp_path: Path) -> None:
+    """The file carries the kernel along, so what that imports must be there."""
+    op = Op("needy", "import tests.corpus\nreturn x * 2", "return dy * 2", saved=("dy",), like={"x": "dy"})
+    with pytest.raises(Exception, match=r"imports 'tests.corpus', line 5"):
+        export(write(op, tmp_path), form="callback", check=False)
+
+
+def test_the_header_says_what_was_not_proved(tmp_path: Path) -> None:
+    """Without a check the file says so itself."""
+    assert "Not checked: nothing was proved." in exported(tmp_path, "swish").text
