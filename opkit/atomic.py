@@ -1,6 +1,6 @@
-"""Writing files so that each appears whole or not at all, also where the process is killed or the disk fills up.
+"""Writing files so that each appears complete or not at all, even if the process is killed or the disk fills up.
 
-What is written is the caller's business; no format is known here.
+The caller decides what is written; no format is known here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names of a package that are imported when they are first asked for.
 
-It knows no package: each says itself which of its names stands in which module.
+It knows no package: each one declares which of its names is defined in which module.
 """
 
 from __future__ import annotations

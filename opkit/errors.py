@@ -1,4 +1,4 @@
-"""The one tree of errors that opkit raises.
+"""The one hierarchy of errors that opkit raises.
 
 No error is raised here and nothing is printed here: an error carries fields, ``__str__`` formats them.
 """
@@ -62,7 +62,7 @@ class OpkitError(Exception):
 
     Args:
         message: what was being done, and what was expected and got.
-        where: the place in the user's files that is at fault.
+        where: the position in the user's files that caused it.
         help: the next step, one line.
     """
 
@@ -86,7 +86,7 @@ class UsageError(OpkitError, ValueError):
 
 
 class MissingNameError(OpkitError, AttributeError):
-    """A framework name that opkit does not have; the message offers the nearest it has."""
+    """A framework name that opkit does not have; the message suggests the nearest one."""
 
 
 class UnsupportedError(OpkitError, NotImplementedError):
@@ -127,7 +127,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     Args:
         name: the name that was not found.
         known: an iterable of the names that exist.
-        limit: how many to return at the most.
+        limit: how many to return at most.
     """
     folded: dict[str, list[str]] = {}
     for item in dict.fromkeys(known):
@@ -141,7 +141,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What is said of a name that does not exist; ``str`` is both parts in one line.
+    """The message about a name that does not exist; ``str`` is both parts in one line.
 
     Args:
         message: what has no such name.
@@ -185,7 +185,7 @@ def unknown(
     otherwise: str = "",
     limit: int = 1,
 ) -> Unknown:
-    """Return what is said of a name that does not exist: the message, and the nearest names that do.
+    """Return the message about a name that does not exist: the message, and the nearest names that do.
 
     A name is never offered for itself, even where the known names hold it.
 
@@ -198,7 +198,7 @@ def unknown(
         prefix: the module or class that the name is looked for in, with its dot, such as "flow.math."; the name and the
             offered ones are then shown as code has them (flow.math.relu), else in quotes.
         otherwise: the help line where no known name is near.
-        limit: how many names to offer at the most.
+        limit: how many names to offer at most.
 
     >>> print(unknown("op 'scale' has no attribute", "alhpa", ["alpha", "beta"], has="it has"))
     op 'scale' has no attribute 'alhpa' (it has alpha, beta); did you mean 'alpha'?

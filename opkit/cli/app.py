@@ -1,4 +1,4 @@
-"""The typer app: which commands there are, in the order of the help page.
+"""The typer app: its commands, in the order of the help page.
 
 Only typer is imported here and at the top of the command modules; a command imports what it needs when it runs,
 so that ``opkit --help`` stays quick.
@@ -51,7 +51,7 @@ def root(
 ) -> None:
     """Scaffold an op, build it, verify its gradient, run it in a job.
 
-    Exit status: 0 clean, 1 findings, 2 usage, 3 the spec or the op directory has errors, 5 nothing found to do.
+    Exit status: 0 clean, 1 findings, 2 usage, 3 the definitions or the op directory have errors, 5 nothing to do.
     """
 
 

@@ -1,4 +1,4 @@
-"""Reading what several commands take: shapes of inputs."""
+"""Parsing option values that several commands accept: shapes of inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opkit build``: compile and load op directories; every finding with its place."""
+"""``opkit build``: compile and load op directories; every finding has a position."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def build(
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
     show_python: Annotated[
-        bool, typer.Option("--show-python", help="Show the Python that the definitions compile to.")
+        bool, typer.Option("--show-python", help="Show the Python that the definitions are compiled to.")
     ] = False,
     spec_only: Annotated[
         bool,
-        typer.Option("--spec-only", help="Compile the definitions, read the Python files, and run neither of them."),
+        typer.Option("--spec-only", help="Compile the definitions and read the Python files, but run no Python."),
     ] = False,
 ) -> None:
     """Compile and load op directories, and check each as a whole; by default those below the current folder.
@@ -56,6 +56,6 @@ def build(
 
 
 def pin_threads() -> None:
-    """Let BLAS start no threads, which a build has no use for: a process with one thread can be forked."""
+    """Let BLAS start no threads, which a build does not need: a process with one thread can be forked."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")

@@ -1,4 +1,4 @@
-"""The checks of ``opkit doctor``: each does what it is about, and says what came of it."""
+"""The checks of ``opkit doctor``: each uses a part of opkit, and reports the result."""
 
 from __future__ import annotations
 

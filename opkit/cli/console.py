@@ -1,4 +1,4 @@
-"""Where text goes: data to standard output, everything else to standard error, colours only where they are wanted."""
+"""Where text goes: data to standard output, everything else to standard error, colours only where wanted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def warn(text: str) -> None:
 
 @contextlib.contextmanager
 def user_code() -> Iterator[None]:
-    """Run code that loads a user's files: what these print is no data of ours, and they may import the frameworks."""
+    """Run code that loads a user's files: what these print is not opkit's data, and they may import the frameworks."""
     from opkit.shim import frameworks
 
     with contextlib.redirect_stdout(sys.stderr), frameworks():
@@ -48,7 +48,7 @@ def uses_colour(stream: TextIO) -> bool:
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Colour a text for a stream (standard error unless told)."""
+    """Colour a text for a stream (standard error by default)."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if uses_colour(stream or sys.stderr) else text
 
 
@@ -58,7 +58,7 @@ def error_line(error: OpkitError) -> str:
 
 
 def console(stream: TextIO | None = None) -> Console:
-    """Return a rich console on a stream (standard output unless told); where no terminal is, 120 columns wide."""
+    """Return a rich console on a stream (standard output by default); 120 columns wide where it is not a terminal."""
     from rich.console import Console
 
     target = stream or sys.stdout

@@ -10,7 +10,7 @@ __all__ = ["demo"]
 
 
 def demo(
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the folder and say where it is.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the folder and print its path.")] = False,
 ) -> None:
     """Scaffold an op in a temporary folder, build it, verify its gradient, run a job; show each step."""
     import shutil

@@ -17,6 +17,6 @@ def doctor() -> None:
     for name, is_good, text in checkup():
         is_well = is_well and is_good
         put(f"{'ok  ' if is_good else 'BAD '} {name:<12} {text}")
-    warn(paint("all is well", "good") if is_well else paint("something is wrong", "error"))
+    warn(paint("everything works", "good") if is_well else paint("something is wrong", "error"))
     if not is_well:
         raise typer.Exit(FINDINGS)

@@ -1,6 +1,6 @@
 """Drawing: boxes and arrows, and the two languages they are written in (mermaid, dot).
 
-What the boxes mean is known to those who draw.
+The meaning of the boxes is up to the caller.
 """
 
 from __future__ import annotations

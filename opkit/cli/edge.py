@@ -37,11 +37,11 @@ class Edge(TyperGroup):
             warn("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # The reader has gone (`opkit ... | head`): there is nobody to tell.
+            # The reader has gone (`opkit ... | head`): nobody is left to report to.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(FINDINGS) from None
         except OSError as error:
-            # A full disk, a folder that cannot be written: what stands between opkit and its files is told, not traced.
+            # A full disk, a folder that cannot be written: the error is reported without a traceback.
             if error.filename is None:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
@@ -50,7 +50,7 @@ class Edge(TyperGroup):
 
 
 def refuse_options(command: str, script: str) -> None:
-    """Refuse what begins like an option where a script is due.
+    """Refuse an argument that begins like an option where a script is expected.
 
     Raises:
         UsageError: it does; the nearest option of the command is named.

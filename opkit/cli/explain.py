@@ -20,7 +20,7 @@ def explain(
         typer.Argument(help="A code such as SPEC020, or a family: SPEC, PROJ, GC.", show_default=False),
     ] = None,
 ) -> None:
-    """Explain a code that `opkit build` or `opkit gradcheck` reported; list a family, or without a code all of them."""
+    """Explain a code of `opkit build` or `opkit gradcheck`; list a family, or all codes without an argument."""
     from opkit.cli.console import put
     from opkit.diagnostics import FAMILIES, codes
     from opkit.diagnostics import explain as page
@@ -36,7 +36,7 @@ def explain(
 
 
 def _filled(text: str) -> str:
-    """Return a page with its paragraphs as wide as the terminal; code, lists, tables and headings stay."""
+    """Return a page with its paragraphs wrapped to the terminal's width; code, lists, tables and headings stay."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     blocks: list[str] = []
     is_code = False

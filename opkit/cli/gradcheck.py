@@ -23,7 +23,7 @@ def gradcheck(
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Undecided checks count as failed.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Run only these checks.")] = "",
-    ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Leave these checks out.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Skip these checks.")] = "",
     shape: Annotated[
         list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
     ] = None,
@@ -35,7 +35,7 @@ def gradcheck(
     ] = False,
     effort: Annotated[float, typer.Option(help="How much to try; 1 takes about a second per op.")] = 1.0,
     power: Annotated[
-        bool, typer.Option("--power", help="Also plant mistakes in the gradient and say which are caught.")
+        bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Ops checked at once; 0 means one per core.")] = 0,
     timeout: Annotated[float, typer.Option(help="Seconds that one op may take; 0 for no limit.")] = 60.0,
@@ -52,7 +52,7 @@ def gradcheck(
         typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
     ] = None,
 ) -> None:
-    """Verify that backward is the derivative of forward, and what else an op promises.
+    """Verify that backward is the derivative of forward, and that the op keeps its other promises.
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """

@@ -27,7 +27,7 @@ def graph(
         list[str] | None,
         typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an op's input, such as x=3,4."),
     ] = None,
-    dtype: Annotated[str, typer.Option(help="Dtype of an op's inputs that are not told otherwise.")] = "float32",
+    dtype: Annotated[str, typer.Option(help="Dtype of the op's inputs that are not given one otherwise.")] = "float32",
     form: Annotated[str, typer.Option("--format", help="text, dot, mermaid or json.")] = "text",
 ) -> None:
     """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
@@ -87,7 +87,7 @@ def _show_script(path: str, argv: Sequence[str], form: str, *, has_shapes: bool)
     from opkit.errors import UsageError
 
     if has_shapes:
-        raise UsageError("--shape is for op directories: a script says itself which shapes it runs")
+        raise UsageError("--shape is for op directories: a script itself determines which shapes it runs")
     found, troubles, status = programs_of(path, argv)
     if form == "json":
         _put_json("programs", [program_json(item) for item in found])

@@ -1,4 +1,4 @@
-"""Gradient graphs for ``opkit graph``: built for shapes that the definitions accept, and put into words."""
+"""Gradient graphs for ``opkit graph``: built for shapes that the definitions accept, and shown as text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpG
             last = last or error
     raise InferError(
         f"its definitions accept none of the shapes that were tried ({last.message if last else 'none'})",
-        help="give them: --shape NAME=SIZES for each input",
+        help="give the shapes: --shape NAME=SIZES for each input",
     )
 
 

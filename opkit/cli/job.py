@@ -41,7 +41,7 @@ def run_job(
     if not Path(path).is_file():
         raise _no_script(path)
     keep_freed_memory()
-    sys.excepthook = sys.__excepthook__  # typer has put its own there, which is none of the script's business
+    sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu))
         if profile:
@@ -128,7 +128,7 @@ def _hide_own_frames(report: traceback.TracebackException) -> None:
 
 
 def _is_hidden(frame: traceback.FrameSummary, then: traceback.FrameSummary | None) -> bool:
-    """Whether a frame is opkit's, or stands between the user's ``with`` and opkit's context manager."""
+    """Whether a frame is opkit's, or lies between the user's ``with`` and opkit's context manager."""
     if _is_own(frame.filename):
         return True
     return frame.filename == contextlib.__file__ and then is not None and _is_own(then.filename)

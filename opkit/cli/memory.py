@@ -15,9 +15,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 def keep_freed_memory() -> bool:
     """Let malloc keep large freed blocks; return whether it does.
 
-    A job makes and frees arrays of the same sizes over and over. By default glibc maps each large one anew, and at a
-    million elements the page faults cost more than the arithmetic. Only glibc is asked, and only where the user has
-    not set ``MALLOC_..._THRESHOLD_`` himself. Freed memory goes back to the system when the process ends.
+    A job makes and frees arrays of the same sizes over and over. By default glibc maps each large one again, and at a
+    million elements the page faults cost more than the arithmetic. This applies to glibc only, and only where the user
+    has not set ``MALLOC_..._THRESHOLD_``. Freed memory goes back to the system when the process ends.
     """
     if not sys.platform.startswith("linux") or any(name.endswith("_THRESHOLD_") for name in os.environ):
         return False

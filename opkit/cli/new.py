@@ -13,7 +13,7 @@ __all__ = ["new"]
 
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The op's name, an identifier.", show_default=False)],
-    folder: Annotated[Path, typer.Option("--dir", metavar="D", help="Where to put it.")] = Path(),
+    folder: Annotated[Path, typer.Option("--dir", metavar="D", help="The folder to create it in.")] = Path(),
     kind: Annotated[
         str,
         typer.Option(
@@ -24,11 +24,11 @@ def new(
         list[str] | None,
         typer.Option("--attr", metavar="NAME:TYPE=DEFAULT", help="An attribute, such as alpha:float=0.1; repeatable."),
     ] = None,
-    no_grad: Annotated[bool, typer.Option("--no-grad", help="Leave the gradient out.")] = False,
+    no_grad: Annotated[bool, typer.Option("--no-grad", help="Write no gradient.")] = False,
     job: Annotated[bool, typer.Option("--job", help="Also write job.py, which predicts with the op.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Scaffold an op that builds, passes its gradient check and runs as it is."""
+    """Scaffold an op that builds, passes its gradient check and runs without any edit."""
     from opkit.cli.console import put, warn
     from opkit.project import KINDS, scaffold
 

@@ -11,7 +11,7 @@ __all__ = ["ops"]
 
 def ops(
     pattern: Annotated[
-        str | None, typer.Argument(help="Only op types whose name holds this.", show_default=False)
+        str | None, typer.Argument(help="Only op types whose name contains this text.", show_default=False)
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
 ) -> None:
@@ -25,5 +25,5 @@ def ops(
     found = builtin_ops(pattern or "")
     show_ops(found, form)
     if not found:
-        warn(str(unknown("no op type holds", pattern or "", [op.name for op in builtin_ops()], limit=3)))
+        warn(str(unknown("no op type's name contains", pattern or "", [op.name for op in builtin_ops()], limit=3)))
         raise typer.Exit(NOTHING)

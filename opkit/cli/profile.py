@@ -1,4 +1,4 @@
-"""``--profile``: time and memory of each op of a run, by an observer of the runtime."""
+"""``--profile``: time and memory of each op of a run, from an observer of the runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static graphs put into words and drawings for ``opkit graph JOB.py``."""
+"""Static graphs as text and drawings for ``opkit graph JOB.py``."""
 
 from __future__ import annotations
 

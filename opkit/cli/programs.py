@@ -1,6 +1,6 @@
 """The static graphs of a script: what it built while it ran, and the plans that were compiled for its runs.
 
-How they are shown stands in ``program_forms``.
+``program_forms`` decides how they are shown.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ProgramGraph:
         title: "job NAME", or a program by the name that the script has for it.
         inputs: the Values that it is fed.
         fetches: the Values that its runs return.
-        plans: in the order of their making.
+        plans: in the order in which they were created.
     """
 
     program: Program

@@ -25,7 +25,7 @@ _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
 
 def show_build(result: Build, form: str, *, show_python: bool, no_kernel: str = "missing") -> None:
-    """Show a build in a form: the table and the compiled Python are data, diagnostics as text are not."""
+    """Show a build in a form: the table and the compiled Python are data; diagnostics as text are not."""
     if form == "json":
         put(json.dumps(result.to_json(opkit.__version__), indent=2))
         return

@@ -17,7 +17,7 @@ def test(
 ) -> None:
     """Run pytest on op directories: each is built and gradient-checked, and its own test files run.
 
-    What stands after `--` goes to pytest: `opkit test my_op -- -k values -x`.
+    Arguments after `--` are passed to pytest: `opkit test my_op -- -k values -x`.
     """
     import pytest
 
@@ -25,7 +25,7 @@ def test(
     from opkit.pytest_plugin import OpkitPlugin
 
     plugin = OpkitPlugin()
-    # A test file that does not import leaves the builds of the ops to tell why.
+    # A test file that does not import leaves it to the ops' build items to report why.
     options = ["--import-mode=prepend", "--continue-on-collection-errors"]
     outcome = pytest.main([*options, *(paths or [])], plugins=[plugin])
     statuses = {

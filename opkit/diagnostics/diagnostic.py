@@ -1,6 +1,6 @@
 """Diagnostic: one finding about a user's text, as data.
 
-Rendering it for people stands in ``render``.
+Rendering it for people is in ``render``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Note:
 
     Args:
         message: one sentence.
-        span: the place it speaks of, None where it speaks of none.
+        span: the position that it is about, None without one.
     """
 
     message: str
@@ -43,7 +43,7 @@ class Diagnostic:
         code: stable code such as ``SPEC010``; ``opkit explain CODE`` describes it.
         severity: error, warning or note.
         message: what is wrong, one sentence.
-        span: where, None where the finding belongs to no text.
+        span: where, None where the finding does not belong to a text.
         notes: second positions ("declared here").
         help: the next step, one line.
         subject: the op type that the finding is about, "" for the whole file.

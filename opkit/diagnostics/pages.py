@@ -40,7 +40,7 @@ def explain(code: str) -> str:
 
 
 def _near(name: str, known: tuple[str, ...]) -> list[str]:
-    """Return at most three codes: those that begin so, else those of that number, else those that look alike."""
+    """Return at most three codes: those with that beginning, else those with that number, else similar ones."""
     if name.startswith(tuple(FAMILIES)):
         begun = [code for code in known if code.startswith(name)]
         if begun:

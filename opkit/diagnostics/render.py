@@ -17,7 +17,7 @@ _WIDEST = 160
 
 
 def render_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Render findings in the manner of rustc, one block each, blocks separated by an empty line.
+    """Render findings in the style of rustc, one block each, blocks separated by an empty line.
 
     Args:
         diagnostics: findings in the order to be shown.

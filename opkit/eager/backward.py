@@ -41,7 +41,7 @@ def run_backward(
 
     Raises:
         AutogradError: the graph was freed by an earlier walk, or a PyLayer's backward broke its rules.
-        ShapeError: a seed has not its root's shape.
+        ShapeError: a seed does not have its root's shape.
     """
     starts = _seed(roots, seeds)
     if starts:

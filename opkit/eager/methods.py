@@ -25,7 +25,7 @@ __all__ = ["SeedError", "install_methods"]
 
 
 class SeedError(ShapeError, AssertionError):
-    """``backward`` got a gradient that is no Tensor of the right shape."""
+    """``backward`` got a gradient that is not a Tensor of the right shape."""
 
 
 class ScalarError(UsageError, AssertionError, TypeError):
@@ -41,7 +41,7 @@ def backward(self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool
         retain_graph: keep the graph for another backward.
 
     Raises:
-        SeedError: ``grad_tensor`` is no Tensor, or has another shape.
+        SeedError: ``grad_tensor`` is not a Tensor, or has another shape.
         AutogradError: the graph was freed by an earlier backward.
     """
     if grad_tensor is not None:

@@ -24,7 +24,7 @@ __all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
 _FIRSTS = {1: (0,), 2: (0, 0), 3: (0, 0, 0)}
-#: What ``walk_uses`` of a step with several outputs counts from: it is no link of a chain.
+#: What ``walk_uses`` of a step with several outputs counts from: it is not a link of a chain.
 SEVERAL = 2
 
 

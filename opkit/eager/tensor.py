@@ -172,7 +172,7 @@ class GradValueError(UsageError, TypeError):
 
 
 def wrap(data: Any, stop_gradient: bool = True) -> Tensor:
-    """Return a Tensor that holds this very array (a numpy scalar becomes a 0-d array)."""
+    """Return a Tensor that holds this array object (a numpy scalar becomes a 0-d array)."""
     tensor = _new(Tensor)
     tensor._data = data if type(data) is np.ndarray else np.asarray(data)
     tensor._sg = stop_gradient

@@ -54,8 +54,8 @@ class Block:
         """Return the Variable of that name.
 
         Raises:
-            VariableNotFoundError: there is none; the message offers the nearest names.
-            TypeError: the name is no string.
+            VariableNotFoundError: there is none; the message suggests the nearest names.
+            TypeError: the name is not a string.
         """
         if not isinstance(name, str):
             raise TypeError(f"block.var takes a name (a str), got {type(name).__name__}")
@@ -112,7 +112,7 @@ class Block:
         program.version += 1
 
     def all_parameters(self) -> list[Variable]:
-        """Return the parameters, in the order of their making."""
+        """Return the parameters, in the order in which they were created."""
         return [variable for variable in self.vars.values() if variable.is_parameter]
 
     def __repr__(self) -> str:

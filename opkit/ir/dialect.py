@@ -29,7 +29,7 @@ class Words:
 
     make_tensor: str = "make a Tensor of it first"
     change_leaf: str = "change it while gradients are switched off, or work on x.clone()"
-    keep_gradient: str = "use an op of opkit.ops, or x.detach() where no gradient is meant"
+    keep_gradient: str = "use an op of opkit.ops, or x.detach() where no gradient is wanted"
     python_in_graph: str = "use py_func with functions on arrays, or leave static mode"
 
 
@@ -67,7 +67,7 @@ class Dialect:
         meet: the dtype in which two tensors of different dtypes meet; None where that is an error.
         meet_number: the dtype in which a tensor meets a Python or numpy number; None where that is an error.
         add_number: the same for the sum, product and quotient of a tensor and a number.
-        quotient: the dtype in which two integers are divided; None for their own, cut off towards 0.
+        quotient: the dtype in which two integers are divided; None for their own, truncated towards 0.
         function_of_integers: the dtype in which a function of real numbers takes integers; None where it takes none.
         total: the dtype in which tensors of a dtype are summed.
         show_dtype: what ``x.dtype`` hands out.
@@ -107,7 +107,7 @@ _thread = _Speaking()
 
 
 def default_dialect() -> Dialect:
-    """Return the dialect of Programs that have none of their own, and of Tensors outside of ``speaking``."""
+    """Return the dialect of Programs that have none of their own, and of Tensors outside ``speaking``."""
     return _adopted[0]
 
 

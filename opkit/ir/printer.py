@@ -1,4 +1,4 @@
-"""The readable form of a graph: its Variables, then its Operations, one a line.
+"""The readable form of a graph: its Variables, then its Operations, one per line.
 
 Text only; deterministic.
 """

@@ -32,7 +32,7 @@ class Program:
         before_run: called with the scope before every run (they set learning rates).
 
     Args:
-        dialect: the rules and words of the framework whose program it is; left out: those of the facade in use.
+        dialect: the rules and texts of the framework whose program it is; left out: those of the facade in use.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
@@ -79,7 +79,7 @@ class Program:
             yield from list(block.vars.values())
 
     def all_parameters(self) -> list[Variable]:
-        """Return the parameters, in the order of their making."""
+        """Return the parameters, in the order in which they were created."""
         return self.blocks[0].all_parameters()
 
     def clone(self, for_test: bool = False) -> Program:

@@ -147,7 +147,7 @@ class Variable:
         return self.value.producer
 
     def at(self, value: Value) -> Variable:
-        """Return a handle that means one version for good; this very object where that is the latest one."""
+        """Return a handle that means one version for good; the same object where that is the latest one."""
         if value is self.value:
             return self
         pinned = Variable.__new__(type(self))

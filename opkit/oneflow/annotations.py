@@ -143,7 +143,7 @@ def signature_of(function: Callable[..., Any]) -> JobSignature:
     """Read the annotations of a job.
 
     Raises:
-        UsageError: an annotation cannot be evaluated, or is none that a job may have; names the parameter and line.
+        UsageError: an annotation cannot be evaluated, or is not one that a job may have; names the parameter and line.
     """
     name = getattr(function, "__name__", "job")
     code = getattr(function, "__code__", None)
@@ -201,7 +201,7 @@ def _tree(annotation: Any, path: str, name: str, where: Location) -> Any:
     if typing.get_origin(annotation) is tuple and typing.get_args(annotation):
         return tuple(_tree(part, f"{path}[{i}]", name, where) for i, part in enumerate(typing.get_args(annotation)))
     raise UsageError(
-        f"job {name!r}: parameter {path!r} is annotated {annotation!r}, which is no Placeholder",
+        f"job {name!r}: parameter {path!r} is annotated {annotation!r}, which is not a Placeholder",
         where=where,
         help="use Numpy.Placeholder, ListNumpy.Placeholder, or Tuple[...] of them",
     )
@@ -228,7 +228,7 @@ def _check_return(annotation: Any, name: str, where: Location, *, is_outer: bool
             _check_return(part, name, where, is_outer=False)
     else:
         raise UsageError(
-            f"job {name!r}: the return annotation {annotation!r} is none that a job may have",
+            f"job {name!r}: the return annotation {annotation!r} is not one that a job may have",
             where=where,
             help="use Numpy, ListNumpy, Tuple/List/Dict of them, Callback[T], Bundle[T] or None",
         )
@@ -256,7 +256,7 @@ def flatten(result: Any, job: str, is_blob: Callable[[Any], bool]) -> tuple[list
         if item is None:
             return None
         raise UsageError(
-            f"job {job!r} returned {_shown(item)}, which is no blob of the job",
+            f"job {job!r} returned {_shown(item)}, which is not a blob of the job",
             help="return blobs made from the job's arguments and variables, or lists, tuples and dicts of them",
         )
 
@@ -272,14 +272,14 @@ def rebuild(structure: Any, values: Sequence[Any], annotation: Any, job: str) ->
     if isinstance(structure, bool) or structure is None:
         if structure is None and annotation in (UNANNOTATED, None):
             return None
-        raise UsageError(f"job {job!r} returned nothing where its annotation says {annotation}")
+        raise UsageError(f"job {job!r} returned nothing, but its annotation says {annotation}")
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is UNANNOTATED or origin is Bundle:
         leaf = parts[0] if origin is Bundle else UNANNOTATED
         return _rebuild_freely(structure, values, leaf)
     if isinstance(structure, int):
         if annotation not in (Numpy, ListNumpy):
-            raise UsageError(f"job {job!r} returned one blob where its annotation says {annotation}")
+            raise UsageError(f"job {job!r} returned one blob, but its annotation says {annotation}")
         return _leaf_value(values[structure], annotation)
     return _rebuild_container(structure, values, annotation, job)
 

@@ -48,7 +48,8 @@ def load_mnist(
             found = [arrays[name] for name in _FIELDS]
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
         raise UsageError(
-            f"{path} is no mnist.npz: {problem}", help=f"it needs the arrays {', '.join(_FIELDS)} (no pickled objects)"
+            f"{path} is not an mnist.npz: {problem}",
+            help=f"it needs the arrays {', '.join(_FIELDS)} (no pickled objects)",
         ) from problem
     train = _batches(path, found[0], found[1], train_batch_size, data_format)
     test = _batches(path, found[2], found[3], test_batch_size, data_format)
@@ -65,7 +66,7 @@ def _find(name: str, out_dir: str) -> Path:
     looked = ", ".join(str(folder.resolve()) for folder in dict.fromkeys(folders))
     raise UsageError(
         f"{name} was not found (looked in {looked}); opkit never downloads data",
-        help=f"put {name} into the working folder, or set OPKIT_DATA to the folder that holds it",
+        help=f"put {name} into the working folder, or set OPKIT_DATA to its folder",
     )
 
 
@@ -75,7 +76,7 @@ def _batches(path: Path, images: np.ndarray, labels: np.ndarray, size: int, data
             f"{path}: expected images (n, height, width) with n labels, got {images.shape} and {labels.shape}"
         )
     if size <= 0 or len(images) % size:
-        raise UsageError(f"{path}: {len(images)} images do not divide into batches of {size}")
+        raise UsageError(f"{path}: {len(images)} images cannot be divided into batches of {size}")
     _, height, width = images.shape
     tail = (1, height, width) if data_format == "NCHW" else (height, width, 1)
     scaled = images.astype(np.float32) / 255.0

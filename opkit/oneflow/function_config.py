@@ -120,7 +120,7 @@ class FunctionConfig:
         """Set the dtype of blobs that name none.
 
         Raises:
-            TypeError: it is no dtype.
+            TypeError: it is not a dtype.
         """
         self.values["default_data_type"] = canonical_dtype(value)
 
@@ -132,7 +132,7 @@ class FunctionConfig:
         """
         if self.train.rate is None:
             raise UsageError(
-                f"job {job!r} calls flow.losses.add_loss but its FunctionConfig names no learning rate",
+                f"job {job!r} calls flow.losses.add_loss but its FunctionConfig has no learning rate",
                 help="call flow.optimizer.SGD(...).minimize(loss) instead, or config.train.primary_lr(rate)",
             )
         schedule = schedules.piecewise_constant([], [self.train.rate])

@@ -212,7 +212,7 @@ class Job:
                 f"job {self.name!r} returned {'nothing' if is_nothing else type(self._structure).__name__} where its "
                 "annotation says one blob",
                 where=self.signature.where,
-                help="end the job in a return statement" if is_nothing else "return the blob itself",
+                help="end the job with a return statement" if is_nothing else "return the blob itself",
             )
 
     def _train(self, differentiate: Any) -> None:
@@ -269,7 +269,7 @@ class Job:
         for name in wanted or ():
             if name not in known:
                 raise UsageError(
-                    f"job {self.name!r}: the optimizer's variable {name!r} is no trainable variable of the job",
+                    f"job {self.name!r}: the optimizer's variable {name!r} is not a trainable variable of the job",
                     help=f"the job has {', '.join(known) or 'none'}",
                 )
         return [

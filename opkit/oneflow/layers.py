@@ -53,7 +53,7 @@ def dense(
     value = as_value(inputs)
     sizes = shape_of(value)
     if len(sizes) < 2:
-        raise ShapeError(f"flow.layers.dense takes a blob of two axes or more, got shape {sizes}")
+        raise ShapeError(f"flow.layers.dense takes a blob of two or more axes, got shape {sizes}")
     flat = ops.reshape(value, (-1, sizes[-1])) if len(sizes) > 2 else value
     dtype = dtype_of(value).name
     with namespace(name):

@@ -27,7 +27,7 @@ def matmul(
     """
     left, right = as_value(a), as_value(b)
     if len(shape_of(left)) < 2 or len(shape_of(right)) < 2:
-        raise ShapeError(f"flow.matmul takes two axes or more, got shapes {shape_of(left)} and {shape_of(right)}")
+        raise ShapeError(f"flow.matmul takes two or more axes, got shapes {shape_of(left)} and {shape_of(right)}")
     product = ops.matmul(left, right, transpose_a, transpose_b)
     return product if alpha == 1.0 else ops.mul(product, alpha)
 

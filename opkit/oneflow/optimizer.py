@@ -219,7 +219,7 @@ class Optimizer:
 
     def _rule(self) -> tuple[str, dict[str, Any]]:
         """Return the update and its hyperparameters, from the arguments of a kind."""
-        raise NotImplementedError(f"{type(self).__name__} names no update")
+        raise NotImplementedError(f"{type(self).__name__} defines no update")
 
     def minimize(self, loss: Any) -> None:
         """Train the job's variables so that the loss falls; gradients and updates are appended when the job is whole.

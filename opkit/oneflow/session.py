@@ -65,7 +65,7 @@ class Session:
     Attributes:
         library: the loaded op directories.
         scope: holds the data of variables and optimizer state for plans.
-        arrays: variables and optimizer state by name, in the order of their making.
+        arrays: variables and optimizer state by name, in the order in which they were created.
         jobs: all jobs that were defined.
         seed: with a variable's name it seeds the variable's initializer.
     """
@@ -157,7 +157,7 @@ class Session:
         if array.shape != held.array.shape or array.dtype != held.array.dtype:
             raise ShapeError(
                 f"variable {name!r} is {held.desc}, the value to load is {TensorDesc(array.shape, array.dtype.name)}",
-                help="the checkpoint was made by another network: check the layers' sizes",
+                help="the checkpoint belongs to another network: check the layers' sizes",
             )
 
 

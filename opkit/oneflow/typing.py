@@ -48,7 +48,7 @@ class Numpy:
             dtype: a OneFlow dtype.
 
         Raises:
-            UsageError: the shape is no tuple of positive ints, or the dtype is none that an array can have.
+            UsageError: the shape is not a tuple of positive ints, or an array cannot have the dtype.
         """
         return type("Numpy.Placeholder", (NumpyDef,), _checked(shape, dtype))
 

@@ -39,7 +39,7 @@ class UserOp:
         """Return all outputs by name, each a list, in the order of the builder's ``Output`` calls."""
         if self._outputs is None:
             raise UsageError(
-                f"op {self.op_name!r}: call InferAndTryRun() before asking for its outputs",
+                f"op {self.op_name!r}: call InferAndTryRun() before reading its outputs",
                 help="the chain ends in .Build().InferAndTryRun().SoleOutputBlob()",
             )
         found: dict[str, list[Any]] = {name: [] for name in self._order}
@@ -155,7 +155,7 @@ class UserOpConfBuilder:
         missing = sorted(given - set(self._outputs))
         if missing:
             raise UsageError(
-                f"op {self._op_type.name!r}: output {missing[0]!r} was not asked for",
+                f"op {self._op_type.name!r}: output {missing[0]!r} was not requested",
                 help=f"add .Output({missing[0]!r}) to the builder",
             )
         return UserOp(self._name, self._op_type, bound, list(self._outputs))

@@ -136,7 +136,7 @@ def load_variables(value_dict: Mapping[str, Any], ignore_mismatch: bool = True) 
             ready[name] = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
             owner.check_fits(name, ready[name])
         elif not ignore_mismatch:
-            otherwise = "pass ignore_mismatch=True to pass it over"
+            otherwise = "pass ignore_mismatch=True to skip it"
             said = unknown(
                 "no variable of this session's jobs is named", name, owner.arrays, otherwise=otherwise, limit=3
             )
@@ -154,9 +154,9 @@ def _tell_missing(owner: Session, value_dict: Mapping[str, Any]) -> None:
         return
     spare = [name for name in value_dict if name not in owner.arrays]
     near = nearest(missing[0], spare, limit=1)
-    hint = f"; {missing[0]!r} may be what it calls {near[0]!r}" if near else ""
+    hint = f"; {missing[0]!r} may be its name for {near[0]!r}" if near else ""
     warnings.warn(
-        f"the checkpoint holds no {', '.join(map(repr, missing))}; such variables keep the values they had{hint}",
+        f"the checkpoint holds no {', '.join(map(repr, missing))}; these variables keep their values{hint}",
         CheckpointWarning,
         stacklevel=3,
     )
@@ -182,7 +182,7 @@ class checkpoint:
         """Return what a checkpoint holds, by name; data is read when it is used.
 
         Raises:
-            CheckpointError: the folder is missing or is no checkpoint.
+            CheckpointError: the folder is missing or is not a checkpoint.
         """
         return read_checkpoint(path)
 

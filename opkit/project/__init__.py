@@ -1,6 +1,6 @@
 """Op directories: scaffolding, discovery, loading and building.
 
-What is listed here is loaded on first use: scaffolding needs no compiler, building no templates.
+The names listed here are loaded on first use: scaffolding needs no compiler, and building needs no templates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checking an API file against the op definitions: the builder calls in its syntax tree, each name with its place.
+"""Checking an API file against the op definitions: the builder calls in its syntax tree, each name with its position.
 
 The file is parsed, not run.
 """
@@ -39,7 +39,7 @@ def check_api(
     Args:
         source: the file.
         ops: the definitions that compiled.
-        skipped: op types whose definitions have errors; nothing is said of them.
+        skipped: op types whose definitions have errors; nothing is reported about them.
         others: op types that exist elsewhere.
     """
     try:
@@ -67,7 +67,7 @@ def check_api(
 
 
 class _Collector(ast.NodeVisitor):
-    """Finds builder chains, also those that are spread over assignments to one variable."""
+    """Finds builder chains, including those that are spread over assignments to one variable."""
 
     def __init__(self) -> None:
         self.chains: list[_Chain] = []

@@ -1,6 +1,6 @@
-"""ApiFact: what came out when the functions of an API file were called with stubs, as data that can leave a process.
+"""ApiFact: a result of calling the functions of an API file with stubs, as data that can be sent to another process.
 
-Calling them stands in ``opkit.verify.trial``; here facts become findings with a place.
+The calls are made in ``opkit.verify.trial``; here facts become findings with a position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ApiFact:
     Args:
         remark: what is wrong.
         line: 1-based line of the API file.
-        text: what to point at in that line or the two after it, "" for the line as a whole.
+        text: what to point at in that line or the two after it, "" for the whole line.
     """
 
     remark: Remark
@@ -45,7 +45,7 @@ class ApiFact:
 def facts_as_findings(
     source: SourceText, facts: Iterable[ApiFact], ops: Mapping[str, CompiledOp], known: Collection[Diagnostic]
 ) -> list[Diagnostic]:
-    """Return facts as findings, without those that reading the file has found already.
+    """Return facts as findings, without those that were already found by reading the file.
 
     Args:
         source: the API file.

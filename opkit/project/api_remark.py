@@ -1,6 +1,6 @@
-"""What can be wrong between a builder call and a definition, in words: one wording for what is read and what is tried.
+"""The wording of findings about builder calls, shared by reading the API file and trying its functions.
 
-Where it stands is the finder's: ``api_check`` reads the API file's tree, ``opkit.verify.trial`` calls its functions.
+Positions are added by the finder: ``api_check`` reads the API file's tree, ``opkit.verify.trial`` calls its functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Remark", "left_out", "undeclared", "unknown_op"]
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding without its place.
+    """A finding without its position.
 
     Args:
         code: of the finding.
@@ -32,7 +32,7 @@ class Remark:
 
 
 def undeclared(op: CompiledOp, word: str, name: str) -> Remark:
-    """Return the remark about an input, output or attribute that an op type has not got.
+    """Return the remark about an input, output or attribute that an op type does not have.
 
     Args:
         op: the op type's definition.
@@ -52,7 +52,7 @@ def _declared(op: CompiledOp, word: str) -> list[str]:
 
 
 def left_out(op: CompiledOp, word: str, missing: Sequence[str]) -> Remark:
-    """Return the remark about inputs or outputs that a builder leaves out.
+    """Return the remark about inputs or outputs that a builder omits.
 
     Args:
         op: the op type's definition.

@@ -1,4 +1,4 @@
-"""Building op directories: each loaded on its own, and op types that two of them define found.
+"""Building op directories: each is loaded on its own, and op types that two of them define are found.
 
 Nothing is printed: the result is data.
 """
@@ -27,7 +27,7 @@ class Build:
 
     Args:
         loaded: one entry per directory, in the order given.
-        diagnostics: everything that was found, sorted by file and place.
+        diagnostics: all findings, sorted by file and position.
     """
 
     loaded: tuple[LoadedOps, ...]
@@ -61,7 +61,7 @@ def build(
         directories: the op directories.
         parent: the registry that knows the built-in ops.
         runs_python: whether kernel files are executed.
-        facts: what came out when API files were tried (``opkit.verify.trial``), by the real path of their directory.
+        facts: the results of trying API files (``opkit.verify.trial``), by the real path of their directory.
     """
     loaded = tuple(
         with_facts(assemble(directory, parent, runs_python=runs_python), facts.get(directory.real, ()))

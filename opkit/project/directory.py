@@ -1,6 +1,6 @@
-"""OpDirectory: the files of one op by name, and finding op directories below a folder.
+"""OpDirectory: the files of one op by name, and the search for op directories below a folder.
 
-Nothing is read but folder listings.
+Only folder listings are read.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class OpDirectory:
 
 
 def op_directory_of(path: str | os.PathLike[str]) -> OpDirectory:
-    """Return the op directory that a folder is, by its name alone."""
+    """Return a folder as an op directory, by its name alone."""
     folder = Path(path)
     return OpDirectory(folder, folder.name or Path(os.path.abspath(folder)).name)
 
 
 def near_files(path: str | os.PathLike[str], suffix: str = "") -> list[str]:
-    """Return what stands beside a path that does not exist and has a similar name, best first.
+    """Return files and folders beside a missing path with similar names, best first.
 
     Args:
         path: as a user wrote it.
@@ -103,7 +103,8 @@ def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory,
 
     A path may be an op directory, a folder of any depth, or a file of an op directory. Dot folders, site-packages
     and folders that were seen already (symbolic links) are skipped below a path, never the path itself. A path that
-    was named and holds some of an op's files without its definitions counts too, so that building says what is missing.
+    was named and holds some of an op's files without its definitions counts too, so that building reports what is
+    missing.
 
     Returns:
         the directories, each once, those of a folder sorted by path.

@@ -19,7 +19,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ002": (_E, "a definition file is not named after its folder"),
     "PROJ003": (_E, "an op type has no kernel function"),
     "PROJ004": (_E, "the kernel file does not load"),
-    "PROJ005": (_E, "a kernel cannot be called as kernels are"),
+    "PROJ005": (_E, "a kernel's parameters are wrong"),
     "PROJ006": (_E, "an op type that does not begin with the op's name"),
     "PROJ007": (_E, "the API file uses an op type that is not defined"),
     "PROJ008": (_E, "the API file uses an argument that is not declared"),
@@ -40,9 +40,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ023": (_N, "a function of the API file could not be tried"),
     "PROJ024": (_W, "the API file could not be tried"),
     "PROJ025": (_E, "a kernel reads an attribute that is not declared"),
-    "PROJ026": (_E, "a kernel takes its arguments apart in a wrong number"),
+    "PROJ026": (_E, "a kernel unpacks the wrong number of arguments"),
     "PROJ027": (_E, "a kernel returns no value"),
-    "PROJ028": (_E, "a gradient forgets an attribute"),
+    "PROJ028": (_E, "a gradient does not pass on an attribute"),
     "PROJ029": (_W, "a kernel may read an attribute that is not declared"),
 }
 

@@ -107,7 +107,7 @@ def _run(step: BackwardOp, values: dict[Blob, Any], registry: Registry, op: str,
         inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
     except KeyError as error:
         raise AutogradError(
-            f"the gradient of {op!r} reads {error.args[0]!r} in its op {step.name!r}, which nothing computes",
+            f"the gradient of {op!r} reads {error.args[0]!r} in its op {step.name!r}, which is not computed anywhere",
             where=where,
         ) from error
     counts = {arg: len(blobs) for arg, blobs in step.outputs.items()}

@@ -94,7 +94,7 @@ def guarded(
         outputs: the layout of the flat outputs.
         attrs: what the kernel gets as attributes.
         promise: the output descriptions for one tuple of (shape, dtype) per input, None for one left out.
-        declared: the names of all outputs, where optional ones are not asked for: a kernel may return None or an
+        declared: the names of all outputs, where optional ones are not requested: a kernel may return None or an
             array for those, or leave them out.
 
     Returns:
@@ -152,7 +152,7 @@ def _grouped(values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, ...]:
 
 
 def _asked_for(result: Any, outputs: Sequence[Slot], declared: Sequence[str]) -> Any:
-    """Take what was returned for optional outputs that are not asked for out of a kernel's result."""
+    """Remove from a kernel's result what it returned for optional outputs that are not requested."""
     if len(declared) <= len(outputs) or not isinstance(result, (list, tuple)) or len(result) != len(declared):
         return result
     names = {slot.name for slot in outputs}
@@ -160,12 +160,13 @@ def _asked_for(result: Any, outputs: Sequence[Slot], declared: Sequence[str]) ->
 
 
 def _results(result: Any, kernel: UserKernel, outputs: Sequence[Slot]) -> list[np.ndarray]:
-    """Return one array per output value, or say what is wrong with what the kernel returned."""
+    """Return one array per output value, or raise an error about what the kernel returned."""
     names = ", ".join(slot.name for slot in outputs)
     if not isinstance(result, (list, tuple)):
         if len(outputs) != 1 or outputs[0].is_variadic:
             raise _broken(
-                kernel, f"returned {_kind(result)} where a list or tuple with one array per output is due ({names})"
+                kernel,
+                f"returned {_kind(result)} where a list or tuple with one array per output is expected ({names})",
             )
         return [_array(result, kernel, outputs[0].name)]
     if len(outputs) == 1 and outputs[0].is_variadic:
@@ -199,7 +200,7 @@ def _kind(value: Any) -> str:
 
 def _numpy_help(value: Any) -> str:
     if value is None:
-        return "a kernel must end in a return statement on every path"
+        return "a kernel must end with a return statement on every path"
     return "return numpy.asarray(value, dtype) of the declared shape"
 
 
@@ -215,15 +216,15 @@ def _compare(
         if result.shape != shape:
             raise _broken(
                 kernel,
-                f"returned shape {result.shape} for output {name!r}, the spec infers {shape}",
-                "args is a tuple: take the inputs out of it, such as (x,) = args"
+                f"returned shape {result.shape} for output {name!r}, the definition infers {shape}",
+                "args is a tuple: unpack the inputs from it, such as (x,) = args"
                 if result.shape == (count, *shape)
                 else "return exactly the inferred shape; nothing is broadcast or reshaped",
             )
         if result.dtype != dtype:
             raise _broken(
                 kernel,
-                f"returned dtype {result.dtype} for output {name!r}, the spec infers {dtype}",
+                f"returned dtype {result.dtype} for output {name!r}, the definition infers {dtype}",
                 f"nothing is cast: return .astype({dtype.name!r}), or keep float64 constants out of the formula",
             )
 
@@ -247,7 +248,7 @@ def _writes(error: Exception, kernel: UserKernel) -> KernelError:
 def _add_note(
     error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[Slot], attrs: Mapping[str, Any]
 ) -> None:
-    """Say in the error, whose class stays, which kernel of which op raised it and on what."""
+    """Add to the error, which keeps its class, which kernel of which op raised it and on which inputs."""
     names = [slot.name for slot in inputs for _ in range(slot.count)]
     got = ", ".join(
         f"{name} {item[1]}{list(item[0])}" if item is not None else f"{name} left out" for name, item in zip(names, key)

@@ -1,6 +1,6 @@
-"""Checking a kernel file against the op definitions by its syntax tree: what no run is needed to know.
+"""Checking a kernel file against the op definitions by its syntax tree, without running it.
 
-The file is parsed, not run. What a tree says for certain stands in ``kernel_tree``.
+The file is parsed, not run. What a tree shows for certain is in ``kernel_tree``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check_kernels(source: SourceText, name: str, result: CompileResult) -> list[
     Args:
         source: the kernel file.
         name: of the op directory.
-        result: its compiled definitions; nothing is said of op types that have errors.
+        result: its compiled definitions; nothing is reported about op types that have errors.
     """
     try:
         trees = kernel_trees(ast.parse(source.text))
@@ -68,7 +68,7 @@ def _no_value(source: SourceText, kernel: KernelTree, op: CompiledOp) -> Diagnos
         f"the op's output{'s are' if len(op.outputs) > 1 else ' is'} {names}",
         span_of(source, kernel.node.body[-1]),
         _registered(op),
-        help="end the kernel in a return statement",
+        help="end the kernel with a return statement",
         subject=op.name,
     )
 
@@ -79,7 +79,7 @@ def _wrong_count(source: SourceText, kernel: KernelTree, taking: Taking, op: Com
     has = f"{len(names)} input{'' if len(names) == 1 else 's'} ({', '.join(names)})" if names else "no input"
     return finding(
         "PROJ026",
-        f"kernel {kernel.name!r} takes {wanted} out of its arguments, but op type {op.name!r} declares {has}",
+        f"kernel {kernel.name!r} unpacks {wanted} from its arguments, but op type {op.name!r} declares {has}",
         span_of(source, taking.node),
         _registered(op),
         help=f"write {', '.join(names)}{',' if len(names) == 1 else ''} = {kernel.node.args.args[0].arg}"
@@ -108,7 +108,7 @@ def _undeclared(source: SourceText, kernel: KernelTree, read: AttrRead, op: Comp
 def _forgotten_attrs(
     source: SourceText, grad: CompiledGrad, ops: Mapping[str, CompiledOp], kernels: Mapping[str, KernelTree]
 ) -> Iterator[Diagnostic]:
-    """Find attributes of a forward op that its gradient does not hand on, though the backward kernel reads them."""
+    """Find attributes of a forward op that its gradient does not pass on, although the backward kernel reads them."""
     given, forward = grad.given_attrs, ops.get(grad.op_type)
     if grad.has_errors or given is None or forward is None:
         return
@@ -131,7 +131,7 @@ def _forgotten(
     return Diagnostic(
         "PROJ028",
         Severity.ERROR if is_certain else Severity.WARNING,
-        f"the gradient of {grad.op_type!r} does not hand on the attribute {read.name!r}, which the kernel of "
+        f"the gradient of {grad.op_type!r} does not pass on the attribute {read.name!r}, which the kernel of "
         f"{op.name!r} reads: backward always gets the default {default!r}",
         grad.span,
         (Note("read here", span_of(source, read.node)),),

@@ -1,6 +1,6 @@
-"""KernelTree: what the syntax tree of a kernel function says for certain, without running it.
+"""KernelTree: what the syntax tree of a kernel function shows for certain, without running it.
 
-What the definitions say, and findings, stand in ``kernel_check``. Whatever a tree leaves open (a decorator, a parameter
+The comparison with the definitions is in ``kernel_check``. Whatever a tree leaves open (a decorator, a parameter
 that is assigned again, a name that is bound twice) is left out, so that what is listed here holds.
 """
 
@@ -22,7 +22,7 @@ _BRANCHES = (
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """An expression that takes a number of values out of the arguments.
+    """An expression that unpacks a number of values from the arguments.
 
     Args:
         node: the targets of ``x, y = args``, or the subscript ``args[2]``.
@@ -57,10 +57,10 @@ class KernelTree:
     Args:
         name: of the function.
         node: its definition.
-        takings: what it takes out of its arguments on every call.
+        takings: what it unpacks from its arguments on every call.
         reads: the attributes that it reads.
-        shares_attrs: whether it hands the dict of attributes to something else, which may add to it.
-        never_returns_a_value: whether it ends without a value on every path, and does end.
+        shares_attrs: whether it passes the dict of attributes to something else, which may add to it.
+        never_returns_a_value: whether it ends, and returns no value on any path.
     """
 
     name: str
@@ -72,7 +72,7 @@ class KernelTree:
 
 
 def kernel_trees(tree: ast.Module) -> dict[str, KernelTree]:
-    """Return the functions at the top of a kernel file that are what their definition says, by name."""
+    """Return the functions at the top level of a kernel file that are never rebound or decorated, by name."""
     if any(_is_open(node) for node in ast.walk(tree)):
         return {}
     bound = list(_bound_names(tree))
@@ -105,7 +105,7 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Give the nodes of a scope, without what stands inside the functions and classes that it defines."""
+    """Yield the nodes of a scope, except those inside the functions and classes that it defines."""
     for child in ast.iter_child_nodes(scope):
         yield child
         if not isinstance(child, _SCOPES):
@@ -174,7 +174,7 @@ def _is_none(value: ast.expr | None) -> bool:
 
 
 def _takings(function: ast.FunctionDef, args: str) -> Iterator[Taking]:
-    """Give what every call takes out of the arguments: up to the first statement that may leave early."""
+    """Yield what every call unpacks from the arguments, up to the first statement that may leave early."""
     for statement in _straight(function.body):
         if any(isinstance(node, (ast.Return, ast.Raise)) for node in _own(statement)):
             return
@@ -192,7 +192,7 @@ def _takings(function: ast.FunctionDef, args: str) -> Iterator[Taking]:
 
 
 def _straight(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Give the statements that run one after the other, those in ``with`` blocks in the block's place."""
+    """Yield the statements that run one after the other, with ``with`` blocks replaced by their statements."""
     for statement in body:
         if isinstance(statement, ast.With) and all(_is_no_guard(item) for item in statement.items):
             yield from _straight(statement.body)
@@ -209,7 +209,7 @@ def _is_no_guard(item: ast.withitem) -> bool:
 
 
 def _certain(node: ast.AST) -> Iterator[ast.AST]:
-    """Give a node and all below it that runs whenever it does."""
+    """Yield a node and everything below it that always runs with it."""
     if not isinstance(node, _BRANCHES):
         yield node
     for child in _certain_parts(node):
@@ -217,7 +217,7 @@ def _certain(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _certain_parts(node: ast.AST) -> list[ast.AST]:
-    """Return the parts of a node that run whenever it does: of a condition only what is asked first."""
+    """Return the parts of a node that always run with it: of a condition, only what is evaluated first."""
     match node:
         case ast.If(test=first) | ast.IfExp(test=first) | ast.While(test=first):
             return [first]
@@ -243,7 +243,7 @@ def _constant_index(node: ast.AST, args: str) -> int | None:
 
 
 def _reads(function: ast.FunctionDef, attrs: str) -> Iterator[AttrRead]:
-    """Give the reads of attributes; none where the dict is changed, or asked first what it holds."""
+    """Yield the reads of attributes; none where the dict is changed or its keys are tested."""
     nodes = [node for statement in function.body for node in ast.walk(statement)]
     if any(_changes(node, attrs) for node in nodes):
         return
@@ -276,7 +276,7 @@ def _changes(node: ast.AST, attrs: str) -> bool:
 
 
 def _is_shared(function: ast.FunctionDef, attrs: str) -> bool:
-    """Whether the dict appears other than in ``attrs[...]`` and ``attrs.get``."""
+    """Whether the dict is used in any other way than ``attrs[...]`` and ``attrs.get``."""
     nodes = list(ast.walk(function))
     owners = {id(node.value) for node in nodes if isinstance(node, (ast.Subscript, ast.Attribute))}
     return any(_is_name(node, attrs) and id(node) not in owners for node in nodes)

@@ -1,6 +1,6 @@
 """The kinds of op that ``opkit new`` scaffolds: their inputs, what backward reads, and what they compute.
 
-The texts themselves stand in ``templates/KIND``; a kind that scaffolds one spec-less file has no inputs here.
+The texts themselves are in ``templates/KIND``; a kind that scaffolds one file without definitions has no inputs here.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Kind:
         name: what ``--kind`` takes.
         formula: one sentence about y.
         backward_formula: one sentence about the gradient.
-        inputs: {input name: what the API page says of it}; empty for kinds without a spec.
-        output: what the API page says of y.
+        inputs: {input name: its description in the API file}; empty for kinds without definitions.
+        output: the description of y in the API file.
         reads: what backward reads: input names, and "y" for the output; "dy" is always there, last.
         gradients: the inputs that backward computes a gradient for.
         has_cases: whether the kind comes with a cases file.

@@ -1,6 +1,6 @@
 """Library: the op directories that a process has loaded, and the registry in which their op types are found.
 
-A job's builder looks op types up here; checking many directories uses no library, so that they do not mix.
+A job's builder looks op types up here; checking many directories uses no library, so that their op types stay separate.
 """
 
 from __future__ import annotations

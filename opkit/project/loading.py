@@ -1,7 +1,7 @@
-"""Loading an op directory: definitions compiled, kernels bound by name, everything that is wrong collected.
+"""Loading an op directory: definitions are compiled, kernels bound by name, and all mistakes collected.
 
-Nothing is written, nothing is remembered between loads, and the working directory is never looked at: what stands in
-the files now is what is loaded.
+Nothing is written, nothing is remembered between loads, and the working directory is never read: the files are loaded
+as they are now.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class LoadedOps:
     Args:
         directory: the directory.
         result: the compiled definitions.
-        ops: every op type with its kernel, also those with errors (binding one of these says what is wrong).
+        ops: every op type with its kernel, also those with errors (binding one of these raises an error that says what
+            is wrong).
         registry: a child of the parent registry that holds ``ops``.
-        diagnostics: everything that was found, sorted.
+        diagnostics: all findings, sorted.
         kernel_module: the kernel file's module, None where it does not load.
     """
 
@@ -60,7 +61,7 @@ class LoadedOps:
 
     @property
     def forward_ops(self) -> tuple[str, ...]:
-        """The op types that a check begins with: all but those that a gradient of this directory builds.
+        """The op types that are checked: all except those that a gradient of this directory builds.
 
         A type that was to be built, by its name, and that no gradient builds (PROJ017) is left out too; one that has a
         gradient of its own counts.
@@ -99,7 +100,7 @@ def load(path: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
 
     Raises:
         ProjectError: it cannot be used at all: a file is missing or does not load or parse. An error in one op type
-            or one gradient is no reason; who uses that op type or gradient is told.
+            or one gradient does not prevent loading; an error is raised when that op type or gradient is used.
     """
     loaded = assemble(op_directory_of(path), parent)
     fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
@@ -109,12 +110,13 @@ def load(path: str | os.PathLike[str], parent: Registry = BUILTIN) -> LoadedOps:
 
 
 def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python: bool = True) -> LoadedOps:
-    """Load as much of an op directory as can be, and collect everything that is wrong with it.
+    """Load as much of an op directory as possible, and collect all mistakes in it.
 
     Args:
         directory: the directory.
         parent: where op types that the directory does not define are looked up.
-        runs_python: whether the kernel file is executed; without it no op has a kernel, and none is called missing.
+        runs_python: whether the kernel file is executed; without it no op has a kernel, and none is reported as
+            missing.
     """
     found = list(_check_files(directory))
     registry = Registry(parent)
@@ -148,7 +150,7 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
 
 
 def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
-    """Return the same ops with what came out when the API file's functions were tried among the findings.
+    """Return the same ops, with the results of trying the API file's functions added to the findings.
 
     Args:
         loaded: the ops.
@@ -162,7 +164,7 @@ def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
 
 
 def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
-    """Return the same ops with the kernel file run anew, so that nothing remains of earlier calls.
+    """Return the same ops with the kernel file run again, so that nothing remains of earlier calls.
 
     Args:
         loaded: ops that can be used; their definitions are kept.
@@ -187,7 +189,7 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
             found.append(
                 finding(
                     "PROJ002",
-                    f"{path} stands in the folder {directory.name!r}, so its name must be {directory.spec.name!r}",
+                    f"{path} is in the folder {directory.name!r}, so its name must be {directory.spec.name!r}",
                     help=f"rename the file, or the folder to {stem!r}",
                 )
             )
@@ -247,12 +249,12 @@ def _bind_ops(
 def _bind_kernel(
     directory: OpDirectory, op: CompiledOp, module: ModuleType | None
 ) -> tuple[UserKernel | None, Diagnostic | None]:
-    """Return the kernel of an op type, or what is wrong with it; neither where its file does not load at all."""
+    """Return the kernel of an op type, or the finding about it; neither where its file does not load."""
     name = directory.name
     if op.name != name and not op.name.startswith(f"{name}_"):
         return None, finding(
             "PROJ006",
-            f"op type {op.name!r} must be {name!r} or begin with {name + '_'!r}: its rest names its kernel function",
+            f"op type {op.name!r} must be {name!r} or begin with {name + '_'!r}: the rest names its kernel function",
             op.span,
             subject=op.name,
         )
@@ -264,7 +266,7 @@ def _bind_kernel(
         return None, _no_function(directory, op, module, wanted)
     count = positional_count(function) if callable(function) else 0
     if count == 0:
-        what = "takes no argument" if callable(function) else f"is no function but a {type(function).__name__}"
+        what = "takes no argument" if callable(function) else f"is not a function but a {type(function).__name__}"
         return None, finding(
             "PROJ005",
             f"{wanted!r} in {directory.kernel} {what}; it is the kernel of op type {op.name!r}",
@@ -308,7 +310,7 @@ def _check_ops(result: CompileResult) -> list[Diagnostic]:
             )
         if op.name in BUILTIN:
             found.append(
-                finding("PROJ012", f"op type {op.name!r} exists already as a built-in op", op.span, subject=op.name)
+                finding("PROJ012", f"op type {op.name!r} already exists as a built-in op", op.span, subject=op.name)
             )
     return found
 

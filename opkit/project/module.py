@@ -1,6 +1,6 @@
-"""Loading one Python file of a user as a module: from its text as it is now, without caches and without writing any.
+"""Loading one Python file of a user as a module: from its current text, without reading or writing caches.
 
-Nothing is known here of what the file is for.
+The purpose of the file is not known here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
         SyntaxError: it does not parse.
         BaseException: whatever its top level raises.
 
-    A copy of the process that the file forks and lets return ends here.
+    If the file forks, the child process ends here when it returns.
     """
     full = os.path.abspath(path)
     digest = hashlib.blake2s(os.path.realpath(full).encode(), digest_size=6).hexdigest()

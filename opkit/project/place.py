@@ -1,6 +1,6 @@
-"""Where a node of a Python syntax tree stands in its file.
+"""The position of a node of a Python syntax tree in its file.
 
-``ast`` counts columns in UTF-8 bytes, spans count characters; nothing else is known of trees here.
+``ast`` counts columns in UTF-8 bytes, spans count characters; nothing else about trees is known here.
 """
 
 from __future__ import annotations

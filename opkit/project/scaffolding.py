@@ -1,4 +1,4 @@
-"""Scaffolding: rendering the templates of a kind into files, all of them or none.
+"""Scaffolding: rendering the templates of a kind into files, either all of them or none.
 
 Nothing is compiled or run here.
 """
@@ -26,7 +26,7 @@ __all__ = ["scaffold", "templates_folder"]
 
 @dataclass(frozen=True, slots=True)
 class _BackwardInput:
-    """An input of the backward op: which method of the forward op's wrapper gives it, and of which argument."""
+    """An input of the backward op: the method of the forward op's wrapper that gives it, and the argument."""
 
     name: str
     source: str
@@ -52,16 +52,17 @@ def scaffold(
     force: bool = False,
     job: bool = False,
 ) -> list[Path]:
-    """Write a new op: a directory ``folder/name``, or for a kind without a spec the file ``folder/name.py``.
+    """Write a new op: a directory ``folder/name``, or for a kind without definitions the file ``folder/name.py``.
 
     Args:
         name: the op's name, an identifier.
-        folder: where to put it; made where it does not exist.
+        folder: where to put it; created if it does not exist.
         kind: one of ``KINDS``.
         attrs: attributes as ``NAME:TYPE=DEFAULT``.
         grad: whether to write the gradient too.
-        force: replace files that exist; files of other names in the directory always stay.
-        job: also write ``folder/job.py``, which predicts with the op (a kind without a spec has it built in).
+        force: replace files that exist; files with other names in the directory are always kept.
+        job: also write ``folder/job.py``, which predicts with the op (a kind without definitions always contains a
+            job).
 
     Returns:
         the files written, in order.
@@ -73,7 +74,8 @@ def scaffold(
     _check_name(name, chosen)
     if not grad and not chosen.can_skip_grad:
         raise UsageError(
-            f"--no-grad: a {chosen.name} is a forward and its gradient", help="for an op without one: --kind py_func"
+            f"--no-grad: a {chosen.name} is a forward and its gradient",
+            help="for an op without a gradient: --kind py_func",
         )
     parsed = _attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
@@ -82,7 +84,7 @@ def scaffold(
         existing = [str(folder / name)] if not (folder / name).is_dir() or any((folder / name).iterdir()) else []
     if existing and not force:
         raise UsageError(
-            f"{existing[0]} exists already", help="choose another name or --dir, or --force to replace opkit's files"
+            f"{existing[0]} already exists", help="choose another name or --dir, or --force to replace opkit's files"
         )
     return _write(folder, texts)
 
@@ -97,7 +99,7 @@ def _check_name(name: str, kind: Kind) -> None:
     if any(sep in name for sep in ("/", "\\", os.sep)) or name in (".", ".."):
         raise UsageError(f"{name!r} holds a path; give a plain name and use --dir for the folder")
     if not (name.isascii() and name.isidentifier()):
-        raise UsageError(f"{name!r} is not an identifier: letters, digits and underscores, not a digit first")
+        raise UsageError(f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
     if not kind.has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
@@ -191,7 +193,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     except OSError as error:
         raise UsageError(
             f"cannot write into {str(folder)!r}: {error.strerror}",
-            help="choose a folder that can be written with --dir",
+            help="choose a writable folder with --dir",
         ) from error
     try:
         for path, text in texts.items():

@@ -1,7 +1,7 @@
 """UserOp: a compiled op definition and its Python kernel, as an op type that both modes can apply.
 
 It is bound to arguments by name; each signature (counts, shapes, dtypes, attributes) becomes one OpDef, whose results
-are known beforehand and whose gradient rule declares what it really reads.
+are known in advance and whose gradient rule declares exactly what it reads.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class UserOp:
         Args:
             inputs: values with ``shape`` and ``dtype`` by argument name.
             attrs: attributes by name; those left out take their defaults.
-            outputs: how many values each output has; one of each that is not optional where left out.
+            outputs: how many values each output has; by default one of each that is not optional.
 
         Raises:
             ProjectError: the op's definition has errors, or it has no kernel.
@@ -151,7 +151,7 @@ def is_list(arg: ArgSpec) -> bool:
 
 
 def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str, int]) -> list[Slot]:
-    """Lay declared arguments out in a flat sequence; an optional one that is left out takes one place (None)."""
+    """Lay out declared arguments in a flat sequence; an omitted optional one takes one place (None)."""
     known = [arg.name for arg in declared]
     for name in counts:
         if name not in known:
@@ -161,7 +161,7 @@ def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str
     for arg in declared:
         count = counts.get(arg.name, 0)
         if count < arg.count and not (count == 0 and arg.is_optional):
-            given = "is missing" if not count else f"has {count} values, at least {arg.count} are due"
+            given = "is missing" if not count else f"has {count} values, at least {arg.count} are expected"
             raise UsageError(f"op {op!r}: {kind} {arg.name!r} {given}")
         if count > arg.count and not arg.is_variadic:
             due = "one value" if arg.count == 1 else f"{arg.count} values"
@@ -179,7 +179,7 @@ def _output_counts(op: str, declared: Sequence[ArgSpec], given: Mapping[str, int
 
 
 def _frozen(value: Any) -> Any:
-    """Return a hashable form of attribute values that tells 1, 1.0 and True apart."""
+    """Return a hashable form of attribute values that distinguishes 1, 1.0 and True."""
     if isinstance(value, Mapping):
         return tuple((name, _frozen(item)) for name, item in sorted(value.items()))
     if isinstance(value, (list, tuple)):
@@ -201,7 +201,8 @@ def _specialised(
 ) -> BoundOp:
     """Make the OpDef of one signature.
 
-    It declares to write nothing, since its kernel gets read-only views, and no rule for inference: it stays as it is.
+    It declares no writes, since its kernel gets read-only views, and no rule for inference, so it stays unchanged
+    there.
     """
     input_names: Names = tuple((slot.name, index) for slot in groups for index in range(max(slot.count, 1)))
     output_names: Names = tuple((name, index) for name, count in counts.items() for index in range(count))

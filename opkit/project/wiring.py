@@ -1,6 +1,7 @@
-"""How a directory's backward ops and its gradient registrations belong together: what was forgotten between them.
+"""Wiring: backward ops of a directory that no gradient registration uses.
 
-Whether a gradient is right is not asked here; op types are told apart by what compiled gradients build, and by name.
+Whether a gradient is correct is not checked here; op types are recognised by what compiled gradients build, and by
+name.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def check_wiring(result: CompileResult) -> list[Diagnostic]:
     """Find backward ops that no gradient uses.
 
     Args:
-        result: the compiled definitions. Where a part of them could not be read at all nothing is found, since the
-            registration may stand there.
+        result: the compiled definitions. Where a part of them could not be read, nothing is reported, since the
+            registration may be there.
     """
     if any(item.is_error and not item.subject for item in result.diagnostics):
         return []
@@ -48,7 +49,7 @@ def check_wiring(result: CompileResult) -> list[Diagnostic]:
 
 
 def _pairs(result: CompileResult) -> Iterator[tuple[str, CompiledOp]]:
-    """Give every op type that is a backward op by its name, and its forward op in the same file."""
+    """Yield every op type that is a backward op by its name, with its forward op in the same file."""
     for name in result.ops:
         for ending in _ENDINGS:
             stem = name.removesuffix(ending)
@@ -69,7 +70,7 @@ def _forgotten(op: CompiledOp, forward: CompiledOp) -> Diagnostic:
     return finding(
         "PROJ017",
         f"op type {op.name!r} is the backward op of {forward.name!r} by its name, but {forward.name!r} has no gradient "
-        "registration: nothing ever runs it",
+        "registration, so it never runs",
         op.span,
         Note(f"{forward.name!r} is registered here", forward.span),
         help=f'add REGISTER_USER_OP_GRAD("{forward.name}") with a function that builds {op.name!r}',
@@ -82,7 +83,7 @@ def _unused(op: CompiledOp, grad: CompiledGrad) -> Diagnostic:
     built = ", ".join(repr(name) for name in sorted(types.names) + list(types.patterns)) or "no op"
     return finding(
         "PROJ018",
-        f"op type {op.name!r} is a backward op by its name, but the gradient of {grad.op_type!r} builds {built}",
+        f"op type {op.name!r} is by its name a backward op, but the gradient of {grad.op_type!r} builds {built}",
         op.span,
         Note(f"the gradient of {grad.op_type!r} is registered here", grad.span),
         help=f"let the gradient build {op.name!r}, or remove the op type, or give it another name",

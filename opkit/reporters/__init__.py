@@ -1,6 +1,6 @@
-"""Reporters: a run of gradcheck, or diagnostics, in the form that people and other programs read.
+"""Reporters: a run of gradcheck, or diagnostics, in the formats that people and other programs read.
 
-Every reporter returns a string; the command line prints it or writes it to a file. What is listed here is loaded
+Every reporter returns a string; the command line prints it or writes it to a file. The names listed here are loaded
 on first use.
 """
 

@@ -1,4 +1,4 @@
-"""The forms of a report by name, each loaded when it is first asked for.
+"""The formats of a report by name, each loaded on first use.
 
 rich and jinja2 take longer to import than a small op takes to check.
 """

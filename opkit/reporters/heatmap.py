@@ -1,4 +1,4 @@
-"""A matrix of errors as a picture that a page can hold in itself: a PNG in a data URI.
+"""A matrix of errors as a picture that can be embedded in a page: a PNG in a data URI.
 
 Colour means the logarithm of the error; grey is exactly zero, violet is not finite.
 """

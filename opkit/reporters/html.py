@@ -1,6 +1,6 @@
-"""A run as one HTML page that holds all it needs: no script, no font, no picture from elsewhere.
+"""A run as one self-contained HTML page: no script, no font, no picture from elsewhere.
 
-The page's form stands in page.html; here is what fills it.
+The page's layout is in page.html; this module fills it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A run as the JSON object of the contract, schema 1.
 
-The object itself is the Report's; here is only its text.
+The object comes from the Report; only its text is made here.
 """
 
 from __future__ import annotations

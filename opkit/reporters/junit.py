@@ -1,6 +1,6 @@
 """A run as JUnit XML: a suite per op, a test case per check.
 
-Colours, plots and source lines have no place in this form.
+This format has no colours, plots or source lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One-sided slopes at a kink as an SVG drawing: what the two sides say as the step shrinks, and what is claimed.
+"""One-sided slopes at a kink as an SVG drawing: the slopes of both sides as the step shrinks, and the claimed value.
 
 Colours come from the page's style sheet, by class.
 """

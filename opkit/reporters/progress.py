@@ -18,7 +18,7 @@ __all__ = ["ProgressBar"]
 
 
 class ProgressBar:
-    """Shows how many ops are done; use it in a ``with`` block and hand it to the run.
+    """Shows how many ops are done; use it in a ``with`` block and pass it to the run.
 
     Args:
         stream: where to draw; standard error by default. Nothing is drawn unless it is a terminal.

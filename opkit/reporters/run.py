@@ -1,6 +1,6 @@
-"""What reporters are given: a run, described by its attributes, so that nothing here knows who made it.
+"""What reporters are given: a run, described by its attributes, whoever made it.
 
-Also the facts that several forms share: which findings there are, in which order, and how many of what.
+Also the facts that several formats share: the findings, their order, and the counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings in SARIF 2.1.0, the form in which code-scanning services take them.
+"""Findings in SARIF 2.1.0, the format that code-scanning services accept.
 
 Passed checks are not mentioned; the rules are those that the findings name.
 """

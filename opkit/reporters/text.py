@@ -1,6 +1,6 @@
 """A run as text for a terminal, readable at 80 columns with and without colour.
 
-Returns strings; printing them is the command line's business.
+Returns strings; printing them is left to the command line.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _word(status: Status) -> str:
 
 
 def _rests_on(op: OpReport) -> str:
-    """Return in a line what the passed checks rest on and the smallest error that they would have seen."""
+    """Return one line about what the passed checks rest on and the smallest error that they would have seen."""
     passed = [result for result in op.checks if result.status is Status.PASS]
     text = f"{len(passed)} check{' holds' if len(passed) == 1 else 's hold'}"
     tried = max((result.cases for result in op.checks), default=0)
@@ -212,4 +212,4 @@ def _summary(console: Console, run: RunView) -> None:
     text.append(f"  ({run.seconds:.2f} s, seed {run.report.seed})", style="dim")
     console.print(text)
     if run.is_interrupted:
-        console.print(Text("interrupted: what is shown was finished before", style="yellow"))
+        console.print(Text("interrupted: only results up to then are shown", style="yellow"))

@@ -19,7 +19,7 @@ _LONGEST = 160
 
 
 def value_text(value: Any, digits: int = 10) -> str:
-    """Return a value for a reader: numbers to so many digits, arrays by their first entries."""
+    """Return a value for a reader: numbers to that many digits, arrays by their first entries."""
     if isinstance(value, bool) or value is None or isinstance(value, (int, np.integer)):
         return str(value)
     if isinstance(value, (float, np.floating)):
@@ -87,7 +87,7 @@ def index_text(name: str | None, index: Sequence[int] | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without what would move a terminal's cursor or change its colours; line ends stay."""
+    """Return a text without characters that would move a terminal's cursor or change its colours; line endings stay."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -25,7 +25,7 @@ FRAMEWORKS = {"oneflow": "opkit.oneflow", "paddle": "opkit.paddle"}
 
 
 class _AliasLoader(Loader):
-    """Hand out opkit's own module under a framework's name."""
+    """Provide opkit's own module under a framework's name."""
 
     def __init__(self, target: str, freezing: Freezing) -> None:
         self._target = target
@@ -64,9 +64,9 @@ class _AliasFinder(MetaPathFinder):
 
 
 class _MissingNameFinder(MetaPathFinder):
-    """Last on ``sys.meta_path``: words the error of an import statement that asks for a name which opkit lacks.
+    """Last on ``sys.meta_path``: writes the error message of an import statement for a name that opkit does not have.
 
-    Callers of ``importlib.util.find_spec`` want an answer and no advice: they get None as from anyone.
+    Callers of ``importlib.util.find_spec`` only want an answer: they get None, as usual.
     """
 
     def find_spec(
@@ -115,10 +115,11 @@ def _is_framework(name: str) -> bool:
 def install_frameworks() -> Callable[[], None]:
     """Let ``import oneflow`` and ``import paddle`` mean opkit's packages from now on.
 
-    Modules of those names that were imported before are put aside.
+    Modules with those names that were imported before are set aside.
 
     Returns:
-        a function that undoes it all: the finders go, the modules that were put aside come back, and the garbage
+        a function that undoes it all: the finders are removed, the modules that were set aside come back, and the
+            garbage
         collector sees again what was imported.
     """
     aside = {name: module for name, module in sys.modules.items() if _is_framework(name)}

@@ -1,7 +1,7 @@
-"""Freezing: what stays for long is kept out of the garbage collector's rounds, and given back at the end.
+"""Freezing: long-lived objects are kept out of the garbage collector's rounds, and given back at the end.
 
-``gc.freeze`` is the whole process's, so all who freeze share one state here. Where the program had frozen objects of
-its own before, nothing is frozen and nothing given back: the two could not be told apart.
+``gc.freeze`` applies to the whole process, so all its users share one state here. Where the program had frozen objects
+of its own before, nothing is frozen and nothing given back: the two could not be distinguished.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Freezing:
             gc.freeze()
 
     def end(self) -> None:
-        """Need nothing frozen any more; a second call changes nothing."""
+        """End the freezing; a second call has no effect."""
         if self._has_ended:
             return
         self._has_ended = True

@@ -1,6 +1,6 @@
-"""Names of a framework that opkit does not have: using one is an error that says so and offers the nearest it has.
+"""Names of a framework that opkit does not have: using one is an error that says so and suggests the nearest one.
 
-Which names there are is each facade module's own.
+Each facade module knows its own names.
 """
 
 from __future__ import annotations

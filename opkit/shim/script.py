@@ -1,6 +1,6 @@
 """Running a script as ``python job.py`` would, with the shim in place.
 
-Nothing is printed here: errors leave as exceptions.
+Nothing is printed here: errors are raised as exceptions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run_script(path: str | os.PathLike[str], argv: Sequence[str] = ()) -> dict[s
 
 
 def exec_script(path: str | os.PathLike[str], argv: Sequence[str] = (), *, replace_path: bool = True) -> dict[str, Any]:
-    """Run a script as ``__main__`` in a process that serves it alone; ``frameworks`` is the caller's business.
+    """Run a script as ``__main__`` in a process that serves it alone; the caller installs ``frameworks``.
 
     Args:
         path: the script.

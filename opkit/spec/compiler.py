@@ -1,6 +1,6 @@
-"""compile_spec: from the text of a spec to its ops, gradients and findings. It never raises on bad input.
+"""compile_spec: from the text of a definition file to its ops, gradients and findings. It never raises on bad input.
 
-Each step stands in a module of its own; here is their order.
+Each step is in a module of its own; this one puts them in order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["CompileResult", "compile_spec"]
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """What a spec holds.
+    """What a definition file holds.
 
     Args:
         ops: op type to op, in the order of registration.
@@ -54,13 +54,14 @@ def compile_spec(
     include_dirs: Iterable[str | os.PathLike[str]] = (),
     known_ops: Iterable[str] | Mapping[str, CompiledOp] = (),
 ) -> CompileResult:
-    """Compile an op spec.
+    """Compile a definition file.
 
     Args:
         path: a ``*_cpp_def.cpp`` file, or its text.
         include_dirs: folders in which ``#include "..."`` is looked up, besides the file's own.
-        known_ops: op types that gradients may use besides those of the spec; empty: any. A mapping to compiled ops lets
-            a gradient check and complete the backward ops that it builds, and find a forward op of another spec.
+        known_ops: op types that gradients may use besides those of the definition file; empty: any. A mapping to
+            compiled ops lets a gradient check and complete the backward ops that it builds, and find a forward op of
+            another definition file.
 
     Returns:
         the ops and gradients, and every finding. Bad input gives findings, never an exception.
@@ -78,7 +79,7 @@ def compile_spec(
     try:
         return _compiled(source, folders, known_ops, findings)
     except RecursionError:
-        findings.add("SPEC011", "this spec is nested too deeply for what is left of the stack", source.span(0, 0))
+        findings.add("SPEC011", "this definition file is nested too deeply for the remaining stack", source.span(0, 0))
         return CompileResult(MappingProxyType({}), MappingProxyType({}), findings.sorted(), source)
 
 

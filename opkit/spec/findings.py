@@ -1,6 +1,6 @@
 """Findings: the collector of a compilation's diagnostics, and the table of the compiler's codes.
 
-Only the collector knows severities and subjects; where a finding is made stands with the check.
+Only the collector knows severities and subjects; where each finding is made is decided by its check.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["CODES", "ERRORS_IN_GRADIENTS", "Findings"]
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
-#: Every code of the spec compiler with its usual severity and its title (the first line of its page).
+#: Every code of the definition file compiler with its usual severity and its title (the first line of its page).
 CODES: dict[str, tuple[Severity, str]] = {
-    "SPEC001": (_E, "the spec cannot be read"),
-    "SPEC002": (_E, "the spec is not text"),
+    "SPEC001": (_E, "the definition file cannot be read"),
+    "SPEC002": (_E, "the definition file is not text"),
     "SPEC003": (_E, "a literal or a comment does not end"),
     "SPEC004": (_E, "a character that C++ does not have"),
     "SPEC005": (_E, "a preprocessor directive is wrong"),
@@ -25,7 +25,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC008": (_W, "an included file was not found"),
     "SPEC010": (_E, "C++ that does not parse"),
     "SPEC011": (_E, "nested too deeply"),
-    "SPEC012": (_E, "C++ that specs cannot use"),
+    "SPEC012": (_E, "C++ that definitions cannot use"),
     "SPEC020": (_E, "an unknown name"),
     "SPEC021": (_E, "an unknown member"),
     "SPEC022": (_E, "no function fits the arguments"),
@@ -42,7 +42,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC036": (_E, "a registration needs a constant"),
     "SPEC038": (_W, "a setter is called twice"),
     "SPEC039": (_E, "a gradient without a function"),
-    "SPEC040": (_W, "an argument name that is nowhere declared"),
+    "SPEC040": (_W, "an argument name that is not declared"),
     "SPEC041": (_W, "an attribute that is not declared"),
     "SPEC042": (_W, "an attribute read as another type"),
     "SPEC043": (_W, "an output is left to its default"),
@@ -51,7 +51,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC046": (_W, "a backward output that nothing uses"),
     "SPEC047": (_W, "a check that can never hold"),
     "SPEC048": (_W, "a gradient for an op that is not registered here"),
-    "SPEC049": (_E, "a gradient uses an op type that nothing registers"),
+    "SPEC049": (_E, "a gradient uses an op type that is not registered"),
     "SPEC050": (_N, "opkit runs the Python kernel"),
     "SPEC051": (_E, "a backward op lacks an input"),
     "SPEC052": (_E, "a backward op that is never built"),
@@ -95,7 +95,7 @@ class Findings:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether parts of the text could not be read, so that what stands in them is not known."""
+        """Whether parts of the text could not be read, so that their content is not known."""
         return any(item.code in _GAPS for item in self.items)
 
     @property

@@ -30,7 +30,7 @@ END = "<!-- end of the tables -->"
 
 
 def tables() -> str:
-    """Return the tables as markdown: everything that specs may call, under every name it has."""
+    """Return the tables as markdown: everything that definitions may call, under every name it has."""
     parts = [
         "## Registration methods",
         _list(

@@ -229,7 +229,7 @@ def append_backward(
         (parameter, gradient) pairs. Every Variable that got a gradient has it as ``NAME@GRAD``.
 
     Raises:
-        TypeError: ``loss`` is no Variable.
+        TypeError: ``loss`` is not a Variable.
     """
     if not isinstance(loss, Variable):
         raise TypeError(f"append_backward takes a Variable as loss, got {type(loss).__name__}")

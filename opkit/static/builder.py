@@ -109,7 +109,7 @@ def program_guard(main: Program, startup: Program | None = None) -> Iterator[Non
     """Append to these Programs within a ``with`` block, also where static mode was not switched on before.
 
     Raises:
-        TypeError: an argument is no Program.
+        TypeError: an argument is not a Program.
     """
     for name, program in (("main_program", main), ("startup_program", startup)):
         if not isinstance(program, Program) and not (program is None and name == "startup_program"):
@@ -256,7 +256,7 @@ def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None
                 f"op {opdef.name!r}: a static graph takes Variables, got {type(item).__module__}."
                 f"{type(item).__qualname__}"
                 + (
-                    " (a tensor of dynamic mode holds data and cannot stand in a graph)"
+                    " (a tensor of dynamic mode holds data and cannot be part of a graph)"
                     if hasattr(item, "_data")
                     else ""
                 ),
@@ -267,7 +267,7 @@ def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None
 
 def _refuse_foreign(block: Block, opdef: OpDef, variable: Variable, site: Site | None) -> None:
     raise ForeignVariableError(
-        f"op {opdef.name!r}: variable {variable.name!r} belongs to another program than the one that is being built",
+        f"op {opdef.name!r}: variable {variable.name!r} does not belong to the program that is being built",
         help="build the op under program_guard() of the variable's program",
     )
 
@@ -281,7 +281,7 @@ def _infer(
 ) -> Sequence[TensorDesc]:
     if opdef.infer is None:
         raise UnsupportedError(
-            f"op {opdef.name!r} exists in dynamic mode alone: it cannot say what shape it will have",
+            f"op {opdef.name!r} exists in dynamic mode only: the shape of its result is not known in advance",
             help="in a static graph a Python function is added with static.py_func",
         )
     try:

@@ -39,7 +39,7 @@ class FetchTypeError(UsageError, TypeError):
 
 
 class FeedShapeError(ShapeError):
-    """A fed array has not the declared shape."""
+    """A fed array does not have the declared shape."""
 
 
 class ModeError(UsageError, AssertionError):
@@ -345,7 +345,7 @@ def _converted(name: str, data: Any, dtype: str) -> np.ndarray:
     try:
         return np.array(data, dtype=dtype)
     except (TypeError, ValueError) as error:
-        raise DtypeError(f"the feed {name!r} is no array of {dtype}: {error}") from error
+        raise DtypeError(f"the feed {name!r} is not an array of {dtype}: {error}") from error
 
 
 def _shown(shape: Sequence[int]) -> str:

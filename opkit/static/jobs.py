@@ -43,7 +43,7 @@ class JobTracer:
     Args:
         name: the job's name, for messages.
         scope: holds the variables' data.
-        dialect: the rules and words of the framework whose job it is; left out: those of the facade in use.
+        dialect: the rules and texts of the framework whose job it is; left out: those of the facade in use.
     """
 
     def __init__(self, name: str, scope: Scope, dialect: Dialect | None = None) -> None:

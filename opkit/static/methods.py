@@ -35,7 +35,7 @@ def _no_data(name: str, what: str) -> Any:
 def _length(self: Variable) -> int:
     shape = self.shape
     if not shape or shape[0] == -1:
-        raise DataError(f"variable {self.name!r} of shape {shape} has no length that is known before it runs")
+        raise DataError(f"variable {self.name!r} of shape {shape} has no length that is known before the program runs")
     return shape[0]
 
 
@@ -44,7 +44,7 @@ def _iterate(self: Variable) -> Iterator[Any]:
 
 
 def _in_its_program(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operator that builds in its first operand's program, also outside of its ``program_guard``."""
+    """Return an operator that builds in its first operand's program, also outside its ``program_guard``."""
 
     def operate(self: Variable, *others: Any) -> Any:
         program = self.block.program

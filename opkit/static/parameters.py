@@ -86,7 +86,7 @@ def create_state(
     held = block.vars.get(name)
     variable = block.declare(name, desc, persistable=True, stop_gradient=stop_gradient)
     if held is not None and not held.persistable:
-        raise UsageError(f"variable {name!r} exists in the program and is no parameter", help="choose another name")
+        raise UsageError(f"variable {name!r} exists in the program and is not a parameter", help="choose another name")
     _append_initializer(building.startup, name, desc, initializer)
     return variable
 
@@ -137,4 +137,4 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = "float32") -> Vari
 
 
 class DataNameError(GraphError, TypeError):
-    """The name of what is fed is no string."""
+    """The name of what is fed is not a string."""

@@ -38,7 +38,7 @@ def write_program(
         facts: JSON data that is kept beside the program.
 
     Raises:
-        SerialiseError: a Python function has no import path, or an attribute is no plain value.
+        SerialiseError: a Python function has no import path, or an attribute is not a plain value.
     """
     data, arrays = program_to_data(program, ops)
     text = json.dumps({**data, **(facts or {})}, indent=1)

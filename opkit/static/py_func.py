@@ -111,20 +111,18 @@ def py_func(
     Raises:
         StaticModeError: dynamic mode is on.
         VariableTypeError: ``x``, ``out`` or a function is of a wrong type.
-        UsageError: neither inputs nor outputs, or a skipped Variable is none of them.
+        UsageError: neither inputs nor outputs, or a skipped Variable is not one of them.
 
     Source: Paddle 2.6, paddle.static.py_func.
     """
     if not local.mode.is_static:
-        raise StaticModeError("py_func builds graphs, and no graph is being built", help=mode_help)
+        raise StaticModeError("py_func builds graphs, but no graph is being built", help=mode_help)
     _check_callables(func, backward_func)
     inputs = _variables(x, "x", tensor_help)
     block = building.main.blocks[0]
     outputs = [_output(item) for item in _listed(out)]
     if not inputs and not outputs:
-        raise UsageError(
-            "py_func: x and out are both empty; a function that takes something or gives something is needed"
-        )
+        raise UsageError("py_func: x and out are both empty; the function must take or give something")
     skipped = _skipped(skip_vars_in_backward_input, inputs, outputs) if backward_func is not None else frozenset()
     opdef = PyFuncDef(
         name="py_func",
@@ -266,7 +264,7 @@ def _skipped(given: Any, inputs: list[Variable], outputs: list[Variable]) -> fro
         found = [i for i, name in enumerate(names) if name == item.name]
         if not found:
             raise UsageError(
-                f"py_func: {item.name!r} in skip_vars_in_backward_input is none of its inputs and outputs "
+                f"py_func: {item.name!r} in skip_vars_in_backward_input is not one of its inputs and outputs "
                 f"({', '.join(names)})"
             )
         skipped.update(found)

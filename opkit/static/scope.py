@@ -28,7 +28,7 @@ class Holder:
         self.array: np.ndarray | None = None
 
     def put(self, array: np.ndarray) -> None:
-        """Hold this very array from now on; plans that assumed another shape or dtype are made anew."""
+        """Hold this array object from now on; plans that assumed another shape or dtype are made again."""
         held = self.array
         if held is None or held.shape != array.shape or held.dtype != array.dtype:
             self.scope.layout += 1

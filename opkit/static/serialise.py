@@ -41,7 +41,7 @@ def program_to_data(
         ops: the Operations to save; left out: all.
 
     Raises:
-        SerialiseError: a Python function has no import path, or an attribute is no plain value; names the op's line.
+        SerialiseError: a Python function has no import path, or an attribute is not a plain value; names the op's line.
     """
     chosen = program.blocks[0].ops if ops is None else ops
     numbers: dict[Value, int] = {}
@@ -103,7 +103,9 @@ def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[np.ndarray
         }
     elif _known(op.type) is not opdef:
         raise SerialiseError(
-            f"op {op.type!r} is none of opkit's own ops and cannot be saved", where=op.where, help="save the parameters"
+            f"op {op.type!r} is not one of opkit's own ops and cannot be saved",
+            where=op.where,
+            help="save the parameters",
         )
     return record
 

@@ -76,7 +76,7 @@ def _fitting(variable: Variable, item: Any) -> np.ndarray:
     if array.shape != variable.shape or array.dtype.name != variable.desc.dtype:
         raise StorageError(
             f"variable {variable.name!r} is {variable.desc}, the value to load is {array.dtype}{list(array.shape)}",
-            help="the file was saved by another network",
+            help="the file belongs to another network",
         )
     return array
 
@@ -97,7 +97,7 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Return the arrays of a file that ``write_archive`` wrote, by name.
 
     Raises:
-        StorageError: there is no such file, or it is no such archive.
+        StorageError: there is no such file, or it is not such an archive.
     """
     if not os.path.isfile(path):
         raise StorageError(

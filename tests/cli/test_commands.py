@@ -180,7 +180,7 @@ def test_python_of_the_definitions(tmp_path: Path) -> None:
 
 
 def test_no_colours_where_no_terminal_is(tmp_path: Path) -> None:
-    """Colours appear only on demand where the output is no terminal, and NO_COLOR wins."""
+    """Colours appear only on demand where the output is not a terminal, and NO_COLOR wins."""
     path = write_op(tmp_path)
     edit(path / "t_py_api.py", ('.Op("t_forward")', '.Op("t_foward")'))
     plain = opkit(tmp_path, "build")

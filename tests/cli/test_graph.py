@@ -54,7 +54,7 @@ def programs(folder: Path, *argv: str) -> list[dict]:
 
 
 def test_a_job_op_by_op(tmp_path: Path) -> None:
-    """Inputs, variables, ops with the user's lines, updates and the plan; the script's output is no data."""
+    """Inputs, variables, ops with the user's lines, updates and the plan; the script's output is not data."""
     ran = opkit(job(tmp_path, TRAIN), "graph", "job.py")
     lines = [line.strip() for line in ran.stdout.splitlines()]
     assert ran.returncode == 0, ran.stderr
@@ -79,7 +79,7 @@ def test_a_job_that_cannot_be_traced_is_told_with_its_line(tmp_path: Path) -> No
     ran = opkit(job(tmp_path, TRAIN.replace("flow.math.tanh(x)", "flow.matmul(x, x)")), "graph", "job.py")
     assert ran.returncode == 1
     assert ran.stdout.startswith("job train(")
-    assert "job 'never_called' cannot be traced: flow.matmul takes two axes or more" in ran.stderr
+    assert "job 'never_called' cannot be traced: flow.matmul takes two or more axes" in ran.stderr
     assert "job.py:13" in ran.stderr
 
 

@@ -73,7 +73,7 @@ def test_a_finding_is_shown_with_carets() -> None:
 
 
 def test_nothing_found_shows_nothing() -> None:
-    """No finding is no text."""
+    """No finding is not text."""
     assert render_text([]) == ""
 
 

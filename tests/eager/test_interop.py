@@ -47,7 +47,7 @@ def test_to_tensor_copies_what_others_can_see() -> None:
 
 
 def test_to_tensor_copies_what_a_closure_or_attribute_holds() -> None:
-    """Arrays reached through other names than a plain variable are no temporaries."""
+    """Arrays reached through other names than a plain variable are not temporaries."""
 
     class Holder:
         array = np.ones(2, np.float32)

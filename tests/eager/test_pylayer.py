@@ -430,7 +430,7 @@ def test_a_missing_backward_is_both_errors() -> None:
 
 
 def test_in_static_mode_the_way_is_py_func() -> None:
-    """A22: a PyLayer is no op of a static program; the error says what is."""
+    """A22: a PyLayer is not an op of a static program; the error says what is."""
     paddle.enable_static()
     try:
         with pytest.raises(ValueError, match="py_func"):

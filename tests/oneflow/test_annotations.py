@@ -134,6 +134,6 @@ def test_results_of_another_form_than_annotated_are_refused(annotation: Any, ret
 
 
 def test_a_job_that_returns_something_untraceable_is_refused() -> None:
-    """An int is no blob."""
+    """An int is not a blob."""
     with pytest.raises(UsageError, match="no blob of the job"):
         flatten((1, 2), "job", lambda item: isinstance(item, str))

@@ -374,7 +374,7 @@ def test_a_job_that_forgets_to_return_is_told_so() -> None:
     def job(x: tp.Numpy.Placeholder((2,), dtype=flow.float32)) -> tp.Numpy:
         flow.math.tanh(x)
 
-    with pytest.raises(UsageError, match=r"returned nothing[\s\S]*end the job in a return statement"):
+    with pytest.raises(UsageError, match=r"returned nothing[\s\S]*end the job with a return statement"):
         job(np.ones(2, np.float32))
 
 
@@ -424,7 +424,7 @@ def test_a_checkpoint_that_lacks_a_variable_is_told(tmp_path: Path) -> None:
     flow.checkpoint.save(tmp_path / "a")
     flow.clear_default_session()
     train_job(OPTIMIZERS["sgd"][0], name="dense-weight")
-    with pytest.warns(UserWarning, match=r"holds no 'dense-weight'.*may be what it calls 'dense1-weight'"):
+    with pytest.warns(UserWarning, match=r"holds no 'dense-weight'.*may be its name for 'dense1-weight'"):
         flow.load_variables(flow.checkpoint.get(tmp_path / "a"))
 
 

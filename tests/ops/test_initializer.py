@@ -48,5 +48,5 @@ def test_fans_of_a_filter_count_its_window() -> None:
 
 def test_a_vector_has_no_fans() -> None:
     """One axis does not tell inputs from outputs."""
-    with pytest.raises(UsageError, match="two axes or more"):
+    with pytest.raises(UsageError, match="two or more axes"):
         draw(init.variance_scaling(1.0, "fan_in", "random_normal"), (3,))

@@ -93,7 +93,7 @@ def test_a_state_of_another_shape_is_left_out_with_a_warning() -> None:
     """Fine-tuning with a new head loads what fits, and says what does not."""
     net = Net()
     held = net.scale.numpy()
-    with pytest.warns(UserWarning, match=r"'scale' is left as it is: its shape is .* that of the state \[5\]"):
+    with pytest.warns(UserWarning, match=r"'scale' is left unchanged: its shape is .* that of the state \[5\]"):
         missing, unexpected = net.set_state_dict({"scale": np.zeros(5, np.float32)})
     assert "scale" in missing
     assert unexpected == ["scale"]

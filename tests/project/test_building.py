@@ -129,7 +129,7 @@ def test_kernel_file_that_exits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kernel", ["forward = 3\n", "def forward():\n    return 1\n"])
 def test_kernel_that_cannot_be_called(tmp_path: Path, kernel: str) -> None:
-    """A kernel that is no function of the arguments is an error at the op's registration."""
+    """A kernel that is not a function of the arguments is an error at the op's registration."""
     path = write_op(tmp_path, grad=False)
     (path / "t_py_kernel.py").write_text(kernel)
     finding = sole(tmp_path)

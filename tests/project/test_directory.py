@@ -75,7 +75,7 @@ def test_name_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_unusable_paths(tmp_path: Path) -> None:
-    """A path that does not exist, or a file that is no part of an op, is a usage error that names it."""
+    """A path that does not exist, or a file that is not part of an op, is a usage error that names it."""
     (tmp_path / "notes.txt").touch()
     with pytest.raises(UsageError, match="no such file or folder"):
         discover([tmp_path / "nowhere"])

@@ -93,9 +93,9 @@ BROKEN = {
     "a list of numbers": (lambda args: [1.0, 2.0, 3.0], ONE, r"returned 3 values, the op declares 1 output \(y\)"),
     "too few": (lambda args: [args[0]], TWO, r"returned 1 values, the op declares 2 outputs \(y, n\)"),
     "one for two": (lambda args: np.zeros((2, 3), np.float32), TWO, r"one array of shape \(2, 3\) where a list"),
-    "shape": (lambda args: args[0][:2], ONE, r"shape \(2,\) for output 'y', the spec infers \(3,\)"),
-    "extra axis": (lambda args: args[0][None], ONE, r"shape \(1, 3\) for output 'y', the spec infers \(3,\)"),
-    "dtype": (lambda args: args[0] * np.float64(2), ONE, r"dtype float64 for output 'y', the spec infers float32"),
+    "shape": (lambda args: args[0][:2], ONE, r"shape \(2,\) for output 'y', the definition infers \(3,\)"),
+    "extra axis": (lambda args: args[0][None], ONE, r"shape \(1, 3\) for output 'y', the definition infers \(3,\)"),
+    "dtype": (lambda args: args[0] * np.float64(2), ONE, r"dtype float64 for output 'y', the definition infers float32"),
     "byte order": (lambda args: args[0].astype(">f4"), ONE, r"dtype >f4 for output 'y'"),
     "text": (lambda args: "no", ONE, r"returned a Python str \('no'\)"),
 }
@@ -208,7 +208,7 @@ def test_a_tuple_of_arguments_taken_for_the_argument() -> None:
     """Computing with the tuple is computing with an array of one axis more: the help says what args is."""
     with pytest.raises(KernelError, match=r"returned shape \(1, 3\)") as caught:
         bound(lambda args: np.add(args, np.float32(1)))(X)
-    assert caught.value.help == "args is a tuple: take the inputs out of it, such as (x,) = args"
+    assert caught.value.help == "args is a tuple: unpack the inputs from it, such as (x,) = args"
 
 
 def _noted(function: Callable[..., Any], **attrs: Any) -> str:

@@ -46,7 +46,7 @@ WRONG = {
     "the tag": ("PROJ025", 'def forward(args, attrs):\n    return args[0] if attrs[⟦"device_sub_tag"⟧] else 0\n', "kernels do not get"),
     "get": ("PROJ029", 'def forward(args, attrs):\n    return args[0] * attrs.get(⟦"beta"⟧, 1)\n', "'beta'"),
     "in a branch": ("PROJ029", 'def forward(args, attrs):\n    if attrs["mode"] == "b":\n        return args[0] * attrs[⟦"beta"⟧]\n    return args[0]\n', "'beta'"),
-    "too few": ("PROJ026", "def forward(args):\n    ⟦x,⟧ = args\n    return x\n", "takes 1 value out of its arguments, but op type 't_forward' declares 2 inputs (x, w)"),
+    "too few": ("PROJ026", "def forward(args):\n    ⟦x,⟧ = args\n    return x\n", "takes 1 value from its arguments, but op type 't_forward' declares 2 inputs (x, w)"),
     "too many": ("PROJ026", "def backward(inputs):\n    ⟦x, w, y, dy⟧ = inputs\n    return x, w\n", "write x, w, dy = inputs"),
     "in brackets": ("PROJ026", "def forward(args):\n    ⟦[x, w, b]⟧ = args\n    return x\n", "takes 3 values"),
     "starred": ("PROJ026", "def forward(args):\n    ⟦x, w, b, *rest⟧ = args\n    return x\n", "takes at least 3 values"),

@@ -242,7 +242,7 @@ def test_contract_is_enforced_at_run_time(tmp_path: Path) -> None:
     """What a kernel returns must have the inferred shape and dtype."""
     path = write_op(tmp_path)
     edit(path / "t_py_kernel.py", ("return np.logaddexp(x, 0)", "return np.logaddexp(x, np.float64(0))"))
-    with pytest.raises(KernelError, match="dtype float64 for output 'y', the spec infers float32"):
+    with pytest.raises(KernelError, match="dtype float64 for output 'y', the definition infers float32"):
         run(load(path), "t_forward", X)
 
 

@@ -68,7 +68,7 @@ def test_pylayer_is_its_gradient(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_names(name: str, message: str, tmp_path: Path) -> None:
-    """A name that is no identifier, is a keyword or holds a path is refused, and nothing is written."""
+    """A name that is not an identifier, is a keyword or holds a path is refused, and nothing is written."""
     with pytest.raises(UsageError, match=message):
         scaffold(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -87,10 +87,10 @@ def test_never_overwrites(tmp_path: Path) -> None:
     (tmp_path / "full" / "notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for name in ("full", "file"):
-        with pytest.raises(UsageError, match="exists already"):
+        with pytest.raises(UsageError, match="already exists"):
             scaffold(name, tmp_path)
     (tmp_path / "job.py").write_text("mine")
-    with pytest.raises(UsageError, match=r"job\.py exists already"):
+    with pytest.raises(UsageError, match=r"job\.py already exists"):
         scaffold("fresh", tmp_path, job=True)
     assert not (tmp_path / "fresh").exists()
     assert (tmp_path / "job.py").read_text() == "mine"
@@ -98,7 +98,7 @@ def test_never_overwrites(tmp_path: Path) -> None:
 
 
 def test_empty_folder_is_used(tmp_path: Path) -> None:
-    """An empty folder of that name is no obstacle."""
+    """An empty folder of that name is not an obstacle."""
     (tmp_path / "my_op").mkdir()
     scaffold("my_op", tmp_path)
     assert (tmp_path / "my_op" / "my_op_cpp_def.cpp").is_file()

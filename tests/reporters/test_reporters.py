@@ -186,7 +186,7 @@ def test_a_heat_map_shows_every_kind_of_error() -> None:
 
 
 def test_progress_is_silent_off_a_terminal() -> None:
-    """Nothing is written to a stream that is no terminal."""
+    """Nothing is written to a stream that is not a terminal."""
     stream = io.StringIO()
     with ProgressBar(stream) as bar:
         bar.planned(("a", "b"))

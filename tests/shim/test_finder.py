@@ -78,7 +78,7 @@ def test_undone_after_an_error(served: str) -> None:
 
 
 def test_names_that_only_begin_alike(served: str, tmp_path: Path) -> None:
-    """``acme_ops`` is no part of ``acme``."""
+    """``acme_ops`` is not part of ``acme``."""
     (tmp_path / "acme_ops.py").write_text("MINE = True\n")
     with frameworks():
         assert importlib.import_module("acme_ops").MINE

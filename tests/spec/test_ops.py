@@ -175,7 +175,7 @@ def test_attributes_take_python_and_numpy_values(name: str, given: object, kept:
     ],
 )
 def test_attributes_refuse_other_types(name: str, given: object) -> None:
-    """A bool is no integer, a number no string; the error is at the attribute's declaration."""
+    """A bool is not an integer, a number no string; the error is at the attribute's declaration."""
     with pytest.raises(InferError) as caught:
         compiled(ATTRS).ops["a"].check_attrs({name: given})
     assert caught.value.where is not None

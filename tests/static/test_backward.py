@@ -89,7 +89,7 @@ def test_setting_stop_gradient_after_building_is_too_late() -> None:
 
 
 def test_bad_arguments() -> None:
-    """A loss that is no Variable, wrong counts and wrong shapes are refused."""
+    """A loss that is not a Variable, wrong counts and wrong shapes are refused."""
     x = fed()
     with pytest.raises(TypeError, match="Variable as loss, got int"):
         static.append_backward(3)  # type: ignore[arg-type]

@@ -160,7 +160,7 @@ def test_kinds_of_results(function: Any, expected: np.ndarray) -> None:
     ],
 )
 def test_wrong_results(function: Any, message: str) -> None:
-    """A wrong number of values, None, or something that is no array is a ValueError that names the function."""
+    """A wrong number of values, None, or something that is not an array is a ValueError that names the function."""
     out = py_func(function, fed(), made("o"))
     with pytest.raises(ResultError, match=message) as caught:
         run(fetch=[out])
@@ -388,7 +388,7 @@ def test_bad_arguments() -> None:
             bad()
     with pytest.raises(UsageError, match="both empty"):
         py_func(lambda: None, None, None)
-    with pytest.raises(UsageError, match="'y' in skip_vars_in_backward_input is none of its inputs"):
+    with pytest.raises(UsageError, match="'y' in skip_vars_in_backward_input is not one of its inputs"):
         py_func(np.tanh, x, out, tanh_grad, fed("y"))
     with pytest.raises(UsageError, match="without a shape"):
         py_func(np.tanh, x, static.default_main_program().current_block().create_var(name="n", dtype="float32"))

@@ -48,7 +48,7 @@ def harmless_alone(folder: Path) -> Alone:
 
 
 def problems(row: Hostile, folder: Path, alone: Alone) -> list[str]:
-    """Run a hostile kernel, then the harmless op, and return what is wrong; nothing where all is well."""
+    """Run a hostile kernel, then the harmless op, and return what is wrong; nothing where everything works."""
     directory = make_op(folder, row.name, kernel_of(row))
     harmless = make_op(folder, "harmless")
     started = time.perf_counter()

@@ -34,12 +34,12 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC110", "additive", "backward is additive in dy"),
         CheckCode("GC111", "homogeneous", "backward is homogeneous in dy, also for negative, tiny and huge factors"),
         CheckCode("GC112", "zero", "a zero dy gives a zero gradient"),
-        CheckCode("GC113", "partial", "a dy of zeros for some outputs leaves the others' part alone"),
+        CheckCode("GC113", "partial", "a zero dy for some outputs does not change what the others contribute"),
         # --- purity
         CheckCode("GC120", "repeatable", "forward gives the same result for the same arguments"),
         CheckCode("GC121", "backward_repeatable", "backward gives the same result for the same arguments"),
-        CheckCode("GC122", "writes", "forward writes to none of its arguments"),
-        CheckCode("GC123", "backward_writes", "backward writes to none of its arguments"),
+        CheckCode("GC122", "writes", "forward does not write to its arguments"),
+        CheckCode("GC123", "backward_writes", "backward does not write to its arguments"),
         CheckCode("GC124", "reused_buffer", "an array that was returned earlier is never written to again"),
         CheckCode("GC125", "call_order", "results do not depend on which calls came before or between"),
         # --- memory layout
@@ -56,7 +56,7 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC147", "unread_output_gradient", "the gradient of every float output is read"),
         CheckCode("GC148", "backward_contract", "backward kernels return what their own infer functions promise"),
         # --- precision
-        CheckCode("GC150", "float32", "float32 results agree with float64 within float32's honest bound"),
+        CheckCode("GC150", "float32", "float32 results agree with float64 within float32's rounding"),
         CheckCode("GC151", "low_precision", "a float64 result is computed in float64"),
         CheckCode("GC152", "cancellation", "no result loses its digits to cancellation"),
         # --- edges

@@ -81,7 +81,7 @@ class StoredVariable:
         if len(raw) != expected:
             raise CheckpointError(
                 f"variable {self.name!r}: {file} has {len(raw)} bytes, expected {expected} for "
-                f"{self.dtype}{list(self.shape)}: the file is truncated or is no checkpoint",
+                f"{self.dtype}{list(self.shape)}: the file is truncated or is not a checkpoint",
                 help="save the checkpoint again, or load another one",
             )
         if self.checksum is not None and zlib.crc32(raw) != self.checksum:
@@ -140,8 +140,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
     }
     missing = [name for name in sums if name not in found]
     if missing or not found:
-        what = f"variables {missing} are missing" if missing else "it holds no variables"
-        raise CheckpointError(f"{folder} is not a whole checkpoint: {what}")
+        what = f"variables {missing} are missing" if missing else "it contains no variables"
+        raise CheckpointError(f"{folder} is not a complete checkpoint: {what}")
     return found
 
 

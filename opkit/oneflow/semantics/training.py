@@ -192,7 +192,7 @@ def append_training(
         names = ", ".join(repr(item.name) for item in trained) or "none"
         raise UsageError(
             f"job {job!r}: the loss depends on no trainable variable (the job's variables: {names})",
-            help="make the loss from flow.get_variable(...) or layers, or leave out minimize() in a predict job",
+            help="compute the loss from flow.get_variable(...) or layers, or leave out minimize() in a predict job",
         )
     step = new_state(step_name(job), TensorDesc((1,), "int64"))
     for loss in losses:
@@ -214,7 +214,7 @@ def _loss_count(job: str, losses: Sequence[Any]) -> int:
         if desc.dtype not in ("float16", "float32", "float64"):
             raise UsageError(f"job {job!r}: a loss is a floating-point blob, got {desc}")
         if desc != descs[0]:
-            raise UsageError(f"job {job!r}: all losses have one shape and dtype, got {descs[0]} and {desc}")
+            raise UsageError(f"job {job!r}: all losses must have the same shape and dtype, got {descs[0]} and {desc}")
     return math.prod(descs[0].shape)
 
 

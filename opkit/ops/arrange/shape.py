@@ -45,7 +45,7 @@ def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     x, shape = descs[0], tuple(attrs["shape"])
     if 0 in shape and numel(x.shape):
         if any(size == 0 and i >= x.ndim for i, size in enumerate(shape)):
-            raise shape_error("reshape", descs, f"a size of 0 in {shape} keeps an axis that it does not have")
+            raise shape_error("reshape", descs, f"a size of 0 in {shape} refers to an axis that it does not have")
         kept = [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
         if numel(x.shape) == -1:
             return [TensorDesc(tuple(kept), x.dtype)]
@@ -86,7 +86,7 @@ def _flat_shape(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[i
         return (1,)
     first, last = normal_axis(start_dim, len(shape), "flatten"), normal_axis(end_dim, len(shape), "flatten")
     if first > last:
-        raise ShapeError(f"op 'flatten': start_dim {start_dim} is behind end_dim {end_dim}")
+        raise ShapeError(f"op 'flatten': start_dim {start_dim} is greater than end_dim {end_dim}")
     return (*shape[:first], numel(shape[first : last + 1]), *shape[last + 1 :])
 
 
@@ -133,7 +133,7 @@ def reshape(x: Value, shape: Any) -> Value:
     if 0 in sizes and 0 not in shape_of(x):
         old = shape_of(x)
         if any(size == 0 and i >= len(old) for i, size in enumerate(sizes)):
-            raise ShapeError(f"op 'reshape': a size of 0 in {sizes} keeps an axis that {old} does not have")
+            raise ShapeError(f"op 'reshape': a size of 0 in {sizes} refers to an axis that {old} does not have")
         sizes = tuple(old[i] if size == 0 and old[i] != -1 else size for i, size in enumerate(sizes))
     return local.mode.apply(RESHAPE, (x,), {"shape": sizes})
 
@@ -161,7 +161,7 @@ def _transpose_out(x: np.ndarray, perm: Sequence[int], out: np.ndarray) -> np.nd
 def _infer_transpose(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     perm = tuple(attrs["perm"])
     if sorted(perm) != list(range(descs[0].ndim)):
-        raise shape_error("transpose", descs, f"perm {perm} is no permutation of its axes")
+        raise shape_error("transpose", descs, f"perm {perm} is not a permutation of its axes")
     return [TensorDesc(tuple(descs[0].shape[i] for i in perm), descs[0].dtype)]
 
 
@@ -179,12 +179,12 @@ def transpose(x: Value, perm: Any = None) -> Value:
     """Return ``x`` with its axes permuted; left out: reversed.
 
     Raises:
-        ShapeError: ``perm`` is no permutation of the axes.
+        ShapeError: ``perm`` is not a permutation of the axes.
     """
     ndim = ndim_of(x)
     order = tuple(reversed(range(ndim))) if perm is None else tuple(normal_axis(i, ndim, "transpose") for i in perm)
     if sorted(order) != list(range(ndim)):
-        raise ShapeError(f"op 'transpose': perm {tuple(perm)} is no permutation of the {ndim} axes of {shape_of(x)}")
+        raise ShapeError(f"op 'transpose': perm {tuple(perm)} is not a permutation of the {ndim} axes of {shape_of(x)}")
     return local.mode.apply(TRANSPOSE, (x,), {"perm": order})
 
 
@@ -258,7 +258,7 @@ def _infer_concat(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequ
         if desc.ndim != first.ndim or not all(
             i == axis or is_same_size(a, b) for i, (a, b) in enumerate(zip(first.shape, desc.shape))
         ):
-            raise shape_error("concat", descs, f"the shapes must be the same but for axis {axis}")
+            raise shape_error("concat", descs, f"the shapes must be the same except for axis {axis}")
     sizes = [desc.shape[axis] for desc in descs]
     total = -1 if -1 in sizes else sum(sizes)
     return [TensorDesc((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)]

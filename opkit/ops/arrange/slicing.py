@@ -231,7 +231,7 @@ def pad(x: Value, before: Sequence[int], after: Sequence[int], value: float = 0.
         }
         return local.mode.apply(PAD, (x,), attrs)
     if mode not in _PAD_MODES:
-        raise ShapeError(f"op 'pad': mode {mode!r} is none of constant, {', '.join(_PAD_MODES)}")
+        raise ShapeError(f"op 'pad': mode {mode!r} is not one of constant, {', '.join(_PAD_MODES)}")
     attrs = {"padding_before": tuple(before), "padding_after": tuple(after), "mode": mode}
     return local.mode.apply(PAD_MODE, (x,), attrs)
 

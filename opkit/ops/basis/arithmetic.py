@@ -70,7 +70,7 @@ _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 
 def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any:
-    """Divide integers, cut off towards 0."""
+    """Divide integers, truncated towards 0."""
     if x.dtype.kind == "b":
         raise DtypeError("op 'broadcast_div' got bool: cast it to a number first")
     if not np.all(y):
@@ -168,7 +168,7 @@ def _difference(by_number: Builder, choose: Choose) -> Builder:
 
 def _quotient(by_number: Builder, choose: Choose) -> Builder:
     def div(x: Any, y: Any) -> Value:
-        """Return ``x / y``; operands broadcast, a number takes the tensor's dtype; integers are cut off towards 0."""
+        """Return ``x / y``; operands broadcast, a number takes the tensor's dtype; integers are truncated towards 0."""
         if is_number(y):
             return by_number(x, y)
         try:
@@ -283,7 +283,7 @@ def _divided_by_number(choose: Choose) -> Builder:
     by_number = _by_number(SCALAR_DIV, choose, "x / operand")
 
     def scalar_div(x: Any, operand: Any) -> Value:
-        """Return ``x / operand`` in the dtype of ``x``; integers are cut off towards 0."""
+        """Return ``x / operand`` in the dtype of ``x``; integers are truncated towards 0."""
         try:
             kind = x._data.dtype.kind
         except AttributeError:

@@ -171,7 +171,7 @@ reduce_sum = sums(strictly)["reduce_sum"]
 
 
 def reduce_mean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    """Return the mean over axes, in the dtype of ``x``; of integers it is cut off towards 0."""
+    """Return the mean over axes, in the dtype of ``x``; of integers it is truncated towards 0."""
     axes = () if axis is None else normal_axes(axis, ndim_of(x), "reduce_mean")
     return local.mode.apply(REDUCE_MEAN, (x,), {"axis": axes, "keepdims": bool(keepdims)})
 

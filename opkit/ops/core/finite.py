@@ -95,7 +95,7 @@ def _values(count: int) -> str:
 
 def _origin(items: Iterable[Any], what: str) -> str:
     verb = "were" if what.endswith("s") else "was"
-    return f"{what} held some already" if any(map(_count, items)) else f"{what} {verb} finite"
+    return f"{what} contained some already" if any(map(_count, items)) else f"{what} {verb} finite"
 
 
 def _described(array: np.ndarray) -> str:

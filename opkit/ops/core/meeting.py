@@ -80,7 +80,7 @@ def number_dtype(op: str, x: Value, number: Any, dialect: Dialect, *, is_added: 
     if found is None:
         raise DtypeError(
             f"op {op!r} got {desc_of(x)} and the number {number!r}, which a {dtype_of(x)} tensor cannot hold",
-            help="cast the tensor first, to 'float32' say",
+            help="cast the tensor first, for example to 'float32'",
         )
     return found
 

@@ -32,7 +32,7 @@ class ProfileRow:
         seconds: in all.
         slowest: seconds of the slowest call.
         made_bytes: bytes of the arrays that its calls made, in all; what shares memory with an argument does not count.
-        most_bytes: bytes that one call made at the most.
+        most_bytes: bytes that one call made at most.
     """
 
     calls: int = 0

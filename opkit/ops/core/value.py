@@ -92,7 +92,7 @@ def normal_axis(axis: Any, ndim: int, op: str) -> int:
     """Return a non-negative axis.
 
     Raises:
-        DtypeError: it is no integer.
+        DtypeError: it is not an integer.
         ShapeError: it is out of range.
     """
     from_end = _integer(axis, op)

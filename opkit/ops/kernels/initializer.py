@@ -114,7 +114,7 @@ def fans(shape: Sequence[int], *, channels_first: bool = True, rows_are_outputs:
         UsageError: the shape has fewer than two axes, so that it has no fans.
     """
     if len(shape) < 2:
-        raise UsageError(f"an initializer that scales with fan needs a shape of two axes or more, got {tuple(shape)}")
+        raise UsageError(f"an initializer that scales with fan needs a shape of two or more axes, got {tuple(shape)}")
     if len(shape) == 2:
         outputs, inputs = (shape[0], shape[1]) if rows_are_outputs else (shape[1], shape[0])
         return float(inputs), float(outputs)

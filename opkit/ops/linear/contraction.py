@@ -59,7 +59,7 @@ def _parsed(equation: str, operands: Sequence[Value]) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(operands):
-        raise EquationError(f"einsum: {equation!r} has {len(parts)} terms, there are {len(operands)} operands")
+        raise EquationError(f"einsum: {equation!r} has {len(parts)} terms, but there are {len(operands)} operands")
     terms = [_term(equation, part, ndim_of(value)) for part, value in zip(parts, operands)]
     dots = max((sum(label in _DOTS for label in term) for term in terms), default=0)
     spread = _DOTS[len(_DOTS) - dots :]
@@ -79,10 +79,10 @@ def _parsed(equation: str, operands: Sequence[Value]) -> tuple[list[str], str]:
 def _term(equation: str, part: str, ndim: int) -> str:
     labels = part.replace("...", "")
     if not all(label.isalpha() for label in labels) or part.count("...") > 1:
-        raise EquationError(f"einsum: {part!r} in {equation!r} is no list of labels")
+        raise EquationError(f"einsum: {part!r} in {equation!r} is not a list of labels")
     missing = ndim - len(labels)
     if missing < 0 or (missing and "..." not in part):
-        raise ShapeError(f"einsum: {part!r} in {equation!r} names {len(labels)} axes, the operand has {ndim}")
+        raise ShapeError(f"einsum: {part!r} in {equation!r} names {len(labels)} axes, but the operand has {ndim}")
     return part.replace("...", _DOTS[len(_DOTS) - missing :] if missing else "")
 
 

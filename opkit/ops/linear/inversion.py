@@ -45,7 +45,7 @@ def transposed(x: Value) -> Value:
 
 
 def check_square(op: str, descs: Sequence[TensorDesc]) -> None:
-    """Refuse what is no square floating-point matrix, or stack of them."""
+    """Refuse what is not a square floating-point matrix, or stack of them."""
     check_floating(op, descs)
     if descs[0].ndim < 2 or not is_same_size(descs[0].shape[-1], descs[0].shape[-2]):
         raise shape_error(op, descs, "it takes square matrices or stacks of them")

@@ -153,7 +153,7 @@ def matmul(x: Value, y: Value, transpose_x: bool = False, transpose_y: bool = Fa
     if left == 2 and right == 2:
         return _product(MATMUL, x, y, bool(transpose_x), bool(transpose_y))
     if not left or not right:
-        raise ShapeError(f"op 'matmul' got {operands([desc_of(x), desc_of(y)])}: a tensor without axes is no matrix")
+        raise ShapeError(f"op 'matmul' got {operands([desc_of(x), desc_of(y)])}: a tensor without axes is not a matrix")
     a = expand_dims(x, 0) if left == 1 else x
     b = expand_dims(y, 1) if right == 1 else y
     opdef = BROADCAST_MATMUL if left > 2 or right > 2 else MATMUL

@@ -1,6 +1,6 @@
 """Layers without a window and without statistics: bias_add, dropout, l2_normalize.
 
-Normalisation stands in ``batch_normalization`` and ``layer_normalization``, windows in ``conv`` and ``pool``.
+Normalisation is in ``batch_normalization`` and ``layer_normalization``, windows in ``conv`` and ``pool``.
 """
 
 from __future__ import annotations

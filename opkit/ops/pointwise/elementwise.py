@@ -353,7 +353,7 @@ abs: Unary = _unary("abs", "the absolute value", np.abs, lambda x, dy: dy * np.s
 sign: Unary = _unary("sign", "-1, 0 or 1", np.sign, is_closed=True)
 floor: Unary = _unary("floor", "the largest integer not above x", _whole(np.floor), is_closed=True)
 ceil: Unary = _unary("ceil", "the smallest integer not below x", _whole(np.ceil), is_closed=True)
-trunc: Unary = _unary("trunc", "x without its fraction", _whole(np.trunc), is_closed=True)
+trunc: Unary = _unary("trunc", "x without its fractional part", _whole(np.trunc), is_closed=True)
 rint: Unary = _unary("rint", "the nearest integer, halves to even", _whole(np.rint), is_closed=True)
 round_half_even: Unary = _unary("round", "the nearest integer, halves to even", _whole(np.rint),
                                 builder="round_half_even", is_closed=True)

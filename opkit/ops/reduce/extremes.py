@@ -58,7 +58,9 @@ def _extreme(name: str, ufunc: Any, *, shares: bool) -> OpDef:
     def kernel(input_tensor: np.ndarray, axis: Sequence[int], keepdims: bool, out: np.ndarray | None = None) -> Any:
         axes = tuple(axis) or None
         if not input_tensor.size and ufunc.reduce(np.ones(input_tensor.shape), axes, initial=0).size:
-            raise ShapeError(f"op {name!r} got a tensor of shape {input_tensor.shape}: nothing to choose from")
+            raise ShapeError(
+                f"op {name!r} got a tensor of shape {input_tensor.shape}: there are no elements to choose from"
+            )
         return ufunc.reduce(input_tensor, axes, None, out, keepdims)
 
     def rule(applied: Any, dout: Value) -> Value:

@@ -51,7 +51,7 @@ RUNNING_PLACES: OpDef = define(
 def _running(x: Value, axis: int | None, largest: bool, dtype: Any) -> tuple[Value, Value]:
     kind = canonical_dtype(dtype)
     if kind not in ("int32", "int64"):
-        raise UsageError(f"positions are int32 or int64, got {kind}")
+        raise UsageError(f"positions must be int32 or int64, got {kind}")
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     at = normal_axis(axis, ndim_of(x), "cummax" if largest else "cummin")

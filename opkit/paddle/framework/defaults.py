@@ -26,7 +26,7 @@ def set_default_dtype(d: Any) -> None:
     """Choose the dtype that Python floats become.
 
     Raises:
-        DtypeError: it is no floating-point dtype.
+        DtypeError: it is not a floating-point dtype.
     """
     name = canonical_dtype(d)
     if not name.startswith("float"):

@@ -26,7 +26,7 @@ _KNOWN: dict[str, Any] = {
     "FLAGS_use_stride_kernel": True,
 }
 
-_NAN_CHECK = FiniteCheck(blames_origin=False, help="FLAGS_check_nan_inf is on; it stops at the first such result")
+_NAN_CHECK = FiniteCheck(blames_origin=False, help="FLAGS_check_nan_inf is on and stops at the first such result")
 
 
 def set_flags(flags: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
             and in runs of graphs, and at the first such gradient of a backward.
 
     Raises:
-        TypeError: it is no dict.
+        TypeError: it is not a dict.
         UsageError: a flag is not known; the nearest is named.
     """
     if not isinstance(flags, Mapping):

@@ -119,7 +119,7 @@ def Orthogonal(gain: float = 1.0, name: str | None = None) -> Initializer:
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         if len(shape) < 2:
-            raise UsageError(f"Orthogonal needs a shape of two axes or more, got {list(shape)}")
+            raise UsageError(f"Orthogonal needs a shape of two or more axes, got {list(shape)}")
         rows, columns = shape[0], int(np.prod(shape[1:]))
         q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
         q = q * np.sign(np.diag(r))
@@ -133,7 +133,7 @@ def Dirac(groups: int = 1, name: str | None = None) -> Initializer:
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         if len(shape) not in (3, 4, 5) or shape[0] % groups:
-            raise UsageError(f"Dirac: the shape {list(shape)} is no filter's of {groups} groups")
+            raise UsageError(f"Dirac: the shape {list(shape)} does not fit a filter of {groups} groups")
         value = np.zeros(shape)
         size = shape[0] // groups
         centre = tuple(length // 2 for length in shape[2:])
@@ -150,7 +150,7 @@ def Bilinear() -> Initializer:
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         if len(shape) != 4 or shape[2] != shape[3]:
-            raise UsageError(f"Bilinear: the shape {list(shape)} is no square filter's")
+            raise UsageError(f"Bilinear: the shape {list(shape)} does not fit a square filter")
         factor = -(-shape[3] // 2)
         centre = (2 * factor - 1 - factor % 2) / (2.0 * factor)
         line = 1 - np.abs(np.arange(shape[3]) / factor - centre)

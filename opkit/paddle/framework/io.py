@@ -124,7 +124,7 @@ def load(path: Any, **configs: Any) -> Any:
     Raises:
         FileNotFoundError: there is no such file.
         UnsafeFileError: the file refers to code.
-        UsageError: it is no file of this kind.
+        UsageError: it is not a file of this kind.
     """
     data = path.getvalue() if isinstance(path, io.BytesIO) else _read(os.fspath(path))
     try:

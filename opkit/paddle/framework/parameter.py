@@ -120,7 +120,7 @@ def create_parameter(
     """
     given = ParamAttr.of(attr)
     if given is False:
-        raise UsageError("create_parameter: attr=False makes no parameter")
+        raise UsageError("create_parameter: attr=False creates no parameter")
     if name is not None and given.name is None:
         given.name = name
     recipe = default_initializer or init.default_for(is_bias)

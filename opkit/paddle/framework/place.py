@@ -55,7 +55,7 @@ def set_device(device: Any) -> CPUPlace:
 
     Raises:
         UnsupportedError: another device is asked for.
-        UsageError: it is no device name.
+        UsageError: it is not a device name.
     """
     if isinstance(device, CPUPlace) or device == "cpu":
         return CPUPlace()

@@ -85,7 +85,7 @@ class ComposeDataset(Dataset):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise DatasetError("ComposeDataset: there is no dataset")
+            raise DatasetError("ComposeDataset: the list of datasets is empty")
         if any(len(item) != len(self.datasets[0]) for item in self.datasets):
             raise UsageError(f"ComposeDataset: the lengths differ: {[len(item) for item in self.datasets]}")
 
@@ -102,7 +102,7 @@ class ConcatDataset(Dataset):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise DatasetError("ConcatDataset: there is no dataset")
+            raise DatasetError("ConcatDataset: the list of datasets is empty")
         self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
 
     def __getitem__(self, idx: int) -> Any:
@@ -123,7 +123,7 @@ class ChainDataset(IterableDataset):
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise DatasetError("ChainDataset: there is no dataset")
+            raise DatasetError("ChainDataset: the list of datasets is empty")
 
     def __iter__(self) -> Iterator[Any]:
         for dataset in self.datasets:

@@ -114,7 +114,7 @@ class DataLoader:
         if self._is_iterable and batch_sampler is not None:
             raise UsageError("DataLoader: an IterableDataset has its own order, a batch_sampler has no meaning")
         if batch_sampler is not None and (batch_size != 1 or shuffle or drop_last):
-            raise LoaderError("DataLoader: batch_size, shuffle and drop_last are the batch_sampler's to say")
+            raise LoaderError("DataLoader: batch_size, shuffle and drop_last are set by the batch_sampler")
         self.batch_sampler = batch_sampler
         self.batch_size = getattr(batch_sampler, "batch_size", None) if batch_sampler is not None else batch_size
         if batch_sampler is None and batch_size is not None:

@@ -93,7 +93,7 @@ class SubsetRandomSampler(Sampler):
     def __init__(self, indices: Sequence[int]) -> None:
         super().__init__()
         if len(indices) == 0:
-            raise UsageError("SubsetRandomSampler: there is no index")
+            raise UsageError("SubsetRandomSampler: the list of indices is empty")
         self.indices = indices
 
     def __iter__(self) -> Iterator[Any]:

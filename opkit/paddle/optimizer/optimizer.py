@@ -80,9 +80,7 @@ class Optimizer:
             RuntimeError: a scheduler decides on it.
         """
         if isinstance(self._learning_rate, LRScheduler):
-            raise RuntimeError(
-                "the learning rate is an LRScheduler's to decide; call its step(), or set_lr_scheduler()"
-            )
+            raise RuntimeError("the learning rate is set by an LRScheduler; call its step(), or set_lr_scheduler()")
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
@@ -244,7 +242,7 @@ class Optimizer:
 
 
 class RateError(UsageError, TypeError):
-    """A learning rate is no number."""
+    """A learning rate is not a number."""
 
 
 class ParametersError(UsageError, TypeError, AttributeError):

@@ -84,7 +84,7 @@ class LRScheduler:
 
 
 def positive(owner: object, **values: Any) -> None:
-    """Refuse arguments of a schedule that are no positive numbers."""
+    """Refuse arguments of a schedule that are not positive numbers."""
     for name, value in values.items():
         if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
             raise ScheduleError(f"{type(owner).__name__}: {name} must be a positive number, got {value!r}")

@@ -23,7 +23,7 @@ PADDLE = Dialect(
     words=Words(
         make_tensor="paddle.to_tensor makes a Tensor",
         change_leaf="change it under paddle.no_grad(), or work on x.clone()",
-        keep_gradient="use a paddle function, or x.detach() where no gradient is meant",
+        keep_gradient="use a paddle function, or x.detach() where no gradient is wanted",
         python_in_graph="use paddle.static.nn.py_func with functions on arrays, or paddle.disable_static()",
     ),
 )

@@ -115,7 +115,7 @@ def load_inference_program(path: str | os.PathLike[str], scope: Scope) -> tuple[
 def _stem(path: str | os.PathLike[str]) -> str:
     stem = os.fspath(path)
     if not os.path.basename(stem):
-        raise UsageError(f"{stem!r} names a folder; a path with a file's name, without a suffix, is needed")
+        raise UsageError(f"{stem!r} names a folder; give a path that ends in a file name, without a suffix")
     for suffix in (".pdmodel", ".pdparams", ".pdopt", ".pdiparams"):
         stem = stem.removesuffix(suffix)
     return stem

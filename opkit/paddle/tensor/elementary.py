@@ -70,7 +70,7 @@ def frac(x: Any, name: str | None = None) -> Any:
 
 
 def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
-    """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside of [0, 1]."""
+    """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside [0, 1]."""
     if need_value("logit", "x", x)._data.dtype.kind != "f":
         raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
     safe = ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x

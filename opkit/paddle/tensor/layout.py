@@ -103,7 +103,7 @@ def unflatten(x: Any, axis: int, shape: Any, name: str | None = None) -> Any:
 def vsplit(x: Any, num_or_sections: Any, name: str | None = None) -> list[Any]:
     """Return the pieces of x along its first axis."""
     if need_value("vsplit", "x", x).ndim < 2:
-        raise ShapeError(f"vsplit takes a tensor of two axes at least, got {list(x.shape)}")
+        raise ShapeError(f"vsplit takes a tensor of at least two axes, got {list(x.shape)}")
     return manipulation.split(x, num_or_sections, 0)
 
 
@@ -121,7 +121,7 @@ def rot90(x: Any, k: int = 1, axes: Any = (0, 1), name: str | None = None) -> An
     """Return x turned k times by a quarter, from the first of two axes to the second."""
     first, second = (axis % need_value("rot90", "x", x).ndim for axis in axes)
     if len(axes) != 2 or first == second:
-        raise UsageError(f"rot90: axes are two different ones, got {axes!r}")
+        raise UsageError(f"rot90: axes must be two different axes, got {axes!r}")
     k %= 4
     if k == 0:
         return ops.identity(x)
@@ -143,7 +143,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
     """Return the diagonals of two axes along a new last axis."""
     dims = need_value("diagonal", "x", x).ndim
     if dims < 2:
-        raise ShapeError(f"diagonal takes a tensor of two axes at least, got {list(x.shape)}")
+        raise ShapeError(f"diagonal takes a tensor of at least two axes, got {list(x.shape)}")
     first, second = axis1 % dims, axis2 % dims
     if first == second:
         raise UsageError("diagonal: axis1 and axis2 must differ")
@@ -178,7 +178,7 @@ def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> 
     elif len(set(shape)) == 1:
         mask[(np.arange(shape[0]),) * len(shape)] = True
     else:
-        raise ShapeError(f"fill_diagonal_: more than two axes must have one size, got {list(shape)}")
+        raise ShapeError(f"fill_diagonal_: more than two axes must have the same size, got {list(shape)}")
     number = value if x._data.dtype.kind == "f" else int(value)
     return ops.where(ops.literal(mask), number, x)
 
@@ -212,7 +212,7 @@ def diagflat(x: Any, offset: int = 0, name: str | None = None) -> Any:
 def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) -> Any:
     for size in (rows, columns):
         if not isinstance(size, int) or size < 0:
-            raise TypeError(f"row and col are integers that are not negative, got {size!r}")
+            raise TypeError(f"row and col must be non-negative integers, got {size!r}")
     keep = np.tri(rows, columns, offset if lower else offset - 1, bool)
     return ops.literal(np.array(np.nonzero(keep if lower else ~keep)).astype(canonical_dtype(dtype)))
 

@@ -174,7 +174,7 @@ def scale(
 ) -> Any:
     """Return ``scale * x + bias``, or ``scale * (x + bias)``."""
     if act is not None:
-        raise UsageError(f"scale: opkit applies no activation (act={act!r})")
+        raise UsageError(f"scale: opkit does not apply an activation (act={act!r})")
     need_value("scale", "x", x)
     return ops.add(ops.mul(x, scale), bias) if bias_after_scale else ops.mul(ops.add(x, bias), scale)
 

@@ -1,4 +1,4 @@
-"""Products of tensors beyond the matrix product: kron, cross, einsum and their like."""
+"""Products of tensors beyond the matrix product: kron, cross, einsum and similar ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
             raise ShapeError(f"cross: no axis of {shape} has size 3")
         axis = shape.index(3)
     if shape[axis] != 3:
-        raise ShapeError(f"cross: axis {axis} of {shape} has not size 3")
+        raise ShapeError(f"cross: axis {axis} of {shape} does not have size 3")
     next_x, next_y = ops.roll(x, -1, axis), ops.roll(y, -1, axis)
     return ops.sub(ops.mul(next_x, ops.roll(y, 1, axis)), ops.mul(ops.roll(x, 1, axis), next_y))
 
@@ -60,7 +60,7 @@ def einsum(equation: str, *operands: Any) -> Any:
     """Return the sum of products that an equation such as ``"bij,bjk->bik"`` describes."""
     items = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     if not items:
-        raise UsageError("einsum: there is no operand")
+        raise UsageError("einsum: there are no operands")
     return ops.einsum(equation, [need_value("einsum", "operands", item) for item in items])
 
 
@@ -93,7 +93,7 @@ def multi_dot(x: Any, name: str | None = None) -> Any:
     """Return the product of several matrices; the first and last may be vectors."""
     items = [need_value("multi_dot", "x", item) for item in x]
     if len(items) < 2:
-        raise UsageError(f"multi_dot: takes two matrices or more, got {len(items)}")
+        raise UsageError(f"multi_dot: takes two or more matrices, got {len(items)}")
     best: dict[tuple[int, int], tuple[int, Any]] = {}
     sizes = [item.shape[0] if item.ndim == 2 else 1 for item in items[:1]]
     sizes += [item.shape[0] for item in items[1:]] + [items[-1].shape[1] if items[-1].ndim == 2 else 1]

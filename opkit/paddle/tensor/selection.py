@@ -121,7 +121,7 @@ def scatter_nd(index: Any, updates: Any, shape: Any, name: str | None = None) ->
 def multiplex(inputs: Any, index: Any, name: str | None = None) -> Any:
     """Return, row by row, the row of the input that the index names."""
     if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
-        raise UsageError("multiplex: takes a list of two tensors or more")
+        raise UsageError("multiplex: takes a list of two or more tensors")
     rows = ops.reshape(need_value("multiplex", "index", index), [-1])
     count = rows.shape[0]
     places = ops.stack([ops.cast(rows, "int64"), ops.literal(np.arange(count))], 1)

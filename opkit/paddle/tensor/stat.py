@@ -81,7 +81,7 @@ def _shares(q: Any) -> tuple[list[float], bool]:
     is_list = isinstance(given, (list, tuple))
     shares = [float(item) for item in (given if is_list else [given])]
     if not shares or not all(0 <= share <= 1 for share in shares):
-        raise UsageError(f"quantile: q is a number between 0 and 1, or a list of such, got {q!r}")
+        raise UsageError(f"quantile: q is a number between 0 and 1, or a list of such numbers, got {q!r}")
     return shares, is_list
 
 

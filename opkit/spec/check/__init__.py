@@ -1,1 +1,1 @@
-"""Checks: what compiles and is wrong all the same."""
+"""Checks: mistakes in definitions that compile."""

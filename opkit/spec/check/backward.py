@@ -1,6 +1,6 @@
-"""Backward checks: what a gradient gives to its backward ops, compared with their registrations.
+"""Backward checks: what a gradient passes to its backward ops, compared with their registrations.
 
-Only where it can be known without building the gradient: names that are constants, op types of this spec.
+Only where it can be known without building the gradient: names that are constants, op types of this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["check_backward_ops"]
 
 
 class Add(Protocol):
-    """Adds a finding about a use; see ``checks``."""
+    """Adds a finding about a use; see ``check.consistency``."""
 
     def __call__(
         self, code: str, message: str, use: Use, *, help: str, subject: str, severity: Severity | None = None
@@ -27,12 +27,12 @@ class Add(Protocol):
 def check_backward_ops(
     uses: list[Use], op: OpEntry, ops: Mapping[str, OpEntry], known: Collection[str], add: Add
 ) -> list[str]:
-    """Report op types that nothing registers, and inputs, outputs and attributes that the op types have not got.
+    """Report op types that are not registered, and inputs, outputs and attributes that the op types do not have.
 
     Args:
         uses: the names that the gradient function uses.
         op: the forward op.
-        ops: the op types of this spec.
+        ops: the op types of this file.
         known: the op types of others.
         add: takes the findings, which are errors.
 
@@ -64,7 +64,7 @@ def _unknown_types(
                 f"the gradient of {op.name!r} uses the op type",
                 use.name,
                 [*ops, *known],
-                tail=", which nothing registers",
+                tail=", which is not registered",
                 otherwise="register it, or use a built-in op",
             )
             yield "SPEC049", said.message, use, said.help
@@ -91,7 +91,7 @@ def _unknown_names(uses: list[Use], targets: list[OpEntry]) -> Iterator[Finding]
 def _missing_inputs(uses: list[Use], type_use: Use, target: OpEntry) -> Iterator[Finding]:
     given = {use.name for use in uses if use.kind == "bwin"}
     missing = [spec.name for spec in target.inputs if spec.name not in given and not spec.is_optional]
-    # A misspelt name is told already.
+    # A misspelt name is reported already.
     if missing and given <= {spec.name for spec in target.inputs}:
         message = f"the gradient gives op {target.name!r} no input {missing[0]!r}"
         yield "SPEC051", message, type_use, f'add .InputBind("{missing[0]}", ...)'

@@ -1,4 +1,4 @@
-"""Checks: what compiles and is wrong about names, outputs and gradients.
+"""Checks: mistakes about names, outputs and gradients in definitions that compile.
 
 Each check looks at the uses that the units of an op or gradient noted while they were lowered.
 """
@@ -34,7 +34,7 @@ def check_program(
     """Check all registrations.
 
     Returns:
-        by op type, the errors of gradients that name what the op has not got.
+        by op type, the errors of gradients that name what the op does not have.
     """
     check = _Checks(program, findings)
     by_name = {entry.name: entry for entry in ops}
@@ -46,7 +46,7 @@ def check_program(
                 "this is the gradient of",
                 entry.name,
                 by_name,
-                tail=", which this spec does not register",
+                tail=", which this file does not register",
                 otherwise="register the op, or look for a misspelt name",
             )
             findings.add(
@@ -166,7 +166,7 @@ class _Checks:
                 f"attribute {name!r} is declared as {spec.type} and read as {kind}",
                 item.use,
                 Note("declared here", spec.span),
-                help="read it as the type it is declared as",
+                help="read it as its declared type",
                 subject=entry.name,
             )
 
@@ -216,7 +216,7 @@ class _Checks:
         return bad
 
     def grad_name(self, use: Use, shared: _Shared, op: OpEntry, uses: list[Use]) -> str:
-        """Report an argument that the forward op has not got; return the message, "" where all is well."""
+        """Report an argument that the forward op does not have; return the message, "" where everything works."""
         specs, kind = self.wanted(use, op)
         if not kind or any(spec.name == use.name for spec in specs):
             return ""
@@ -272,7 +272,7 @@ class _Checks:
             if use.kind == "bwout" and use.name not in taken:
                 self.add(
                     "SPEC046",
-                    f"backward output {use.name!r} is computed, but nothing uses it",
+                    f"backward output {use.name!r} is computed, but not used",
                     use,
                     help="bind it as the gradient of an input, or remove it",
                     subject=op.name,

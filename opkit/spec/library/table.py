@@ -1,6 +1,6 @@
-"""Library: functions, methods and constants that specs may use, read from ``library_texts``.
+"""Library: functions, methods and constants that definitions may use, read from ``library.texts``.
 
-What their Python does stands in ``framework``, ``contexts`` and the value library.
+What their Python does is in ``framework``, ``contexts`` and the value library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Library texts: the one table of what specs may call, under every name that v0.3.4, v0.4.0 and v0.5.0 give it.
+"""Library texts: the one table of what definitions may call, under every name that v0.3.4, v0.4.0 and v0.5.0 give it.
 
 The module is long because it is one table: data only, which ``table`` reads.
 

@@ -1,4 +1,4 @@
-"""Types: the C++ types of the language, as interned values, and what may be said of them.
+"""Types: the C++ types of the language, as interned values, and their properties.
 
 Which members a type has stands in the tables of ``library``. The module is long because the tables of every name that
 a type has (plain, class, template, short, spelled) must agree, and are read side by side.
@@ -49,7 +49,7 @@ class TypeTooLargeError(Exception):
 class Type:
     """A C++ type: ``Type("vector", (INT32,))``; a pointer is ``ptr`` and a function ``function``.
 
-    References are no types: they belong to variables and parameters. ``Type("ref", (T,))`` stands
+    References are not types: they belong to variables and parameters. ``Type("ref", (T,))`` stands
     only among the arguments of a function type, for a parameter that can be assigned through.
     """
 
@@ -208,7 +208,7 @@ CLASS_ALIASES = {
     "PoolingParams3D": "PoolingParams",
     "AvgPoolingParams3D": "AvgPoolingParams",
 }
-#: Every class type that specs may name besides the templates.
+#: Every class type that definitions may name besides the templates.
 _CLASSES = frozenset(
     {
         "Shape",
@@ -309,7 +309,7 @@ def pointer(target: Type) -> Type:
 
 
 def plain_type(name: str) -> Type | None:
-    """Return the type that a name without template arguments stands for, None where it stands for none."""
+    """Return the type that a name without template arguments stands for, None where it does not name one."""
     if name in INT_INFO:
         return Type(name)
     found = _PLAIN.get(name)

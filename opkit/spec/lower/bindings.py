@@ -25,5 +25,5 @@ def binding_text(binding: Binding) -> str:
 
 
 def binding_key(bindings: Bindings) -> tuple[tuple[str, str], ...]:
-    """Return what tells one set of bindings from another."""
+    """Return a key that distinguishes one set of bindings from another."""
     return tuple(sorted((name, binding_text(item)) for name, item in bindings.items()))

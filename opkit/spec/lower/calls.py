@@ -154,7 +154,7 @@ class CallLowering(MemberLowering):
     def choose(
         self, name: str, overloads: Sequence[LibraryFunction], kind: Type, args: list[Lowered], node: syntax.Call
     ) -> LibraryFunction:
-        """Choose an overload by how well its parameters fit, or raise what C++ would say."""
+        """Choose an overload by how well its parameters fit, or raise the error that C++ would report."""
         best: LibraryFunction | None = None
         best_score = 1 << 30
         for item in overloads:
@@ -292,7 +292,7 @@ class CallLowering(MemberLowering):
         otherwise = "define it in this file, or include the header that does"
         said = unknown("no function is named", text, known, otherwise=otherwise)
         if text in STATIC_FUNCTIONS:
-            said = Unknown(said.message, "of OneFlow's globals a spec can ask Global<Maybe<bool>, MultiClient> alone")
+            said = Unknown(said.message, "of OneFlow's globals only Global<Maybe<bool>, MultiClient> is supported")
         raise LowerError("SPEC020", said.message, name, said.help)
 
     def value_call(self, value: Lowered, node: syntax.Call) -> Lowered:
@@ -375,6 +375,6 @@ _ZERO = {"0": 0, "0.0": 0.0, "False": False}
 
 
 def _asks_for_clients(name: syntax.Name) -> bool:
-    """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one global of OneFlow that specs can read."""
+    """Whether a name is ``Global<Maybe<bool>, MultiClient>::Get``, the one OneFlow global that definitions can read."""
     args = (name.parts[-2].args if len(name.parts) > 1 else None) or ()
     return any(isinstance(arg, syntax.TypeName) and arg.name.text == "MultiClient" for arg in args)

@@ -1,6 +1,6 @@
 """Constructions: ``T(args)`` and ``T{args}`` of the library's types.
 
-Objects of structs that a spec defines stand in ``lower_structs``.
+Objects of structs that a definition defines are in ``lower.structs``.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _make_called(name: str, params: tuple[Type, ...]) -> _Maker:
             return args[0]
         if len(args) != len(params):
             raise LowerError(
-                "SPEC022", f"a {spelled(kind)} is made of {len(params)} arguments, {len(args)} given", node
+                "SPEC022", f"a {spelled(kind)} is constructed from {len(params)} arguments, {len(args)} given", node
             )
         codes = [convert(arg, param, node).code for arg, param in zip(args, params, strict=True)]
         return Lowered(f"{name}({', '.join(codes)})", kind)

@@ -88,10 +88,10 @@ def zero_code(kind: Type) -> str:
 
 
 def made_of_nothing(kind: Type, node: Node) -> str:
-    """Return code for ``T()``, or raise what C++ would say of a type that is not made of nothing."""
+    """Return code for ``T()``, or raise an error for a type that cannot be constructed without arguments."""
     code = default_code(kind) or zero_code(kind)
     if code == "None" and kind.name not in ("ptr", "function", "maybe", "void", "DeviceType", "any"):
-        raise LowerError("SPEC022", f"a {spelled(kind)} is not made of 0 arguments", node)
+        raise LowerError("SPEC022", f"a {spelled(kind)} cannot be constructed without arguments", node)
     return code
 
 
@@ -124,7 +124,7 @@ def convert(value: Lowered, wanted: Type, node: Node) -> Lowered:
     if made is None and kind.name == wanted.name == "function":
         raise LowerError("SPEC023", _function_mismatch(kind, wanted), node)
     if made is None:
-        raise LowerError("SPEC023", f"a {spelled(kind)} does not become a {spelled(wanted)}", node)
+        raise LowerError("SPEC023", f"a {spelled(kind)} cannot be converted to a {spelled(wanted)}", node)
     return made
 
 
@@ -283,7 +283,7 @@ def construct_list(value: Lowered, wanted: Type, node: Node) -> Lowered:
         return Lowered(made_of_nothing(wanted, node), wanted)
     if len(items) == 1:
         return convert(items[0], wanted, node)
-    raise LowerError("SPEC023", f"a {spelled(wanted)} is not made of {len(items)} values in braces", node)
+    raise LowerError("SPEC023", f"a {spelled(wanted)} cannot be constructed from {len(items)} values in braces", node)
 
 
 def _vector_code(items: tuple[Lowered, ...], wanted: Type, node: Node) -> str:

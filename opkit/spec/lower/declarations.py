@@ -1,6 +1,6 @@
 """Lowering of declarations, parameters and lambdas.
 
-Statements stand in ``lower_statements``.
+Statements are in ``lower.statements``.
 """
 
 from __future__ import annotations

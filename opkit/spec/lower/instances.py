@@ -125,7 +125,7 @@ class Instances(Names):
                     "define it in this file, or include the file that does",
                 )
             if len(self.instances) > _DEEPEST_INSTANCES:
-                raise LowerError("SPEC007", "templates are instantiated without end", node)
+                raise LowerError("SPEC007", "templates are instantiated without bound", node)
             result = self.type_of(function.result, bindings)
             params = tuple(self.parameter_type(param.type, bindings) for param in function.params)
             unit = Unit(self.unit_name(function, bindings), self, function)

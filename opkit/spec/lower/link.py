@@ -1,6 +1,6 @@
 """Linking: units become Python functions, on first use, and what they raise becomes an InferError.
 
-A traceback through such a function shows the lines of the spec.
+A traceback through such a function shows the lines of the definition file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from opkit.spec.text.lexer import Token
 
 __all__ = ["Linker"]
 
-#: Characters of what a check of the spec says about a failure.
+#: Characters of what a check of the definition file says about a failure.
 _LONGEST_MESSAGE = 2_000
 _NUMBERS = (
     "invalid",
@@ -49,7 +49,7 @@ _NUMBERS = (
 def _dtype_of(number: int) -> str:
     if 0 <= number < len(_NUMBERS):
         return _NUMBERS[number]
-    raise FatalError(f"{number} is no DataType")
+    raise FatalError(f"{number} is not a DataType")
 
 
 def _domain(function: Callable[..., float]) -> Callable[..., float]:
@@ -207,7 +207,7 @@ class Linker:
     # -- running ------------------------------------------------------------------------------
 
     def run(self, unit: Unit, what: str, *args: Any) -> Any:
-        """Call a unit; whatever stops it becomes an InferError at a line of the spec.
+        """Call a unit; whatever stops it becomes an InferError at a line of the definition file.
 
         Args:
             unit: the unit.
@@ -215,7 +215,7 @@ class Linker:
             args: its arguments.
 
         Raises:
-            InferError: a check failed, or C++ leaves undefined what the spec does.
+            InferError: a check failed, or C++ leaves undefined what the definition does.
         """
         METER.steps = METER.moved = 0
         try:
@@ -235,7 +235,7 @@ class Linker:
             raise self._stopped(error, unit, what) from error
 
     def _stopped(self, error: Exception, unit: Unit, what: str) -> InferError:
-        """Return what an exception of a unit's code is to its caller: an InferError at a line of the spec."""
+        """Return the InferError, at a line of the definition file, for an exception of a unit's code."""
         where = self.where(error, unit)
         if isinstance(error, FaultError):
             return InferError(f"{what}: {error.message}", where=where)
@@ -245,7 +245,7 @@ class Linker:
         return InferError(f"{what}: {_said(error)}" + (f": {line}" if line else ""), where=where)
 
     def where(self, error: BaseException, unit: Unit) -> Location | None:
-        """Return the place in the spec at which an exception was raised."""
+        """Return the place in the definition file at which an exception was raised."""
         if isinstance(error, FaultError) and isinstance(error.site, int):
             return self.program.sites[error.site].span.location
         frame: TracebackType | None = error.__traceback__
@@ -261,7 +261,7 @@ class Linker:
 
 
 def _said(error: Exception) -> str:
-    """Say in the spec's words what a Python exception means."""
+    """Say in the definition's words what a Python exception means."""
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and ":" in error.args[0]:
         name, _, kind = error.args[0].rpartition(":")
         return f"the op has no attribute {name!r} of type {kind}"

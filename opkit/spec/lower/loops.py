@@ -1,6 +1,6 @@
 """Lowering of loops and switches: all of them are counted, so that none can hang.
 
-The other statements stand in ``lower_statements``.
+The other statements are in ``lower.statements``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LoopLowering(DeclarationLowering):
         self.loops.pop()
 
     def loop_test(self, node: syntax.While | syntax.For) -> None:
-        """Write the test that leaves a loop."""
+        """Write the test that ends a loop."""
         if node.condition is None:
             return
         held = self.test(node.condition)
@@ -243,7 +243,7 @@ class LoopLowering(DeclarationLowering):
         kind = values.type
         if values.is_unknown:
             return "()", UNKNOWN
-        if values.items is not None:  # as many as stand in the spec, so that they need not be counted
+        if values.items is not None:  # as many as stand in the definition file, so that they need not be counted
             items = values.items
             element = base if base.name != "auto" else items[0].type if items else INT64
             codes = ", ".join(convert(item, element, node).code for item in items)

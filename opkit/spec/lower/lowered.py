@@ -32,7 +32,7 @@ ATOM, UNARY, MUL, ADD, SHIFT, CMP, NOT, AND, OR, TERNARY, ANY = 20, 14, 13, 12, 
 
 
 class LowerError(Exception):
-    """A mistake in the spec that lowering found; it is reported and the statement left out."""
+    """A mistake in the definition file that lowering found; it is reported and the statement left out."""
 
     def __init__(self, code: str, message: str, node: Node, help: str = "") -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class LowerError(Exception):
 
 
 class SpentError(LowerError):
-    """The spec is too much to lower; only the first place is reported."""
+    """The definition file is too much to lower; only the first place is reported."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Lowered:
         place: how a pointer to it is made: ("item", object, index), ("field", object, name), ("cell", code).
         deref: for a pointer, Python of what it points at, "" where the pointer has to be followed.
         is_small: an integer that is small and not negative, so that arithmetic with it cannot overflow.
-        const: its value where that is known, else None; ``is_const`` tells None from unknown.
+        const: its value where that is known, else None; ``is_const`` distinguishes None from unknown.
         functions: for the name of a function, its overloads.
         items: for a braced list, its elements.
         error_parts: for an error, code of the parts of its message.
@@ -94,7 +94,7 @@ class Lowered:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether a finding about it has been made already."""
+        """Whether a finding about it has already been made."""
         return self.type is UNKNOWN
 
 

@@ -165,7 +165,7 @@ class Names:
     def report(self, error: LowerError, subject: str = "") -> None:
         """Report a mistake with the macro it comes from."""
         if isinstance(error, SpentError):
-            # Past the bound every further piece of the spec would be reported.
+            # Past the bound every further piece of the definition file would be reported.
             if self.is_spent:
                 return
             self.is_spent = True
@@ -213,14 +213,14 @@ class Names:
         if self.spent > MOST_LOWERED:
             raise SpentError(
                 "SPEC007",
-                f"this spec has more than {MOST_LOWERED:,} expressions and type names, those of constants, default "
-                "arguments and templates counted at each use",
+                f"this definition file has more than {MOST_LOWERED:,} expressions and type names, those of constants, "
+                "default arguments and templates counted at each use",
                 node,
                 "a constant, type or template here multiplies itself; write it out or make it smaller",
             )
 
     def find_type(self, name: syntax.Name, bindings: Bindings) -> Type | None:
-        """Return the type that a name stands for, None where it stands for none."""
+        """Return the type that a name stands for, None where it does not name one."""
         self.spend(name)
         part = name.parts[-1]
         text = part.text
@@ -310,7 +310,7 @@ class Names:
             if kind.name != "auto":
                 value = convert(value, kind, declarator)
             if lowering.lines:
-                raise LowerError("SPEC012", f"the constant {name!r} is too complicated for a spec", declarator)
+                raise LowerError("SPEC012", f"the constant {name!r} is too complicated for a definition", declarator)
         finally:
             self.resolving.discard(name)
         value.is_read_only, value.target = True, ""
@@ -333,5 +333,5 @@ class Names:
         return number_literal(int(value.const) + offset, Type("int32_t"))
 
     def scratch(self, node: syntax.Node) -> Unit:
-        """Return a unit that nothing runs, for expressions outside of functions."""
+        """Return a unit that nothing runs, for expressions outside functions."""
         return Unit("_", self, node)

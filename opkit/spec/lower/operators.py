@@ -1,6 +1,6 @@
 """Lowering of operators: what C++'s operators give for two values, whose types are known.
 
-Syntax is not looked at here; it stands in ``lower_expressions``.
+Syntax is not looked at here; it is in ``lower.expressions``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ __all__ = ["OperatorLowering"]
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
-#: Types whose values can be large, so that comparing them counts; a constant is as short as it stands in the spec.
+#: Types whose values can be large, so that comparing them counts; a constant is as short as it stands in the definition
+#: file.
 _COUNTED = frozenset({"string", "vector", "map", "ordered_map", "set", "ordered_set"})
 _PYTHON_PREC = {"|": 8, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": ADD, "-": ADD, "*": MUL}
 
@@ -237,7 +238,7 @@ class OperatorLowering(Writer):
         if "null" in (left.type.name, right.type.name):
             value = right if left.type == NULL else left
             if value.type.name not in ("ptr", "function", "null"):
-                raise LowerError("SPEC023", f"a {spelled(value.type)} is not compared with nullptr", node)
+                raise LowerError("SPEC023", f"a {spelled(value.type)} cannot be compared with nullptr", node)
             word = "is" if op == "==" else "is not"
             shown, other = value.at(CMP + 1), "is not" if op == "==" else "is"
             return Lowered(f"{shown} {word} None", BOOL, CMP, negated=f"{shown} {other} None")
@@ -248,7 +249,7 @@ class OperatorLowering(Writer):
                 "SPEC023", "a DataType is compared with a number", node, "name the DataType::k... it stands for"
             )
         if fit(left, right.type, node) is None and fit(right, left.type, node) is None:
-            raise LowerError("SPEC023", f"a {spelled(left.type)} is not compared with a {spelled(right.type)}", node)
+            raise LowerError("SPEC023", f"a {spelled(left.type)} cannot be compared with a {spelled(right.type)}", node)
         if op not in ("==", "!=") and left.type.name in ("Shape", "TensorDesc", "map", "set"):
             raise LowerError("SPEC023", f"'{op}' does not apply to a {spelled(left.type)}", node)
         if left.type == DIM_VECTOR:

@@ -24,7 +24,7 @@ from opkit.spec.parse import syntax
 
 __all__ = ["SpecProgram"]
 
-#: The line with which a function of the spec counts that it is called.
+#: The line with which a function of the definition file counts that it is called.
 ENTER = "    METER.enter()"
 
 
@@ -100,7 +100,7 @@ class SpecProgram(Instances):
                 name = variable.name
                 unit.warn(
                     "SPEC024",
-                    f"{name!r} is read, but nothing has given it a value",
+                    f"{name!r} is read, but no value was assigned to it",
                     variable.first_read,
                     help=f"initialise {name} where it is declared",
                 )

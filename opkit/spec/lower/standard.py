@@ -1,6 +1,6 @@
 """Lowering of the standard library's functions, and of the macros that are words of the language.
 
-CHECK statements stand in ``lower_statements``.
+CHECK statements are in ``lower.statements``.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class StandardLowering(CallLowering):
             return number_literal(max(INT_INFO[kind.name][0] // 8, 1), SIZE)
         if kind.is_real:
             return number_literal(4 if kind.name == "float" else 8, SIZE)
-        raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in specs", node)
+        raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in definitions", node)
 
     def check_value(self, node: syntax.Call, text: str) -> Lowered:
         """Lower a CHECK macro that stands inside of an expression."""
@@ -176,7 +176,7 @@ class StandardLowering(CallLowering):
             if given is None and arg.type != kind:
                 raise LowerError(
                     "SPEC022",
-                    f"std::{word} needs two values of one type, not {spelled(kind)} and {spelled(arg.type)}",
+                    f"std::{word} needs two values of the same type, not {spelled(kind)} and {spelled(arg.type)}",
                     item,
                     f"write std::{word}<{spelled(kind)}>(...) or cast one of them",
                 )

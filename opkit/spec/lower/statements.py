@@ -1,6 +1,6 @@
 """Lowering of statements, declarations and lambdas; with it the lowering of one unit is complete.
 
-A mistake in one statement is reported, and the next statement goes on.
+A mistake in one statement is reported, and lowering continues with the next statement.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class StatementLowering(LoopLowering):
                 self.unit.report(unbuilt(chains[-1].value))
 
     def step_statement(self, node: syntax.Unary | syntax.Postfix) -> None:
-        """Lower ``++x;`` and its like."""
+        """Lower ``++x;`` and similar ones."""
         value = self.lower_target(node.operand)
         if value.is_unknown:
             return
@@ -169,7 +169,7 @@ class StatementLowering(LoopLowering):
             made = condition(value, head)
             return made if word == "NOTNULL" else Lowered(made.negation, BOOL, CMP, negated=made.code)
         if value.type.name == "maybe":
-            raise LowerError("SPEC023", "a Maybe is no condition", head, "write JUST(...)")
+            raise LowerError("SPEC023", "a Maybe is not a condition", head, "write JUST(...)")
         return condition(value, head)
 
     def return_statement(self, node: syntax.Return) -> None:
@@ -209,7 +209,7 @@ class StatementLowering(LoopLowering):
         """Write a return of a value as the function's type."""
         if wanted == VOID:
             if value.type != VOID and value.type.name != "maybe":
-                raise LowerError("SPEC023", "a function without a result returns a value", node)
+                raise LowerError("SPEC023", "a function that returns void returns a value", node)
             if value.code != "None":
                 self.emit(value.code, node)
             self.emit("return None", node)

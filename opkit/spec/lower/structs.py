@@ -72,7 +72,9 @@ def constructed(
     program = lowering.program
     struct = struct_of(program, kind)
     if struct.has_base or struct.template:
-        raise LowerError("SPEC012", f"objects of {struct.name} cannot be made in specs", node, "use a plain struct")
+        raise LowerError(
+            "SPEC012", f"objects of {struct.name} cannot be created in definitions", node, "use a plain struct"
+        )
     if len(args) == 1 and args[0].type == kind:
         return Lowered(copied(args[0]), kind)
     if len(args) == 1 and args[0].items is not None:
@@ -89,10 +91,10 @@ def constructed(
             return Lowered(f"{unit.name}({', '.join(ready)})", kind)
     if struct.constructors and args:
         counts = " or ".join(str(len(item.params)) for item in struct.constructors)
-        raise LowerError("SPEC022", f"{struct.name} is made of {counts} arguments, {len(args)} given", node)
+        raise LowerError("SPEC022", f"{struct.name} is constructed from {counts} arguments, {len(args)} given", node)
     fields = list(field_types(program, struct).items())
     if len(args) > len(fields) or (args and not is_braced):
-        raise LowerError("SPEC022", f"{struct.name} is not made of {len(args)} arguments", node)
+        raise LowerError("SPEC022", f"{struct.name} cannot be constructed from {len(args)} arguments", node)
     given = [
         f"{name}={copied(convert(arg, field, node))}" for arg, (name, (field, _)) in zip(args, fields, strict=False)
     ]

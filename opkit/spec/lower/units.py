@@ -1,6 +1,6 @@
-"""Units: the Python functions that a spec becomes, each with what it uses and where it can stop.
+"""Units: the Python functions that a definition file becomes, each with what it uses and where it can stop.
 
-What they are made from stands in ``program``.
+What they are made from is in ``program``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place that can stop a function: a CHECK, with the text of the spec."""
+    """A place that can stop a function: a CHECK, with the text of the definition file."""
 
     span: Span
     text: str
@@ -38,7 +38,7 @@ class Site:
 
 @dataclass(slots=True)
 class Unit:
-    """One Python function made from the spec.
+    """One Python function made from the definition file.
 
     Args:
         name: its Python name.
@@ -65,7 +65,7 @@ class Unit:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it calls no function of the spec and is called by name alone."""
+        """Whether it calls no function of the definition file and is called by name alone."""
         return not (self.calls or self.is_value or self.calls_values) and " def " not in self.source
 
     @property
@@ -85,7 +85,7 @@ class Unit:
         self.program.report(error, self.subject)
 
     def warn(self, code: str, message: str, node: syntax.Node, at_end: bool = False, help: str = "") -> None:
-        """Report what compiles and is wrong."""
+        """Report a mistake in what compiles."""
         program = self.program
         span = program.tree.between(node.last, node.last) if at_end else program.tree.span(node)
         program.findings.add(code, message, span, program.tree.expansion(node), help=help, subject=self.subject)

@@ -1,6 +1,6 @@
 """Uses: the argument and attribute names that a unit names as constants, for the lints.
 
-What they are compared with stands in ``checks``.
+What they are compared with is in ``check``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def use_of(flags: frozenset[str], method: str, owner: Type, args: list[Lowered],
 
 
 def _literal(node: Node) -> Node:
-    """Return the name itself where it stands in ``OpArg("x", 0)`` or ``{"x", 0}``."""
+    """Return the name itself where it is in ``OpArg("x", 0)`` or ``{"x", 0}``."""
     if isinstance(node, Call) and node.args:
         return node.args[0]
     if isinstance(node, InitList) and node.items:
@@ -101,7 +101,7 @@ def _parts(code: ast.expr) -> list[tuple[str, ...]]:
         pair = tuple(code.args)
     if len(pair) == 2:
         left, right = _parts(pair[0]), _parts(pair[1])
-        # Chains of alternatives would multiply; past a few of them the rest is not told apart.
+        # Chains of alternatives would multiply; past a few of them the rest is not distinguished.
         if len(left) * len(right) <= 64:
             return [(*a, *b) for a in left for b in right]
     is_forward = ast.unparse(code).endswith(".conf.op_type") if isinstance(code, ast.Attribute) else False

@@ -1,4 +1,4 @@
-"""Writer: the Python source of one unit as it grows, with the spec line that each line comes from.
+"""Writer: the Python source of one unit as it grows, with the definition file line that each line comes from.
 
 It knows names and frames; what is written is decided by lowering.
 """
@@ -19,7 +19,7 @@ from opkit.spec.runtime import objects as values
 
 __all__ = ["RESERVED", "Writer"]
 
-#: Names that generated code uses itself; a variable of the spec with such a name gets another.
+#: Names that generated code uses itself; a variable of the definition file with such a name gets another.
 RESERVED = (
     frozenset(keyword.kwlist)
     | frozenset(dir(builtins))

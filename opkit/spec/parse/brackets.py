@@ -41,7 +41,7 @@ def open_bracket(tokens: Sequence[Token], start: int, at: int, message: str) -> 
         return None
     if suspect is not None:
         line = suspect[1].span.line
-        return Note(f"this '{{' may be the open one: the '}}' in line {line} is indented otherwise", suspect[0].span)
+        return Note(f"this '{{' may be the open one: the '}}' in line {line} is indented differently", suspect[0].span)
     return Note(f"this '{opened[-1].text}' is still open", opened[-1].span)
 
 
@@ -56,7 +56,7 @@ def _is_about(opened: Token, token: Token, message: str) -> bool:
 
 
 def _is_askew(opened: Token, closed: Token) -> bool:
-    """Whether a brace that begins its line is indented otherwise than the line of the brace it closes."""
+    """Whether a brace that begins its line is indented differently than the line of the brace it closes."""
     if closed.text != "}" or not closed.first or opened.source is not closed.source or closed.origin or opened.origin:
         return False
     first, last = opened.span, closed.span

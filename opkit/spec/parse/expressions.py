@@ -1,6 +1,6 @@
 """Expressions: the part of the parser that statements build on.
 
-Types and template arguments stand in ``type_names``.
+Types and template arguments are in ``type_names``.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ExpressionParser(TypeParser):
                 if self.here == "template":
                     self.at += 1
                 if self.here == "~" or self.here == "operator":
-                    raise ParseError("SPEC012", f"'{self.here}' is not supported in specs", self.at)
+                    raise ParseError("SPEC012", f"'{self.here}' is not supported in definitions", self.at)
                 part = self.name_part(False)
                 value = Member(start, self.at - 1, value, part, text == "->")
             elif text == "[" and self.kinds[self.at] == "punct":
@@ -238,7 +238,7 @@ class ExpressionParser(TypeParser):
             self.at += 1
             value = number(text)
             if value is None:
-                raise self.wrong(f"'{text}' is no number", start)
+                raise self.wrong(f"'{text}' is not a number", start)
             return Literal(start, start, value[0], text, value[1])
         if kind == CHAR:
             self.at += 1
@@ -275,7 +275,7 @@ class ExpressionParser(TypeParser):
         if text == "sizeof":
             return self.sizeof_expression()
         if text in ("delete", "throw", "typeid", "operator", "decltype", "alignof"):
-            raise ParseError("SPEC012", f"'{text}' is not supported in specs", start)
+            raise ParseError("SPEC012", f"'{text}' is not supported in definitions", start)
         if text == "::":
             self.at += 1
         parts = [self.name_part(False)]
@@ -309,7 +309,7 @@ class ExpressionParser(TypeParser):
         return Call(start, self.at - 1, maker, ())
 
     def named_cast(self) -> Cast:
-        """Parse ``static_cast<T>(value)`` and its like."""
+        """Parse ``static_cast<T>(value)`` and similar ones."""
         start, kind = self.at, self.here
         self.at += 1
         self.expect("<")

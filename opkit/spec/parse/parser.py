@@ -1,6 +1,6 @@
 """Parser: tokens become the typed tree, by recursive descent with bounded depth.
 
-Names mean nothing here yet; a mistake is reported once and the parser goes on after it.
+Names are not resolved here; a mistake is reported once and the parser continues after it.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class _Parser(StatementParser):
             struct = self.struct(params)
             return struct if struct is not None else Empty(start, self.at - 1)
         if self.here in ("using",):
-            raise ParseError("SPEC012", "alias templates are not supported in specs", start)
+            raise ParseError("SPEC012", "alias templates are not supported in definitions", start)
         return self.function_or_variable(params)
 
     def template_params(self) -> tuple[TemplateParam, ...]:
@@ -195,7 +195,7 @@ class _Parser(StatementParser):
                 self.at += 1
                 default = self.template_argument()
             if self.here == "...":
-                raise ParseError("SPEC012", "variadic templates are not supported in specs", self.at)
+                raise ParseError("SPEC012", "variadic templates are not supported in definitions", self.at)
             params.append(TemplateParam(start, self.at - 1, kind, name, default))
             if self.here != ",":
                 break
@@ -245,7 +245,7 @@ class _Parser(StatementParser):
         word = self.here
         self.at += 1
         if word == "union":
-            raise ParseError("SPEC012", "a spec cannot define a union", start)
+            raise ParseError("SPEC012", "a definition file cannot define a union", start)
         name = self.take_name()
         if self.here == "final":
             self.at += 1
@@ -321,7 +321,7 @@ class _Parser(StatementParser):
         return Constructor(start, self.at, params, tuple(inits), self.block())
 
     def skip_member(self) -> None:
-        """Step over a member that means nothing here."""
+        """Step over a member that has no effect here."""
         while self.here not in (";", "{"):
             if self.kinds[self.at] == END:
                 raise self.expected("';'")
@@ -339,7 +339,7 @@ class _Parser(StatementParser):
         if self.here == "(" and (self.is_parameter_list() or template is not None):
             return self.function(start, made, name, template)
         if template is not None:
-            raise ParseError("SPEC012", "variable templates are not supported in specs", start)
+            raise ParseError("SPEC012", "variable templates are not supported in definitions", start)
         if len(name.parts) > 1:
             raise self.expected("'('")
         return self.declaration_rest(start, made, name.parts[0].text, name.first)

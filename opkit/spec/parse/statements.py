@@ -1,6 +1,6 @@
 """Statements: the part of the parser for bodies of functions.
 
-File scope stands in ``parser``.
+File scope is in ``parser``.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class StatementParser(ExpressionParser):
         if text == "throw":
             return self.return_statement()
         if text in _UNSUPPORTED:
-            raise ParseError("SPEC012", f"'{text}' is not supported in specs", start)
+            raise ParseError("SPEC012", f"'{text}' is not supported in definitions", start)
         if text in ("struct", "class", "enum", "union", "template"):
-            raise ParseError("SPEC012", f"a function of a spec cannot define a {text}", start)
+            raise ParseError("SPEC012", f"a function in a definition file cannot define a {text}", start)
         if self.is_declaration():
             return self.declaration()
         value = self.expression()
@@ -301,7 +301,7 @@ class StatementParser(ExpressionParser):
         return While(start, self.at - 1, condition, body, True)
 
     def return_statement(self) -> Return:
-        """Parse return, and throw, which means the same for an Error."""
+        """Parse return, and throw, which has the same meaning for an Error."""
         start = self.at
         self.at += 1
         value = None if self.here == ";" else self.initializer()
@@ -316,12 +316,12 @@ class StatementParser(ExpressionParser):
         return Jump(start, self.at - 1, word)
 
     def local_alias(self) -> Statement:
-        """Parse an alias inside of a function."""
+        """Parse an alias inside a function."""
         made = self.alias()
         return made if isinstance(made, Statement) else Empty(made.first, made.last)
 
     def empty_until_semicolon(self) -> Empty:
-        """Parse what means nothing here, up to its semicolon."""
+        """Parse what has no effect here, up to its semicolon."""
         start = self.at
         self.skip_to_semicolon()
         return Empty(start, self.at - 1)

@@ -1,4 +1,4 @@
-"""Syntax: the typed tree of a spec. Data only; ``parser`` makes it, ``lowering`` reads it.
+"""Syntax: the typed tree of a definition file. Data only; ``parser`` makes it, ``lower`` reads it.
 
 The module is long because the nodes are one table, whose expressions and statements hold each other. Every node holds
 the indices of its first and last token; ``Tree.span`` turns them into a place.
@@ -149,7 +149,7 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Expr):
-    """``left op right`` where op is ``=`` or ``+=`` and its like."""
+    """``left op right`` where op is ``=`` or ``+=`` and similar ones."""
 
     op: str
     left: Expr
@@ -167,7 +167,7 @@ class Ternary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
-    """``function(args)``; a construction ``Type(args)`` looks the same and is told apart later."""
+    """``function(args)``; a construction ``Type(args)`` looks the same and is distinguished later."""
 
     function: Expr
     args: tuple[Expr, ...]
@@ -175,7 +175,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Construct(Expr):
-    """``Type{args}``, or ``Type(args)`` where the type is no plain name."""
+    """``Type{args}``, or ``Type(args)`` where the type is not a plain name."""
 
     type: TypeName
     args: tuple[Expr, ...]
@@ -201,7 +201,7 @@ class Member(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expr):
-    """``static_cast<Type>(operand)``, ``(Type)operand`` and their like."""
+    """``static_cast<Type>(operand)``, ``(Type)operand`` and similar ones."""
 
     kind: str
     type: TypeName
@@ -283,7 +283,7 @@ class Compound(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Empty(Statement):
-    """A lone ``;`` and what means nothing here (``static_assert``, ``using namespace``)."""
+    """A lone ``;`` and what has no effect here (``static_assert``, ``using namespace``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +363,8 @@ class Function(Node):
     """A function definition or declaration (``body`` None).
 
     Args:
-        name: qualified where it is defined outside of its struct.
-        template: its template parameters, None where it is no template, () for a specialisation.
+        name: qualified where it is defined outside its struct.
+        template: its template parameters, None where it is not a template, () for a specialisation.
         specialised: the template arguments after the name of a specialisation.
     """
 
@@ -442,7 +442,7 @@ class Tree:
         return begin.span
 
     def expansion(self, node: Node) -> Note | None:
-        """Return the note that says which macro invocation a node comes from, None outside of macros."""
+        """Return the note that says which macro invocation a node comes from, None outside macros."""
         token = self.tokens[node.first]
         origin = token.origin
         if origin is None or not origin.text:

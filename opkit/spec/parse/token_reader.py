@@ -1,4 +1,4 @@
-"""TokenReader: a position in the tokens, what is expected there, and how mistakes are told.
+"""TokenReader: a position in the tokens, what is expected there, and how mistakes are reported.
 
 No grammar here.
 """
@@ -17,7 +17,7 @@ DEEPEST = 60
 
 
 class ParseError(Exception):
-    """A mistake at a token; the parser reports it and goes on after the statement or item."""
+    """A mistake at a token; the parser reports it and continues after the statement or item."""
 
     def __init__(self, code: str, message: str, at: int, help: str = "") -> None:
         super().__init__(message)
@@ -88,7 +88,7 @@ class TokenReader:
         self.findings.add(code, message, self.tree.span(node), self.tree.expansion(node), opened, help=help)
 
     def skip_to_semicolon(self) -> None:
-        """Step over everything up to and with the next semicolon outside of brackets."""
+        """Step over everything up to and with the next semicolon outside brackets."""
         depth = 0
         while self.kinds[self.at] != END:
             text = self.here

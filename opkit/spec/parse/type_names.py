@@ -1,6 +1,6 @@
 """Type names: the part of the parser for types, qualified names, template arguments and parameters.
 
-Whether ``<`` opens template arguments is tried out, never looked up.
+Whether ``<`` opens template arguments is found out by trying, never looked up.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TypeParser(TokenReader):
         raise NotImplementedError
 
     def skip_specifiers(self) -> None:
-        """Step over ``static``, ``inline`` and their like."""
+        """Step over ``static``, ``inline`` and similar ones."""
         while self.here in _SPECIFIERS:
             self.at += 1
 
@@ -76,7 +76,7 @@ class TypeParser(TokenReader):
         return Name(start, self.at - 1, (Part(start, self.at - 1, "auto"),))
 
     def built_in_type(self) -> Name:
-        """Parse ``unsigned long long`` and its like into one name."""
+        """Parse ``unsigned long long`` and similar ones into one name."""
         start = self.at
         words = []
         while self.here in WORDS:
@@ -177,7 +177,7 @@ class TypeParser(TokenReader):
             start = self.at
             made = self.type_name()
             if self.here == "...":
-                raise ParseError("SPEC012", "parameter packs are not supported in specs", self.at)
+                raise ParseError("SPEC012", "parameter packs are not supported in definitions", self.at)
             name = self.take_name() if self.kinds[self.at] == IDENT else ""
             default = None
             if self.here == "=":

@@ -1,1 +1,1 @@
-"""The registry: registrations become ops and gradients that can be asked."""
+"""The registry: registrations become ops and gradients that infer and build."""

@@ -1,6 +1,6 @@
 """BuiltTypes: which op types a compiled gradient can build, and with which attributes, known from its code alone.
 
-What one run of it builds is a GradGraph, which stands in ``compiled_grad``.
+What one run of it builds is a GradGraph, which is in ``compiled_grad``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class BuiltTypes:
     Args:
         names: op types that its code gives as constants.
         patterns: op types that its code computes, as text with ``*`` for each part that is not a constant.
-        literals: every string constant in its code, where a name is computed from no constant part at all; else empty.
+        literals: every string constant in its code, where a name is computed without any constant part; else empty.
 
     Example:
         >>> types = BuiltTypes(frozenset({"my_grad"}), ("my_*_backward",))
@@ -43,7 +43,7 @@ class BuiltTypes:
         return bool(self.patterns)
 
     def __contains__(self, op_type: object) -> bool:
-        """Say whether the gradient can build an op type, as far as its code tells."""
+        """Say whether the gradient can build an op type, as far as its code shows."""
         if not isinstance(op_type, str):
             return False
         return op_type in self.names or any(self._matches(pattern, op_type) for pattern in self.patterns)
@@ -59,7 +59,7 @@ def built_types_of(op_type: str, units: Iterable[Unit]) -> BuiltTypes:
     """Return the op types that a gradient's code can build.
 
     Args:
-        op_type: the forward op type, which names of backward ops may be made of.
+        op_type: the forward op type, which may be part of the names of backward ops.
         units: the units of the gradient's function and of all that it calls.
     """
     kept = list(units)

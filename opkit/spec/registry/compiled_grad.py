@@ -1,4 +1,4 @@
-"""CompiledGrad: a gradient registration of a spec, and the graph of backward ops that it builds.
+"""CompiledGrad: a gradient registration of a definition file, and the graph of backward ops that it builds.
 
 The graph is data: names, op types, blobs and attributes.
 """
@@ -48,7 +48,7 @@ class BackwardOp:
 
 @dataclass(frozen=True, slots=True)
 class GradGraph:
-    """The backward ops of one op, in the order in which the spec adds them.
+    """The backward ops of one op, in the order in which the definition adds them.
 
     Args:
         ops: the ops.
@@ -86,9 +86,9 @@ class CompiledGrad:
         span: where it is registered.
         unit: the Python of its function.
         is_new_style: whether it is set with SetBackwardOpConfGenFn.
-        op: the forward op, None where this spec does not register it.
+        op: the forward op, None where this file does not register it.
         bound: names of the inputs that the function binds a gradient to, as far as they are constants.
-        has_errors: whether it does not compile, or names what the op has not got; then ``build`` refuses.
+        has_errors: whether it does not compile, or names what the op does not have; then ``build`` refuses.
     """
 
     op_type: str
@@ -108,7 +108,7 @@ class CompiledGrad:
 
     @property
     def ok(self) -> bool:
-        """Whether it can build."""
+        """Whether it can build backward ops."""
         return not self.has_errors
 
     @property
@@ -136,7 +136,8 @@ class CompiledGrad:
             inputs: descriptions of the forward inputs.
             attrs: attributes of the forward op.
             outputs: counts of variadic and optional outputs, or lists of TensorDesc; inferred where left out.
-            needs_grad: (argument, index) of the inputs that need a gradient; None: all that the spec lets have one.
+            needs_grad: (argument, index) of the inputs that need a gradient; None: all that the definition lets have
+                one.
             op_name: name of the forward op.
 
         Raises:
@@ -145,7 +146,7 @@ class CompiledGrad:
         if self.has_errors or self.unit is None:
             reason = f": {self.errors[0]}" if self.errors else ""
             raise InferError(
-                f"the gradient of {self.op_type!r} has errors in its spec{reason}",
+                f"the gradient of {self.op_type!r} has errors in its definition{reason}",
                 where=self.span.location,
                 help="opkit build shows them",
             )
@@ -164,7 +165,7 @@ class CompiledGrad:
 
     @property
     def forward_op(self) -> CompiledOp | None:
-        """The forward op, from this spec or from another of its folder; None where no spec has it."""
+        """The forward op, from this file or from another of its folder; None where no definition file has it."""
         if self.op is None and self.siblings is not None:
             self.op = self.ops.get(self.op_type) or self.siblings.find(self.op_type)
         return self.op
@@ -207,7 +208,7 @@ class CompiledGrad:
     def _foreign(
         self, inputs: Inputs, attrs: Mapping[str, Any] | None, counts: Mapping[str, int], op_name: str
     ) -> InferContext:
-        """Return the context of a forward op that this spec does not register."""
+        """Return the context of a forward op that this file does not register."""
         descs: dict[Arg, Desc] = {}
         for name, items in inputs.items():
             for index, desc in enumerate(items):
@@ -233,7 +234,7 @@ class CompiledGrad:
         if op is None:
             if self.known_ops and builder.type not in self.known_ops:
                 what = f"the gradient of {self.op_type!r} uses the op type"
-                said = unknown(what, builder.type, set(self.ops) | self.known_ops, tail=", which nothing registers")
+                said = unknown(what, builder.type, set(self.ops) | self.known_ops, tail=", which is not registered")
                 raise said.error(InferError, self.span.location)
             return
         for name, (kind, _) in builder.attrs.items():

@@ -1,6 +1,6 @@
-"""CompiledOp: an op of a spec, ready to infer shapes and dtypes and to list sharding signatures.
+"""CompiledOp: a defined op, ready to infer shapes and dtypes and to list sharding signatures.
 
-Gradients stand in ``grads``.
+Gradients are in ``compiled_grad``.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class CompiledOp:
         """Return the attributes complete, each as the plain Python value of its type.
 
         Args:
-            attrs: given values by name; numpy scalars are accepted, a bool is no integer.
+            attrs: given values by name; numpy scalars are accepted, a bool is not an integer.
 
         Raises:
-            InferError: an unknown name, a value of the wrong type, or the spec's own check refuses.
+            InferError: an unknown name, a value of the wrong type, or the definition's own check refuses.
         """
         plain = self._plain_attrs(attrs)
         unit = self.units.get("check_attr")
@@ -74,7 +74,7 @@ class CompiledOp:
         return dict(plain)
 
     def _run_check(self, unit: Unit, conf: Conf, is_part: bool = False) -> None:
-        """Run the spec's own check; ``is_part`` where that is a part of a call which is running already."""
+        """Run the definition's own check; ``is_part`` where that is a part of a call which is running already."""
         run = self.linker.run_within if is_part else self.linker.run
         run(unit, f"checking the attributes of {self.name!r}", self, conf)
 
@@ -155,7 +155,9 @@ class CompiledOp:
     def _usable(self) -> None:
         if self.has_errors:
             raise InferError(
-                f"op {self.name!r} has errors in its spec", where=self.span.location, help="opkit build shows them"
+                f"op {self.name!r} has errors in its definition",
+                where=self.span.location,
+                help="opkit build shows them",
             )
 
     def prepare(
@@ -163,7 +165,7 @@ class CompiledOp:
     ) -> InferContext:
         """Check an op's configuration as OneFlow does and return the context for its functions.
 
-        The order is OneFlow's: attributes, output defaults, input counts, output counts, the spec's own check.
+        The order is OneFlow's: attributes, output defaults, input counts, output counts, the definition's own check.
 
         Raises:
             InferError: as ``infer``.
@@ -222,7 +224,8 @@ class CompiledOp:
             one list of TensorDesc for each output argument that is there.
 
         Raises:
-            InferError: a name, count or type is wrong, or a check of the spec fails; ``where`` is the spec's line.
+            InferError: a name, count or type is wrong, or a check of the definition fails; ``where`` is the
+                definition's line.
 
         Source: OneFlow v0.4.0, UserOp::InferLogicalOutBlobDescs: outputs start as copies of the first input, then the
             dtype function runs, then the shape function.
@@ -256,7 +259,7 @@ class CompiledOp:
         parallel_num: int = 1,
         outputs: Mapping[str, int] | None = None,
     ) -> list[dict[str, list[str | None]]]:
-        """Return the sharding signatures that the spec's function builds, in its order.
+        """Return the sharding signatures that the definition's function builds, in its order.
 
         Args:
             inputs: the logical descriptions.
@@ -265,7 +268,7 @@ class CompiledOp:
             outputs: counts of variadic and optional outputs.
 
         Returns:
-            for each signature, argument name to one of "S(axis)", "B", "P" for each index; None where it says nothing.
+            for each signature, argument name to one of "S(axis)", "B", "P" for each index; None where it gives none.
 
         Raises:
             InferError: as ``infer``.
@@ -304,7 +307,7 @@ class CompiledOp:
 
     @property
     def ok(self) -> bool:
-        """Whether everything of it compiles."""
+        """Whether all its functions compile."""
         return not self.has_errors
 
 

@@ -1,6 +1,6 @@
 """Entries: what was read of one registration, before it becomes an op or a gradient.
 
-Reading them stands in ``registrations``.
+Reading them is in ``registrations``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Siblings: a forward op that another spec of the same folder registers, found when a gradient is built.
+"""Siblings: a forward op that another definition file of the same folder registers, found when a gradient is built.
 
-OneFlow links all specs of a folder together; here each is compiled alone, so that this is looked up late.
+OneFlow links all definition files of a folder together; here each is compiled alone, so that this is looked up late.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Compile = Callable[[Path], "Mapping[str, CompiledOp]"]
 
 
 class Siblings:
-    """The other specs of a folder, compiled one after the other until an op is found.
+    """The other definition files of a folder, compiled one after the other until an op is found.
 
     Args:
-        path: the spec whose siblings they are.
+        path: the definition file whose siblings they are.
         compile_ops: compiles one file to its ops.
     """
 

@@ -1,6 +1,6 @@
 """Arithmetic: how C++'s integers, floats, strings and streams behave, for generated code.
 
-Containers stand in ``containers``, shapes in ``values``.
+Containers are in ``containers``, shapes in ``objects``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _M64 = (1 << 64) - 1
 
 
 class Meter:
-    """Counts what one call does, so that no spec can hang or use up the memory."""
+    """Counts what one call does, so that no definition can hang or use up the memory."""
 
     __slots__ = ("moved", "steps")
 
@@ -72,7 +72,7 @@ class Meter:
         return True
 
     def enter(self, cost: int = 1) -> None:
-        """Count one call of a function of the spec, a constructor as several: what it makes takes memory."""
+        """Count one call of a function of the definition file, a constructor as several: what it makes takes memory."""
         steps = self.steps = self.steps + cost
         if steps > MOST_STEPS:
             raise FatalError(f"more than {MOST_STEPS:,} loop iterations and function calls; does this recursion end?")
@@ -137,7 +137,7 @@ def irem(a: int, b: int) -> int:
 
 
 def to_signed(a: int, bits: int) -> int:
-    """Convert to a signed integer of so many bits, keeping the low ones."""
+    """Convert to a signed integer of that many bits, keeping the low ones."""
     a &= (1 << bits) - 1
     return a - (1 << bits) if a >> (bits - 1) else a
 
@@ -196,14 +196,14 @@ def cat(a: str, b: str) -> str:
 
 
 def shift_left(a: int, count: int, bits: int) -> int:
-    """Do as C++'s ``<<``, before the result is cut to its type; a count that the type does not have is a fault."""
+    """Behave like C++'s ``<<``, before the result is cut to its type; a count outside the type's bits is a fault."""
     if not 0 <= count < bits:
         raise FatalError(f"{a} << {count}: an integer of {bits} bits is shifted by 0 to {bits - 1}")
     return a << count
 
 
 def shift_right(a: int, count: int, bits: int) -> int:
-    """Do as C++'s ``>>``; a count that the type does not have is a fault."""
+    """Behave like C++'s ``>>``; a count that the type does not have is a fault."""
     if not 0 <= count < bits:
         raise FatalError(f"{a} >> {count}: an integer of {bits} bits is shifted by 0 to {bits - 1}")
     return a >> count
@@ -228,7 +228,7 @@ def show(value: object) -> str:
 
 
 def substr(text: str, start: int, count: int | None = None) -> str:
-    """Do as std::string::substr."""
+    """Behave like std::string::substr."""
     if not 0 <= start <= len(text):
         raise FatalError(f"substr from {start} of a string of {len(text)} characters")
     METER.move(len(text) >> 3)
@@ -236,14 +236,14 @@ def substr(text: str, start: int, count: int | None = None) -> str:
 
 
 def string_find(text: str, piece: str) -> int:
-    """Do as std::string::find; npos is the largest size_t."""
+    """Behave like std::string::find; npos is the largest size_t."""
     METER.move(len(text) >> 3)
     found = text.find(piece)
     return found if found >= 0 else _M64
 
 
 def string_rfind(text: str, piece: str) -> int:
-    """Do as std::string::rfind."""
+    """Behave like std::string::rfind."""
     # At worst each place is compared with the whole piece.
     METER.move(len(text) * len(piece) >> 8)
     found = text.rfind(piece)
@@ -251,12 +251,12 @@ def string_rfind(text: str, piece: str) -> int:
 
 
 def compare_part(text: str, start: int, count: int, other: str) -> int:
-    """Do as std::string::compare of a part."""
+    """Behave like std::string::compare of a part."""
     return string_compare(substr(text, start, count), other)
 
 
 def parse_int(text: str, bits: int) -> int:
-    """Do as std::stoi and its like: the number at the front of a string, if it fits."""
+    """Behave like std::stoi and similar ones: the number at the front of a string, if it fits."""
     kept = text.strip()
     end = 1 if kept[:1] in "+-" else 0
     while end < len(kept) and kept[end] in "0123456789":
@@ -271,7 +271,7 @@ def parse_int(text: str, bits: int) -> int:
 
 
 def string_compare(a: str, b: str) -> int:
-    """Do as std::string::compare."""
+    """Behave like std::string::compare."""
     METER.move((len(a) + len(b)) >> 3)
     return (a > b) - (a < b)
 

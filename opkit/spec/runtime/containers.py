@@ -1,6 +1,6 @@
 """Containers: how C++'s vectors, iterators, algorithms and pointers to scalars behave, for generated code.
 
-Maps stand in ``hashing``.
+Maps are in ``hashing``.
 """
 
 from __future__ import annotations
@@ -58,28 +58,28 @@ def char_at(text: str, index: int) -> int:
 
 
 def at(items: Sequence[T], index: int) -> T:
-    """Return an element, or fault where the index is out of range."""
+    """Return an element, or raise a fault where the index is out of range."""
     if 0 <= index < len(items):
         return items[index]
     raise FatalError(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
 
 
 def idx(items: Sequence[object], index: int) -> int:
-    """Return an index that is in range, or fault."""
+    """Return an index that is in range, or raise a fault."""
     if 0 <= index < len(items):
         return index
     raise FatalError(f"index {index} is out of range for {len(items)} element{'s' * (len(items) != 1)}")
 
 
 def front(items: Sequence[T]) -> T:
-    """Return the first element, or fault where there is none."""
+    """Return the first element, or raise a fault where there is none."""
     if items:
         return items[0]
     raise FatalError("front() of an empty container")
 
 
 def back(items: Sequence[T]) -> T:
-    """Return the last element, or fault where there is none."""
+    """Return the last element, or raise a fault where there is none."""
     if items:
         return items[-1]
     raise FatalError("back() of an empty container")
@@ -130,7 +130,7 @@ def push_axis(items: list[int], value: int) -> None:
 
 
 def pop(items: list[T]) -> None:
-    """Remove the last element, or fault where there is none."""
+    """Remove the last element, or raise a fault where there is none."""
     if not items:
         raise FatalError("pop_back() of an empty container")
     items.pop()
@@ -276,25 +276,25 @@ def erase(items: list[T], first: Iterator[T], last: Iterator[T] | None = None) -
 
 
 def remove(first: Iterator[T], last: Iterator[T], value: T) -> Iterator[T]:
-    """Do as std::remove: move what stays to the front and return the new end."""
+    """Behave like std::remove: move what stays to the front and return the new end."""
     kept = [item for item in between(first, last) if item != value]
     return write_from(first, kept)
 
 
 def find(first: Any, last: Any, value: object) -> Any:
-    """Do as std::find."""
+    """Behave like std::find."""
     values = between(first, last)
     return first + values.index(value) if value in values else last
 
 
 def iota(first: Iterator[int], last: Iterator[int], start: int) -> None:
-    """Do as std::iota."""
+    """Behave like std::iota."""
     count = last.index - first.index
     write_from(first, list(range(start, start + max(count, 0))))
 
 
 def sort(first: Iterator[Any], last: Iterator[Any], less: Callable[[Any, Any], bool] | None = None) -> None:
-    """Do as std::sort."""
+    """Behave like std::sort."""
     values = between(first, last)
     if less is None:
         METER.move(len(values) * len(values).bit_length())

@@ -94,7 +94,7 @@ class ParallelContext:
 
 
 class InferContext:
-    """What infer functions see: descriptions by (name, index), attributes, the op's arguments.
+    """The context of infer functions: descriptions by (name, index), attributes, the op's arguments.
 
     ``desc`` is the bound ``get`` of the dict of descriptions, the quickest look-up there is.
     """
@@ -150,7 +150,7 @@ def missing(name: str, index: int) -> str:
 
 
 class TimeShapeContext:
-    """What OutputBlobTimeShapeInferFn functions see."""
+    """The context of OutputBlobTimeShapeInferFn functions."""
 
     __slots__ = ("conf", "result", "shapes")
 

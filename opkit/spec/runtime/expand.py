@@ -1,4 +1,4 @@
-"""Expanding: shapes stretched to given sizes, as the specs of ``expand`` and its gradient ask for them.
+"""Expanding: shapes stretched to given sizes, as the definitions of ``expand`` and its gradient ask for them.
 
 Source: OneFlow v0.5.0, user/kernels/expand_kernel_utils.cpp for what is refused and what the strides are.
 """

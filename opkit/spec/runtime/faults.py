@@ -1,6 +1,6 @@
-"""Faults: what goes wrong while a compiled spec function runs.
+"""Faults: what goes wrong while a compiled function of a definition runs.
 
-They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the spec.
+They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the definition file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __all__ = ["FatalError", "FaultError", "RefusalError", "check", "require"]
 
 
 class FaultError(Exception):
-    """A function of the spec stopped.
+    """A function of the definition file stopped.
 
     Args:
         message: what stopped it.

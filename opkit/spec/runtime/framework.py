@@ -1,4 +1,4 @@
-"""Framework functions: the helpers of OneFlow that specs call, rewritten for the value library.
+"""Framework functions: the helpers of OneFlow that definitions call, rewritten for the value library.
 
 Reshapes stand in ``reshape``, windows in ``windows``.
 
@@ -187,7 +187,7 @@ def physical_shape(shape: Shape, distribution: Distribution, desc: ParallelConte
 
 
 def is_reduced_axis(reduced: HashMap | Sequence[int], _count: int) -> Callable[[int], bool]:
-    """Return the predicate that tells reduced axes."""
+    """Return the predicate that recognises reduced axes."""
     kept = frozenset(reduced)
     return lambda axis: axis in kept
 

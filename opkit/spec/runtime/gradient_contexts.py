@@ -1,4 +1,4 @@
-"""Gradient contexts: what the gradient functions of a spec see, in the old interface and the new.
+"""Gradient contexts: what the gradient functions of a definition see, in the old interface and the new.
 
 The result is the list of backward ops and the binding of input gradients; nothing is run.
 """
@@ -49,7 +49,7 @@ class OpBuilder:
         return self
 
     def output(self, arg: str, count: int = 1) -> OpBuilder:
-        """Declare an output with so many blobs."""
+        """Declare an output with that many blobs."""
         if not 0 <= count <= MOST_BLOBS:
             raise FatalError(f"output {arg!r} of {self.type!r} with {count:,} blobs; at most {MOST_BLOBS:,}")
         METER.move(16 * count)
@@ -62,7 +62,7 @@ class OpBuilder:
         return self
 
     def scope(self, _symbol: int) -> OpBuilder:
-        """Take a scope symbol, which means nothing here."""
+        """Take a scope symbol, which has no effect here."""
         return self
 
     def build(self) -> Conf:

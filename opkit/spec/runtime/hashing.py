@@ -1,6 +1,6 @@
 """HashMap and HashSet in the order in which libstdc++ iterates them; std::map and std::set in theirs.
 
-The order shows in sharding signatures that a spec builds by walking a map.
+The order shows in sharding signatures that a definition builds by walking a map.
 
 Source: libstdc++ 12, bits/hashtable.h (nodes go to the front of their bucket, or of the list), bits/hashtable_policy.h.
 """
@@ -147,25 +147,25 @@ class HashMap:
         self.order.insert(0, key)
 
     def insert_pair(self, key: Any, value: Any = None) -> tuple[MapIterator, bool]:
-        """Do as ``emplace``: return the iterator and whether it was inserted."""
+        """Behave like ``emplace``: return the iterator and whether it was inserted."""
         inserted = self.insert(key, value)
         return MapIterator(self, key, False), inserted
 
     def put(self, key: Any, value: Any) -> None:
-        """Do as ``map[key] = value``."""
+        """Behave like ``map[key] = value``."""
         if not self.insert(key, value):
             self.data[key] = value
 
     __setitem__ = put
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Do as ``map[key]``: a missing key gets a default value."""
+        """Behave like ``map[key]``: a missing key gets a default value."""
         if key not in self.data:
             self.insert(key, make())
         return self.data[key]
 
     def at(self, key: Any) -> Any:
-        """Return a value, or fault where the key is missing."""
+        """Return a value, or raise a fault where the key is missing."""
         try:
             return self.data[key]
         except KeyError:

@@ -1,6 +1,6 @@
 """Values: OneFlow's Shape and TensorDesc, and the objects of structs, for generated code.
 
-Contexts and builders stand in ``contexts``.
+Contexts and builders are in ``contexts``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Desc", "Record", "Shape", "shape_of"]
 
 
 class Record:
-    """An object of a struct that the spec defines; its fields are its attributes."""
+    """An object of a struct that the definition file defines; its fields are its attributes."""
 
     def set(self, **fields: Any) -> Record:
         """Set fields and return itself."""
@@ -49,7 +49,7 @@ class Shape:
         return Shape(self.dims)
 
     def at(self, index: int) -> int:
-        """Return one size, or fault where the axis is out of range."""
+        """Return one size, or raise a fault where the axis is out of range."""
         dims = self.dims
         if 0 <= index < len(dims):
             return dims[index]

@@ -38,14 +38,14 @@ def placement_of(text: str) -> ParallelContext:
     """Return the devices that a placement names: ``device_tag: "cpu" device_name: "@0:0-3"``.
 
     Raises:
-        RefusalError: the text is no placement.
+        RefusalError: the text is not a placement.
     """
     fields = _fields(text)
     names = [value for name, value in fields or () if name == "device_name"]
     spans = [_DEVICES.fullmatch(name) if isinstance(name, str) else None for name in names]
     counts = [int(span[2] or span[1]) - int(span[1]) + 1 for span in spans if span is not None]
     if not counts or len(counts) != len(names) or min(counts) < 1:
-        raise RefusalError(f'{text!r} is no placement such as device_tag: "cpu" device_name: "0:0-3"')
+        raise RefusalError(f'{text!r} is not a placement such as device_tag: "cpu" device_name: "0:0-3"')
     return ParallelContext(sum(counts))
 
 

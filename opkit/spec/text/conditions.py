@@ -13,7 +13,7 @@ __all__ = ["evaluate_condition"]
 
 
 class _BadError(Exception):
-    """The tokens are no integer expression."""
+    """The tokens are not integer expression."""
 
 
 _LEVELS: list[dict[str, Callable[[int, int], int]]] = [
@@ -122,7 +122,7 @@ def _number(text: str) -> int:
 
 
 def evaluate_condition(tokens: list[Token]) -> int | None:
-    """Return the value of a ``#if`` condition, None where it is no integer expression."""
+    """Return the value of a ``#if`` condition, None where it is not an integer expression."""
     reader = _Reader(tokens)
     try:
         value = reader.ternary()

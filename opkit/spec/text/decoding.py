@@ -25,7 +25,10 @@ def read_source(path: str | os.PathLike[str], findings: Findings) -> SourceText:
         file = Path(name)
         if file.is_dir():
             findings.add(
-                "SPEC001", f"{name} is a folder, not a spec", empty.span(0, 0), help="name the .cpp file in it"
+                "SPEC001",
+                f"{name} is a folder, not a definition file",
+                empty.span(0, 0),
+                help="name the .cpp file in it",
             )
             return empty
         if file.exists() and not file.is_file():
@@ -35,7 +38,9 @@ def read_source(path: str | os.PathLike[str], findings: Findings) -> SourceText:
             data = stream.read(4 * LARGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        findings.add("SPEC001", f"cannot read {name}: {reason}", empty.span(0, 0), help="check the path and its rights")
+        findings.add(
+            "SPEC001", f"cannot read {name}: {reason}", empty.span(0, 0), help="check the path and its permissions"
+        )
         return empty
     return decode(data, name, findings)
 
@@ -57,9 +62,9 @@ def check_text(source: SourceText, findings: Findings, bad: tuple[int, str] | No
     if len(text) > LARGEST:
         findings.add(
             "SPEC001",
-            f"the spec is too long: {len(text):,} characters, at most {LARGEST:,}",
+            f"the definition file is too long: {len(text):,} characters, at most {LARGEST:,}",
             source.span(0, 0),
-            help="keep data out of the spec, or split it into several ops",
+            help="keep data out of the definition file, or split it into several ops",
         )
         return SourceText("", source.path)
     if bad is None and "\0" in text:
@@ -67,5 +72,7 @@ def check_text(source: SourceText, findings: Findings, bad: tuple[int, str] | No
     if bad is None:
         return source
     at, reason = bad
-    findings.add("SPEC002", f"the spec {reason} here", source.span(at, at + 1), help="save the file as UTF-8 text")
+    findings.add(
+        "SPEC002", f"the definition file {reason} here", source.span(at, at + 1), help="save the file as UTF-8 text"
+    )
     return SourceText(text.replace("\0", " ").replace("\N{REPLACEMENT CHARACTER}", " "), source.path)

@@ -1,6 +1,6 @@
 """Expansion: macros become their replacement, within bounds; every token keeps both its places.
 
-Directives stand in ``preprocessor``.
+Directives are in ``preprocessor``.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def expand(state: State, tokens: Tokens, depth: int) -> Tokens:
 
 
 def too_large(state: State, token: Token, what: str, help: str = "") -> TooLargeError:
-    """Report a bound that expansion ran past, at the place in the spec that a token comes from; return the error."""
+    """Report a bound that expansion exceeded, at the position in the definition file of a token; return the error."""
     place = token.origin or token
     state.findings.add("SPEC007", what.format(repr(place.text)), place.span, help=help)
     return TooLargeError()
@@ -280,7 +280,7 @@ def _glued(state: State, macro: Macro, left: Token, piece: Tokens, call: Token) 
     if joined is None:
         state.findings.add(
             "SPEC006",
-            f"{left.text!r} ## {piece[0].text!r} is no token",
+            f"{left.text!r} ## {piece[0].text!r} is not a token",
             piece[0].span,
             Note(f"in the body of {macro.name.text!r}", macro.name.span),
         )

@@ -1,6 +1,6 @@
 """Includes: which header is opkit's own business, and where the others are found on disk.
 
-Headers of OneFlow's framework are never read: what specs use of them is built into the compiler.
+Headers of OneFlow's framework are never read: what definitions use of them is built into the compiler.
 """
 
 from __future__ import annotations

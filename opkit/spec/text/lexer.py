@@ -41,7 +41,7 @@ class Token:
         kind: IDENT, NUMBER, STRING, CHAR, PUNCT or END.
         text: its characters.
         source, start, end: where it is spelled.
-        origin: the outermost macro invocation that brought it here, None outside of macros.
+        origin: the outermost macro invocation that brought it here, None outside macros.
         hidden: names of macros that may not expand in it any more.
         first: whether it is the first of its line.
         spaced: whether white space stands before it.
@@ -74,7 +74,7 @@ class Token:
 def lex(source: SourceText, findings: Findings) -> list[Token]:
     """Return the tokens of a text, ending in one of kind END.
 
-    What is no token is reported and skipped; nothing raises.
+    What is not a token is reported and skipped; nothing raises.
     """
     text = source.text
     tokens: list[Token] = []
@@ -140,5 +140,5 @@ def _skip_bad(source: SourceText, at: int, findings: Findings) -> int:
     while end < line_end and _TOKEN.match(text, end) is None and text[end] not in "\"'":
         end += 1
     shown = text[at : min(end, at + 20)]
-    findings.add("SPEC004", f"{shown!r} is no part of C++", source.span(at, end), help="remove it")
+    findings.add("SPEC004", f"{shown!r} is not part of C++", source.span(at, end), help="remove it")
     return end

@@ -1,6 +1,6 @@
 """Macros: their definitions, the sequence macros of OneFlow, and what # and ## do to tokens.
 
-Directives and the order of expansion stand in ``preprocessor``.
+Directives and the order of expansion are in ``preprocessor``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def comma_join(parts: list[Tokens], near: Token) -> Tokens:
 
 
 def _sequence(tokens: Tokens) -> list[Tokens]:
-    """Split ``(a)(b)(c)`` into the inside of each pair of parentheses."""
+    """Split ``(a)(b)(c)`` into the inside each pair of parentheses."""
     items: list[Tokens] = []
     depth = 0
     for token in tokens:

@@ -41,8 +41,8 @@ def preprocess(source: SourceText, folders: tuple[str, ...], findings: Findings)
     """Return the tokens of a text after preprocessing, ending in one of kind END.
 
     Args:
-        source: the spec.
-        folders: where quoted includes are looked for, besides the spec's own folder.
+        source: the definition file.
+        folders: where quoted includes are looked for, besides the definition's own folder.
         findings: takes what is wrong; nothing raises.
     """
     state = State(findings, folders, lambda text: _run(state, text, _DEEPEST_INCLUDE))
@@ -196,7 +196,7 @@ def _define(state: State, word: Token, rest: Tokens) -> None:
         elif rest[at].kind == IDENT:
             params.append(rest[at].text)
         elif rest[at].text != ",":
-            state.findings.add("SPEC005", f"{rest[at].text!r} is no macro parameter", rest[at].span)
+            state.findings.add("SPEC005", f"{rest[at].text!r} is not a macro parameter", rest[at].span)
         at += 1
     if at >= len(rest):
         state.findings.add("SPEC005", "the parameters of this macro do not end", name.span, help="add ')'")

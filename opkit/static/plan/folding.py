@@ -17,7 +17,7 @@ from opkit.static.plan.sizes import Known
 
 __all__ = ["Like", "fold"]
 
-#: Larger constants are made anew in every run, so that a plan does not hold on to their memory.
+#: Larger constants are made again in every run, so that a plan does not hold on to their memory.
 _MOST_BYTES = 1 << 16
 
 

@@ -212,7 +212,7 @@ def _assign_buffers(
             desc = known[value]
             given = layout.takes.get(value)
             if given is None or given not in layout.buffer:
-                if given is not None:  # it takes memory that is made anew in every run
+                if given is not None:  # it takes memory that is made again in every run
                     continue
                 block = _take_block(layout, free, _bytes_of(desc))
             else:

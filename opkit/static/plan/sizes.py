@@ -26,7 +26,7 @@ def resolve_sizes(ops: Sequence[Operation], given: Mapping[Value, TensorDesc], *
     Args:
         ops: in program order.
         given: descriptions of the Values that are fed or held in a scope.
-        is_exact: infer anew from ``given``; otherwise every description is the declared one.
+        is_exact: infer again from ``given``; otherwise every description is the declared one.
 
     Raises:
         ShapeError, DtypeError, InferError: an op refuses the sizes; a note names the user's line.

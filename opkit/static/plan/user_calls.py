@@ -21,7 +21,7 @@ __all__ = ["MismatchError", "ResultError", "PlannedCall", "is_own"]
 
 
 class ResultError(KernelError, ValueError):
-    """A user's function returned a wrong number of values, or something that is no array."""
+    """A user's function returned a wrong number of values, or something that is not an array."""
 
 
 class MismatchError(Exception):
@@ -76,8 +76,8 @@ class PlannedCall:
         """Return the outputs of the op as arrays that nobody else can write to.
 
         Raises:
-            ResultError: a wrong number of values, None for an output, something that is no array.
-            ShapeError: a gradient has not the shape of its input.
+            ResultError: a wrong number of values, None for an output, something that is not an array.
+            ShapeError: a gradient does not have the shape of its input.
             MismatchError: the plan was made for other shapes or dtypes.
         """
         items: Sequence[Any] = (result,)
@@ -146,10 +146,12 @@ class PlannedCall:
         try:
             array = np.array(data)
         except (TypeError, ValueError) as error:
-            raise ResultError(f"{self._title} returned {_kind(item)} for {what}, which is no array: {error}") from error
+            raise ResultError(
+                f"{self._title} returned {_kind(item)} for {what}, which is not an array: {error}"
+            ) from error
         if array.dtype.kind not in "biufc":
             raise ResultError(
-                f"{self._title} returned {_kind(item)} for {what}, which is no array of numbers (its dtype would be "
+                f"{self._title} returned {_kind(item)} for {what}, which is not a numeric array (its dtype would be "
                 f"{array.dtype})"
             )
         return array
@@ -157,7 +159,7 @@ class PlannedCall:
     def _compared(self, arrays: list[Any]) -> list[Any]:
         for value, array in zip(self.op.results, arrays):
             if array.dtype.kind not in "biufc":
-                raise ResultError(f"{self._title} returned an array of dtype {array.dtype}, which no tensor can have")
+                raise ResultError(f"{self._title} returned an array of dtype {array.dtype}, which a tensor cannot have")
             if not self.op.is_warned and (array.dtype != value.dtype or not _fits(array.shape, value.shape)):
                 self._warn(value.variable.name, value.desc, array)
         for array, desc in zip(arrays, self.expected or ()):

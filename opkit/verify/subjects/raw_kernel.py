@@ -122,7 +122,7 @@ class RawKernel:
         Args:
             descs: descriptions of the inputs by name.
             attrs: complete attributes.
-            outputs: the values asked for by output name; one of each that is not optional where left out.
+            outputs: the values asked for by output name; by default one of each that is not optional.
 
         Raises:
             InferError: the definition refuses the inputs.

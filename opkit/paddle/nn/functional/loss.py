@@ -37,7 +37,7 @@ def reduced(loss: Any, reduction: str, function: str) -> Any:
 
 
 def check_reduction(reduction: str, function: str, *more: str) -> None:
-    """Refuse a reduction that is none of "mean", "sum", "none" and more."""
+    """Refuse a reduction that is not "mean", "sum", "none" or one of ``more``."""
     known = ("mean", "sum", "none", *more)
     if reduction not in known:
         raise UsageError(f"{function}: reduction is one of {', '.join(map(repr, known))}, got {reduction!r}")

@@ -101,7 +101,7 @@ def local_response_norm(
     """Return x divided by ``(k + alpha * mean of squares over neighbouring channels) ** beta``."""
     dims = need_value("local_response_norm", "x", x).ndim
     if dims < 3:
-        raise ShapeError(f"local_response_norm takes a tensor of 3 axes at least, got {list(x.shape)}")
+        raise ShapeError(f"local_response_norm takes a tensor of at least 3 axes, got {list(x.shape)}")
     axis = 1 if data_format.startswith("NC") else dims - 1
     before, after = [0] * dims, [0] * dims
     before[axis], after[axis] = size // 2, (size - 1) // 2

@@ -373,7 +373,7 @@ def _load(name: str, item: Any, value: Any) -> bool:
     """Load one value; say whether it fits."""
     array = value._data if isinstance(value, Tensor) else np.asarray(value)
     if array.shape != tuple(item.shape):
-        text = f"set_state_dict: {name!r} is left as it is: its shape is {list(item.shape)}, that of the state "
+        text = f"set_state_dict: {name!r} is left unchanged: its shape is {list(item.shape)}, that of the state "
         warnings.warn(text + f"{list(array.shape)}", stacklevel=3)
         return False
     if isinstance(item, Tensor):

@@ -102,7 +102,7 @@ class _InstanceNorm(RankedLayer):
 
     def __post_init__(self) -> None:
         if (self.weight_attr is False) != (self.bias_attr is False):
-            raise UsageError(f"{type(self).__name__}: weight_attr and bias_attr are False together or not at all")
+            raise UsageError(f"{type(self).__name__}: weight_attr and bias_attr must both be False, or neither")
         count = self.num_features
         self.scale = self.create_parameter([count], self.weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([count], self.bias_attr, is_bias=True)

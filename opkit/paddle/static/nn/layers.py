@@ -46,7 +46,7 @@ def _activation(name: str | None) -> Callable[[Any], Any] | None:
     functional = importlib.import_module("opkit.paddle.nn.functional")
     function = getattr(functional, name, None) if isinstance(name, str) else None
     if not callable(function):
-        raise UsageError(f"no activation is called {name!r}")
+        raise UsageError(f"there is no activation {name!r}")
     return function  # type: ignore[no-any-return]
 
 
