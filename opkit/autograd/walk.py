@@ -18,7 +18,7 @@ Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
 
 
 class FreedGraphError(AutogradError, SystemError):
-    """A graph was to be walked that an earlier walk has freed.
+    """The graph was freed by an earlier walk.
 
     Source: Paddle 2.6 raises SystemError.
     """
@@ -46,11 +46,11 @@ class Step(Protocol):
 
     @property
     def walk_edges(self) -> Sequence[Any] | None:
-        """See above."""
+        """See the attributes above."""
 
     @property
     def walk_indices(self) -> Sequence[int]:
-        """See above."""
+        """See the attributes above."""
 
 
 def reverse_walk(
@@ -68,7 +68,7 @@ def reverse_walk(
     Args:
         order: the steps, each after every step that consumes one of its outputs. With ``is_ordered=False`` the steps
             to start from; each step is then visited when the last of its consumers has passed, in the order in which
-            they become ready, and no reference to it is kept, so that it can be freed while the walk goes on.
+            they become ready, and no reference to it is kept, so that it can be freed during the walk.
         cotangents: {step: a list with one cotangent or None per output}, holding the seeds at the start. A visited
             step's entry is taken out, so that what was consumed can be freed.
         add: sums two cotangents of one value (out of place).
@@ -108,7 +108,7 @@ def reverse_walk(
 
 
 def _walk_chain(step: Any, cotangents: dict[Any, Any], release: bool) -> list[Any]:
-    """Walk while there is one way to go, and return the step where that ends, its cotangents entered.
+    """Walk along a chain, and return the step where it ends, with its cotangents added.
 
     A link of a chain has one input, which nothing else used: what its rule returned is what the next step gets, and
     nothing has to be counted, queued or summed.

@@ -1,6 +1,6 @@
 """``backward`` and ``grad`` of dynamic mode: the reverse walk over recorded nodes.
 
-The walk itself is ``opkit.autograd``'s; here are seeds, leaves, and what is captured of the walk.
+``opkit.autograd`` does the walk; this module handles seeds, leaves, and captured gradients.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def run_backward(
     """Walk back from the roots and add the gradients of all leaves to their ``grad``.
 
     Args:
-        roots: Tensors of any shape; those that take no gradient are passed over.
-        seeds: one cotangent per root, of its shape; None stands for ones.
+        roots: Tensors of any shape; those that take no gradient are skipped.
+        seeds: one cotangent per root, of its shape; None means ones.
         retain_graph: keep the graph for another walk.
 
     Raises:
@@ -64,7 +64,7 @@ def grad(
     Args:
         outputs: Tensors of any shape.
         inputs: Tensors, leaves or not.
-        grad_outputs: one cotangent per output; None stands for ones.
+        grad_outputs: one cotangent per output; None means ones.
         retain_graph: keep the graph for another walk.
         create_graph: record the walk, so that the result can be differentiated again.
         allow_unused: an input that the outputs do not depend on gives None instead of an error.
@@ -174,7 +174,7 @@ def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
     Args:
         leaf: a leaf that takes a gradient.
         cotangent: of the leaf's shape and dtype.
-        shared: whether the cotangent may be seen by others; a first gradient is copied then.
+        shared: whether others may refer to the cotangent; a first gradient is then copied.
     """
     held = leaf._grad
     data = cotangent._data
@@ -208,7 +208,7 @@ Tensor.walk_rule = staticmethod(_leaf_rule)
 
 
 def check_unique(roots: Sequence[Tensor]) -> None:
-    """Refuse a list of roots in which one stands twice.
+    """Refuse a list of roots that contains one twice.
 
     Raises:
         UsageError: it does.

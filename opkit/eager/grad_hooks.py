@@ -1,6 +1,6 @@
 """Hooks on gradients: ``Tensor.register_hook`` and ``Tensor.retain_grads``.
 
-A hook on a computed Tensor takes the place of its node's rule, so that a walk without hooks pays nothing for them.
+A hook on a computed Tensor replaces its node's rule, so that a walk without hooks has no extra cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ids = itertools.count()
 
 
 class HookHandle:
-    """What ``register_hook`` returns: ``remove()`` takes the hook away, once."""
+    """The result of ``register_hook``: ``remove()`` removes the hook, once."""
 
     def __init__(self, hooks: dict[int, Hook]) -> None:
         self._hooks = hooks
@@ -99,7 +99,7 @@ def register_hook(tensor: Tensor, hook: Hook) -> HookHandle:
 
 
 def retain_grads(tensor: Tensor) -> None:
-    """Let backward write ``grad`` of this Tensor too, though it is not a leaf."""
+    """Make backward write ``grad`` of this Tensor too, although it is not a leaf."""
     if tensor._sg or tensor._node is None or tensor.__dict__.get("_retains"):
         return
     tensor._retains = True  # type: ignore[attr-defined]

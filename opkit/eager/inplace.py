@@ -19,7 +19,7 @@ __all__ = ["InplaceLeafError", "InplaceValueError", "become", "check_inplace", "
 
 
 class InplaceLeafError(AutogradError, ValueError):
-    """A leaf that takes a gradient was to be changed in place."""
+    """A leaf that takes a gradient cannot be changed in place."""
 
 
 class InplaceValueError(ShapeError, DtypeError, AssertionError):
@@ -70,7 +70,7 @@ def become(tensor: Tensor, result: Tensor, what: str) -> Tensor:
 
 
 def _keep_before(tensor: Tensor, node: Any) -> None:
-    """Let an op that changes its own input keep that input as it was."""
+    """Make an op that changes its own input keep the input's previous state."""
     if any(kept is tensor for kept in node._in):
         is_overwritten = tensor._version is not None and tensor._data.flags.writeable
         before = wrap(tensor._data.copy() if is_overwritten else tensor._data, tensor._sg)

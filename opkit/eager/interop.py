@@ -18,7 +18,7 @@ __all__ = ["UFUNCS", "array_ufunc"]
 
 
 class UfuncError(AutogradError, TypeError):
-    """numpy was asked for something that would lose a gradient."""
+    """numpy was called in a way that would lose a gradient."""
 
 
 #: ufuncs whose builder has their name.
@@ -58,7 +58,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     """Run a numpy ufunc on Tensors (numpy's ``__array_ufunc__`` protocol).
 
     Raises:
-        UfuncError: the ufunc has no op, or was called in a way that ops do not know, and an input takes a gradient.
+        UfuncError: the ufunc has no op, or was called in a way that ops do not support, and an input takes a gradient.
     """
     build = UFUNCS.get(ufunc) if method == "__call__" and not kwargs else None
     if build is not None:

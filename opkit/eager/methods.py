@@ -1,7 +1,7 @@
-"""What a Tensor can do: operators, conversions to Python values, gradients, in-place changes.
+"""Methods of Tensors: operators, conversions to Python values, gradients, in-place changes.
 
-The operators are the table that static Variables install too; methods that a framework calls by name are the
-facade's.
+The operators are the table that static Variables install too; methods with a framework's names are defined in
+the facade.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SeedError(ShapeError, AssertionError):
 
 
 class ScalarError(UsageError, AssertionError, TypeError):
-    """A Tensor with several elements was to become one Python value."""
+    """A Tensor with several elements cannot become one Python value."""
 
 
 def backward(self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:

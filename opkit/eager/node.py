@@ -148,7 +148,7 @@ class Node:
         return [target is not None for target in self.walk_edges or ()]
 
     def watch_output(self, index: int, cell: list[int]) -> None:
-        """Learn that the memory of an output may change from now on."""
+        """Note that the memory of an output may change from now on."""
         if self._cells is None:
             self._cells = {}
         self._cells.setdefault(index, (cell, cell[0]))

@@ -1,6 +1,6 @@
 """PyLayer: an op whose forward and backward are a user's Python functions.
 
-Here is the way that one Tensor in, one Tensor out takes, which is the one that has to be quick. Everything else goes
+This module handles one Tensor in, one Tensor out, the case that has to be quick. Everything else goes
 through ``opkit.eager.pylayer_record`` (forward) and ``opkit.eager.pylayer_rule`` (backward).
 """
 
@@ -55,7 +55,7 @@ class PyLayer:
     _last_record = SingleRecord((), np.dtype(np.float32))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Make an object that is of no use but that ``A().apply`` works.
+        """Make an object whose only use is that ``A().apply`` works.
 
         Source: Paddle 2.6, which allows it.
         """

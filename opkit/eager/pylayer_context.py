@@ -1,6 +1,6 @@
 """PyLayerContext: what a PyLayer's forward and backward share; it is also the step of the reverse walk.
 
-All names that opkit needs on it start with ``walk_``: every other name is the user's.
+All names that opkit needs on it start with ``walk_``: every other name belongs to the user.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OUTPUT = Saved.OUTPUT  # read for every gradient: an Enum's member is slow to l
 
 
 class Marks:
-    """What forward said of its inputs and outputs through ``ctx.mark_...`` and ``ctx.set_...``."""
+    """What forward declared about its inputs and outputs through ``ctx.mark_...`` and ``ctx.set_...``."""
 
     __slots__ = ("materialize", "non_differentiable", "not_inplace")
 
@@ -71,7 +71,7 @@ class PyLayerContext:
         """Keep tensors for backward. May be called once, and only in forward.
 
         Args:
-            tensors: inputs, outputs or anything else that ``saved_tensor`` shall give back.
+            tensors: inputs, outputs or anything else that ``saved_tensor`` returns later.
 
         Raises:
             UsageError: it was called before, or forward is over.
@@ -143,7 +143,7 @@ class PyLayerContext:
         """Drop the way back to the inputs, now that the walk has passed for the last time.
 
         What was saved stays and can be read after backward; but computed Tensors among it no longer hold the graph they
-        came from: who keeps an op's output does not keep all that led to it.
+        came from: keeping an op's output does not keep everything that led to it.
 
         Source: Paddle 2.6 for what can be read after backward.
         """

@@ -1,4 +1,4 @@
-"""The OpDefs of PyLayers: what observers, profiles and recorders know an application and a backward by."""
+"""The OpDefs of PyLayers: how observers, profiles and recorders identify an application and a backward."""
 
 from __future__ import annotations
 

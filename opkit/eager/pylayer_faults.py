@@ -1,4 +1,4 @@
-"""The errors of PyLayer: what the user's class did, what was expected, and where its function stands."""
+"""The errors of PyLayer: what the user's class did, what was expected, and where its function is defined."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def refuse_static(cls: Any) -> NoReturn:
 
 
 def note(error: BaseException, cls: Any, name: str) -> None:
-    """Note on a user's exception which PyLayer it left, once."""
+    """Add a note to a user's exception that names the PyLayer it came from, once."""
     place = function_location(cls, name)
     text = f"in {name} of PyLayer {cls.__name__}" + (f" ({place})" if place is not None else "")
     notes = getattr(error, "__notes__", None)

@@ -1,6 +1,6 @@
 """Records of a PyLayer's application: what its backward is checked against, and what was saved for it.
 
-An application of one Tensor to one Tensor, by far the commonest, has a ``SingleRecord``; all others have a
+An application of one Tensor to one Tensor, by far the most common, has a ``SingleRecord``; all others have a
 ``GeneralRecord``. Both are made by forward and never change.
 """
 
@@ -51,7 +51,7 @@ class Place:
     """One gradient that backward is given.
 
     Args:
-        index: of the output that it belongs to; -1 where the output stands in a later place too.
+        index: of the output that it belongs to; -1 where the output appears again at a later position.
         shape: the output's.
         dtype: the output's.
     """
@@ -85,7 +85,7 @@ class SingleRecord:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The arguments that they stood in."""
+        """The arguments that they belong to."""
         return _ONE
 
 
@@ -105,7 +105,7 @@ class GeneralRecord:
 
 
 class Saved(Enum):
-    """What forward saved where no values have to be kept for it."""
+    """What forward saved if no values have to be kept for it."""
 
     NOTHING = "forward is over and saved nothing"
     OUTPUT = "the only output, and nothing else: the context holds it weakly, and its data"
@@ -126,7 +126,7 @@ class SavedOutput:
     index: int
 
     def restored(self, context: Any) -> Tensor:
-        """Return the Tensor, or one on the same data and at the same place in the graph where it died."""
+        """Return the Tensor, or, if it was freed, one on the same data and at the same place in the graph."""
         tensor = self.held()
         if tensor is None:
             tensor = object.__new__(Tensor)

@@ -1,4 +1,4 @@
-"""The gradient rule of a PyLayer: hands backward its gradients, and checks what it returns against the inputs."""
+"""The gradient rule of a PyLayer: passes backward its gradients, and checks what it returns against the inputs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tensor: an array, whether it takes a gradient, and the node that produced it.
 
-What a Tensor can do (operators, reductions, indexing) is attached in ``opkit.eager.methods``; here is what it is.
+Operators, reductions and indexing are attached in ``opkit.eager.methods``; only the data is defined here.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class Tensor:
 
     @property
     def inplace_version(self) -> int:
-        """How often the memory of this Tensor was changed in place, through it or through a view of it."""
+        """How many times the memory of this Tensor was changed in place, through it or through a view of it."""
         return 0 if self._version is None else self._version[0]
 
     @property
     def name(self) -> str:
-        """A name unique in the process, made when it is first asked for."""
+        """A name that is unique in the process, generated on first use."""
         if self._name is None:
             kind = "generated_tensor" if self._node is None else "eager_tmp"
             self._name = f"{kind}_{next(_names)}"
@@ -184,7 +184,7 @@ def wrap(data: Any, stop_gradient: bool = True) -> Tensor:
 def version_cell(tensor: Tensor) -> list[int]:
     """Return the count of in-place changes that a Tensor shares with all Tensors on the same memory.
 
-    The node that produced the Tensor may keep its array: it is told, so that it sees a change.
+    The node that produced the Tensor may keep its array: it is notified, so that it can detect a change.
     """
     cell = tensor._version
     if cell is None:

@@ -1,6 +1,6 @@
-"""Block: Operations in order, and the Variables by name that they read and write.
+"""Block: Operations in order, and the Variables that they read and write, by name.
 
-Inference and gradients are not known here; ``opkit.static.builder`` appends what it has inferred.
+Inference and gradients are not known here; ``opkit.static.builder`` appends inferred Operations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Block", "VariableNotFoundError"]
 
 
 class VariableNotFoundError(GraphError, ValueError):
-    """A name that no Variable of the block has.
+    """No Variable of the block has this name.
 
     Source: Paddle 2.6 raises ValueError.
     """
@@ -29,7 +29,7 @@ class Block:
     """A straight line of Operations.
 
     Args:
-        program: whose block it is.
+        program: the program that it belongs to.
         idx: its number in the program.
     """
 
@@ -66,7 +66,7 @@ class Block:
         return found
 
     def add_variable(self, variable: Variable) -> Variable:
-        """Enter a Variable under its name.
+        """Add a Variable under its name.
 
         Raises:
             UsageError: the name is taken.
@@ -80,7 +80,7 @@ class Block:
     def declare(
         self, name: str, desc: TensorDesc, *, persistable: bool = False, stop_gradient: bool = False
     ) -> Variable:
-        """Return the Variable of that name, made if there is none.
+        """Return the Variable of that name; it is created if there is none.
 
         Raises:
             UsageError: there is one with another shape or dtype.

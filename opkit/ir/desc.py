@@ -17,7 +17,7 @@ class TensorDesc:
     """Shape and dtype of a tensor.
 
     Args:
-        shape: one int per axis; -1 stands for a size known only at run time (static mode).
+        shape: one int per axis; -1 means a size known only at run time (static mode).
         dtype: a numpy dtype name, "tensor_buffer" or "of_record"; anything that
             ``canonical_dtype`` reads is accepted.
         is_dynamic: whether sizes may vary within the shape.

@@ -1,4 +1,4 @@
-"""Dialect: the rules by which dtypes meet and the words that show values; strict unless a facade brings its own.
+"""Dialect: the rules for combining dtypes and the texts that show values; strict unless a facade brings its own.
 
 Rules on dtypes and texts only: no value is cast here, and no framework is named.
 """
@@ -18,11 +18,11 @@ __all__ = ["STRICT", "Dialect", "Words", "adopt", "current_dialect", "default_di
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What messages advise, in the names that a framework's user knows.
+    """Advice in messages, in the names that a framework's users know.
 
     Args:
         make_tensor: how a list or an array becomes a Tensor.
-        change_leaf: how a leaf that takes a gradient is changed in place all the same.
+        change_leaf: how a leaf that takes a gradient can still be changed in place.
         keep_gradient: what to do where numpy would lose a gradient.
         python_in_graph: how a Python function becomes part of a static graph.
     """
@@ -60,7 +60,7 @@ def _tensor_text(tensor: Any) -> str:
 class Dialect:
     """How the values of one framework behave where the op definitions leave a choice, and how they are shown.
 
-    What is left out is the strict rule: nothing is promoted, and results have their operands' dtype.
+    The default is the strict rule: nothing is promoted, and results have their operands' dtype.
 
     Args:
         name: for messages.
@@ -70,10 +70,10 @@ class Dialect:
         quotient: the dtype in which two integers are divided; None for their own, truncated towards 0.
         function_of_integers: the dtype in which a function of real numbers takes integers; None where it takes none.
         total: the dtype in which tensors of a dtype are summed.
-        show_dtype: what ``x.dtype`` hands out.
+        show_dtype: what ``x.dtype`` returns.
         show_tensor: the text of a Tensor.
         show_variable: the text of a static Variable.
-        words: what messages advise.
+        words: the advice in messages.
 
     Example:
         >>> STRICT.meet(np.dtype("float32"), np.dtype("int64")) is None

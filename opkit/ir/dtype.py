@@ -44,7 +44,7 @@ def canonical_dtype(dtype: object) -> str:
         dtype: ``"float32"``, ``np.float32``, ``np.dtype("f4")``, or an object whose ``name`` is such a name.
 
     Raises:
-        TypeError: it names no dtype that opkit has.
+        TypeError: opkit has no such dtype.
     """
     if isinstance(dtype, str) and dtype in _KNOWN:
         return dtype

@@ -1,6 +1,6 @@
 """Operation: one applied op of a graph, its inputs and outputs, and where the user added it.
 
-What the op means is its opdef's; nothing is executed or differentiated here.
+The opdef defines what the op means; nothing is executed or differentiated here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["OpLike", "Operation"]
 
 
 class OpLike(Protocol):
-    """What a graph knows of an op: its name, and what becomes of it in a copy for inference (None: it stays)."""
+    """What a graph knows about an op: its name, and what becomes of it in a copy for inference (None: it is kept)."""
 
     name: str
     for_inference: ForInference | None
@@ -29,7 +29,7 @@ class Operation:
     """An op applied to Values.
 
     Args:
-        block: where it stands.
+        block: the block that it is in.
         opdef: the op.
         inputs: one Value per input, None for an optional one left out.
         attrs: every declared attribute.

@@ -1,4 +1,4 @@
-"""The readable form of a graph: its Variables, then its Operations, one per line.
+"""A graph as text: its Variables, then its Operations, one per line.
 
 Text only; deterministic.
 """
@@ -21,7 +21,7 @@ def program_text(blocks: Sequence[Block], *, with_sites: bool = False) -> str:
 
     Args:
         blocks: the program's blocks.
-        with_sites: name the user's line behind each op.
+        with_sites: also give the user's line that added each op.
     """
     lines: list[str] = []
     for block in blocks:

@@ -1,6 +1,6 @@
-"""Program: a graph that can be printed, cloned and run; its version says when it changed.
+"""Program: a graph that can be printed, cloned and run; its version shows when it changed.
 
-Nothing is appended by itself here and nothing is executed.
+Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ class Program:
         return self.blocks[0].all_parameters()
 
     def clone(self, for_test: bool = False) -> Program:
-        """Return a copy; with ``for_test`` without backward and optimizer ops, dropout and the like switched off."""
+        """Return a copy; ``for_test`` leaves out backward and optimizer ops, and switches off dropout and similar ops."""
         return clone_program(self, for_test)
 
     def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
-        """Return the readable form; with details, each op is followed by the line that added it."""
+        """Return the program as text; with details, each op is followed by the line that added it."""
         return program_text(self.blocks, with_sites=with_details)
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ def _copy_as(op: Operation, rewrite: Rewrite, block: Block, values: dict[Value, 
 
 
 def _leave_unwritten(op: Operation, block: Block, values: dict[Value, Value]) -> None:
-    """Let what an Operation would have written be what it was before."""
+    """Give the outputs of an Operation the values that they had before it."""
     for index, written in zip(op.writes, op.outputs[len(op.results) :]):
         before = op.inputs[index]
         assert before is not None

@@ -1,6 +1,6 @@
 """Rewrite: what becomes of an Operation in a copy of its program that is meant for inference.
 
-Which op becomes what is declared with each op; the copy itself is made by ``opkit.ir.program``.
+Each op declares what it becomes; the copy itself is made by ``opkit.ir.program``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Rewrite:
     """What takes an Operation's place.
 
     Args:
-        same_as: index of the input that its first output is; the Operation goes. -1: it goes altogether.
+        same_as: index of the input that its first output is; the Operation is removed. -1: it is removed altogether.
         opdef: what takes its place, with one output, or None.
         inputs: Values that the new op reads.
         attrs: of the new op.

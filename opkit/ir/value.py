@@ -1,7 +1,7 @@
 """Value and Variable: what flows through a graph, and the name under which a user knows it.
 
 A Value is assigned once (one version of one Variable); a Variable is the handle, and means its latest version.
-What a Variable can do (operators, methods) is attached in ``opkit.static.methods``; here is what it is.
+Operators and methods of a Variable are attached in ``opkit.static.methods``; only its data is defined here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Value:
     """One version of a Variable: assigned once, by its producer or from outside.
 
     Args:
-        variable: whose version this is.
+        variable: the Variable that this is a version of.
         shape: sizes, -1 where a size is known only at run time.
         dtype: numpy dtype.
         producer: the Operation that computes it; None for what is fed, held in a scope, or never written.
@@ -70,7 +70,7 @@ class Value:
 
 
 class Variable:
-    """A named handle in a Block; where it is used, its latest Value is meant.
+    """A named handle in a Block; using it means its latest Value.
 
     Args:
         block: where it lives.
@@ -147,7 +147,7 @@ class Variable:
         return self.value.producer
 
     def at(self, value: Value) -> Variable:
-        """Return a handle that means one version for good; the same object where that is the latest one."""
+        """Return a handle that always means one version; the same object where that is the latest one."""
         if value is self.value:
             return self
         pinned = Variable.__new__(type(self))

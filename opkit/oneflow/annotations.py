@@ -1,4 +1,4 @@
-"""A job's signature: what its annotations say it takes and gives, checked calls and packed results (v0.4).
+"""A job's signature: its arguments and results as annotated, checked calls and packed results (v0.4).
 
 Nothing is traced or run here.
 """
@@ -65,7 +65,7 @@ class JobSignature:
         """Return the arrays of a call, in the order of ``leaves``, checked against their placeholders.
 
         Raises:
-            UsageError: an argument is missing, unknown or no array.
+            UsageError: an argument is missing, unknown or not an array.
             ShapeError: an array's shape is not the declared one.
             DtypeError: an array's dtype is not the declared one.
         """
@@ -264,7 +264,7 @@ def flatten(result: Any, job: str, is_blob: Callable[[Any], bool]) -> tuple[list
 
 
 def rebuild(structure: Any, values: Sequence[Any], annotation: Any, job: str) -> Any:
-    """Put results into the structure that the job returned, each as its annotation asks.
+    """Put results into the structure that the job returned, each as its annotation requires.
 
     Raises:
         UsageError: the structure is not what the annotation says.

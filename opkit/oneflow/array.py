@@ -1,6 +1,6 @@
 """OneFlow's builders that move and make data: reshape, concat, slice, gather, cast, constants (v0.4 names).
 
-Names and argument order only; the ops are ``opkit.ops``'.
+Names and argument order only; the ops are in ``opkit.ops``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Session settings (``flow.config``): accepted and kept; on one CPU most of them have nothing to steer."""
+"""Session settings (``flow.config``): accepted and kept; on one CPU most of them have no effect."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ def load_mnist(
     """Return MNIST in batches: ``(train_images, train_labels), (test_images, test_labels)``.
 
     Reads ``mnist.npz`` from ``out_dir``, the working folder or the folder that the environment variable
-    OPKIT_DATA names; ``url`` and ``hash_check`` are accepted for OneFlow's sake and not used.
+    OPKIT_DATA names; ``url`` and ``hash_check`` are accepted for compatibility with OneFlow and not used.
 
     Args:
-        train_batch_size: images per training batch; what does not fill a batch is refused, as in OneFlow.
+        train_batch_size: images per training batch; images that do not fill a batch are refused, as in OneFlow.
         test_batch_size: images per test batch.
         data_format: "NCHW" for images (batches, batch, 1, height, width), else (batches, batch, height, width, 1).
         out_dir: the folder looked into first.
@@ -40,7 +40,7 @@ def load_mnist(
         float32 images scaled to [0, 1] and int32 labels (batches, batch).
 
     Raises:
-        UsageError: the file is nowhere, is not such a file, or does not divide into batches.
+        UsageError: the file is missing or of another kind, or its images do not fill whole batches.
     """
     path = _find("mnist.npz", out_dir)
     try:

@@ -1,4 +1,4 @@
-"""The cluster's description (``flow.env``): one process on one machine, so that there is nothing to set up."""
+"""The cluster's description (``flow.env``): one process on one machine, so there is nothing to set up."""
 
 from __future__ import annotations
 

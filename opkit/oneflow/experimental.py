@@ -86,7 +86,7 @@ class CustomOpModule:
         """Compile the definitions, bind the kernels and make the op types known to builders.
 
         Raises:
-            ProjectError: the directory cannot be used; the message holds every finding with its place.
+            ProjectError: the directory cannot be used; the message contains every finding with its position.
         """
         with frameworks():
             loaded = session().library.load(self._path)
@@ -101,7 +101,7 @@ class CustomOpModule:
 
 
 def _guarded(module: ModuleType, name: str) -> ModuleType:
-    """Return an API file's module, which answers for a name that it lacks with the nearest it has."""
+    """Return an API file's module; for a missing name it suggests the nearest one."""
 
     def missing(wanted: str) -> Any:
         known = [item for item in vars(module) if not item.startswith("_")]
@@ -118,7 +118,7 @@ def custom_op_module(op_module_name: str, module_path: str | os.PathLike[str] = 
 
 
 def enable_typing_check(val: bool = True) -> None:
-    """Accept the wish: annotations of jobs are always checked."""
+    """Accepted without effect: annotations of jobs are always checked."""
 
 
 __getattr__ = guard("flow.experimental", __all__)

@@ -113,11 +113,11 @@ class FunctionConfig:
 
     @property
     def is_train(self) -> bool:
-        """Whether the older way, ``config.train.primary_lr``, made it a train job's."""
+        """Whether the older ``config.train.primary_lr`` made it the settings of a train job."""
         return self.train.rate is not None
 
     def default_data_type(self, value: Any) -> None:
-        """Set the dtype of blobs that name none.
+        """Set the default dtype of blobs.
 
         Raises:
             TypeError: it is not a dtype.

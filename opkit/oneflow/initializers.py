@@ -77,7 +77,7 @@ def truncated_normal(stddev: float = 1.0) -> Initializer:
 def variance_scaling_initializer(
     scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal", data_format: str = ""
 ) -> Initializer:
-    """Variance ``scale / fan``; ``data_format`` says where a filter's input channels stand."""
+    """Variance ``scale / fan``; ``data_format`` says which axis of a filter is its input channels."""
     return init.variance_scaling(scale, mode.lower(), distribution.lower(), channels_first=_channels_first(data_format))
 
 

@@ -90,7 +90,7 @@ class Job:
 
     # ---- what the job's function calls -------------------------------------------------------------------------------
     def variable(self, stored: StoredArray) -> Any:
-        """Return what stands for a stored array in this job."""
+        """Return the value of a stored array in this job."""
         held = self.variables.get(stored.name)
         if held is None:
             value = self._eager_variable(stored) if self._is_eager else self._graph_variable(stored)

@@ -154,7 +154,7 @@ def batch_normalization(
     moving_mean_name: str | None = None,
     moving_variance_name: str | None = None,
 ) -> Blob:
-    """Normalise over all axes but one.
+    """Normalise over all axes except one.
 
     A train job uses the batch's statistics and moves ``NAME-moving_mean`` and ``NAME-moving_variance`` by
     ``momentum``; a predict job uses the moved ones.
@@ -212,7 +212,7 @@ def _named(
     regularizer: Regularizer | None,
     trainable: bool,
 ) -> Blob:
-    """Return a variable under the name that was given, else under LAYER-PART."""
+    """Return a variable under the given name, else under LAYER-PART."""
     if given is not None:
         return _variable(given, shape, dtype, initializer, regularizer, trainable)
     with namespace(layer):

@@ -1,6 +1,6 @@
 """``flow.math``: arithmetic, elementwise functions, reductions (OneFlow v0.4 names).
 
-Names and argument order only; the ops are ``opkit.ops``'. A full reduction gives a blob of shape (1,), as in OneFlow.
+Names and argument order only; the ops are in ``opkit.ops``. A full reduction gives a blob of shape (1,), as in OneFlow.
 """
 
 from __future__ import annotations

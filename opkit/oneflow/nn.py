@@ -1,6 +1,6 @@
 """``flow.nn``: convolution, pooling, activations, normalisation, losses (OneFlow v0.4 names).
 
-Names, argument order and OneFlow's padding rules only; the ops are ``opkit.ops``'.
+Names, argument order and OneFlow's padding rules only; the ops are in ``opkit.ops``.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def softmax_grad(y: Blob, dy: Blob, axis: int | None = None, name: str | None = 
 def dropout(
     x: Blob, rate: float, noise_shape: Blob | None = None, seed: int | None = None, name: str | None = None
 ) -> Blob:
-    """Zero elements with probability ``rate`` and scale the rest; a predict job's blob stays as it is.
+    """Zero elements with probability ``rate`` and scale the rest; a predict job's blob is returned unchanged.
 
     Raises:
         UsageError: the rate is not in [0, 1).

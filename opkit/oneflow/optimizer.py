@@ -1,6 +1,6 @@
 """``flow.optimizer``: optimizers, learning-rate schedulers, warm-up and gradient clipping under OneFlow's names (v0.4).
 
-The formulas are ``semantics.schedules``' and the update ops'; here are only names, argument order and defaults.
+The formulas are in ``semantics.schedules`` and the update ops; only names, argument order and defaults are here.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 
     def minimize(self, loss: Any) -> None:
-        """Train the job's variables so that the loss falls; gradients and updates are appended when the job is whole.
+        """Train the job's variables to reduce the loss; gradients and updates are appended when the job is complete.
 
         Args:
             loss: a blob of any shape, or a list of them.
@@ -237,7 +237,7 @@ class Optimizer:
 # The kinds are dataclasses, whose arguments are their fields: those of the last base first, of the first base last.
 @dataclass(eq=False, repr=False)
 class _Kind(Optimizer):
-    """What comes last among the arguments of every kind, and what all do with theirs."""
+    """The last arguments of every kind of optimizer, and how they are used."""
 
     grad_clipping: by_global_norm | None = None
     train_step_lbn: str | None = None

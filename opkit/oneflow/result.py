@@ -1,4 +1,4 @@
-"""What a job hands back where it has no return annotation: blobs outside the graph, and results to wait for (v0.4)."""
+"""What a job returns without a return annotation: blobs outside the graph, and results to wait for (v0.4)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LocalBlob:
 
 
 class Future:
-    """The result of a job call; it is there already, since jobs run when they are called."""
+    """The result of a job call; it is already available, since jobs run when they are called."""
 
     def __init__(self, value: Any) -> None:
         self._value = value

@@ -1,4 +1,4 @@
-"""OneFlow's names of dtypes (``flow.float32``, ``flow.int64``, ...); what they are is in ``semantics``."""
+"""OneFlow's names of dtypes (``flow.float32``, ``flow.int64``, ...); they are defined in ``semantics``."""
 
 from opkit.oneflow.semantics.dtypes import *  # noqa: F403
 from opkit.oneflow.semantics.dtypes import __all__

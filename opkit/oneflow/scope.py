@@ -1,4 +1,4 @@
-"""Scopes (``flow.scope``): placement, name spaces, and the views that mean nothing on one device."""
+"""Scopes (``flow.scope``): placement, name spaces, and the views, which have no effect on one device."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def placement(
 
     Args:
         device_tag: "cpu"; "gpu" under ``opkit run --gpu-as-cpu``.
-        machine_device_ids: "0:0", or a list of such; one device is used whatever they say.
+        machine_device_ids: "0:0", or a list of these; one device is used in any case.
 
     Raises:
         UnsupportedError: a GPU is asked for.

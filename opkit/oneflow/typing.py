@@ -1,4 +1,4 @@
-"""Type hints of jobs: what a job takes and what it gives back (``oneflow.typing``, v0.4)."""
+"""Type hints of jobs: a job's arguments and results (``oneflow.typing``, v0.4)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ListOfNumpyDef(OneflowNumpyDef):
 
 
 class Numpy:
-    """A job that returns this gives back a ``numpy.ndarray``."""
+    """A job with this annotation returns a ``numpy.ndarray``."""
 
     @staticmethod
     def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[NumpyDef]:
@@ -54,7 +54,7 @@ class Numpy:
 
 
 class ListNumpy:
-    """A job that returns this gives back a list of arrays, one per device (here one)."""
+    """A job with this annotation returns a list of arrays, one per device (here one)."""
 
     @staticmethod
     def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[ListOfNumpyDef]:
@@ -63,7 +63,7 @@ class ListNumpy:
 
 
 class Callback(typing.Generic[_T]):
-    """A job that returns ``Callback[T]`` gives back a function that takes a callback of one T."""
+    """A job annotated with ``Callback[T]`` returns a function that takes a callback of one T."""
 
 
 class Bundle(typing.Generic[_T]):

@@ -1,4 +1,4 @@
-"""Small things of OneFlow's API: unique names (``flow.util``)."""
+"""A part of OneFlow's API: unique names (``flow.util``)."""
 
 from __future__ import annotations
 

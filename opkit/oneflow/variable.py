@@ -56,7 +56,7 @@ def get_variable(
         reuse: whether the same job may ask for it twice.
 
     Raises:
-        UsageError: it is called outside a job, the name is none, or the job has it already and ``reuse`` is false.
+        UsageError: it is called outside a job, the name is empty, or the job already has it and ``reuse`` is false.
         ShapeError: the variable exists with another shape or dtype.
     """
     if not isinstance(name, str) or not name:
@@ -122,7 +122,7 @@ def load_variables(value_dict: Mapping[str, Any], ignore_mismatch: bool = True) 
 
     Args:
         value_dict: arrays, or what ``flow.checkpoint.get`` returned.
-        ignore_mismatch: whether names that no variable has are passed over.
+        ignore_mismatch: whether names without a variable are skipped.
 
     Raises:
         CheckpointError: a name belongs to no variable and ``ignore_mismatch`` is false.

@@ -22,7 +22,7 @@ __all__ = ["builders_for"]
 
 
 def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
-    """Return the builders that a dialect has a say in, by name.
+    """Return the builders that depend on a dialect, by name.
 
     Args:
         choose: returns the dialect for the operands at hand, and is asked only where their dtypes do not fit.

@@ -1,6 +1,6 @@
 """Gradients in graphs: the one reverse walk over Operations, appending backward ops through the same rules.
 
-Which Variables take a gradient is decided here; how a gradient is computed is each op's rule.
+Which Variables take a gradient is decided here; each op's rule computes the gradient.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class GradStep:
 
 
 class LeafStep:
-    """A Value that no differentiated Operation computes: its cotangent is what was asked for."""
+    """A Value that no differentiated Operation computes; its cotangent is a requested gradient."""
 
     __slots__ = ("_walk", "value")
     walk_edges: tuple[()] = ()
@@ -92,10 +92,10 @@ class LeafStep:
 
 
 class _Walk:
-    """One call of append_backward or gradients: what it reached and the gradients it found.
+    """One call of append_backward or gradients: the Values that it reached and the gradients that it found.
 
     Args:
-        block: whose Operations are walked.
+        block: the Block to walk.
         targets: the Values to differentiate.
         sources: the Values whose gradients are wanted; None for every Value that takes one.
         stopped: Values through which nothing flows.
@@ -183,13 +183,13 @@ class _Walk:
         return self._leaf(target) if self._sources is not None and target in self._sources else None
 
     def name_gradient(self, value: Value, cotangent: Variable) -> None:
-        """Enter a Value's gradient under ``NAME@GRAD``."""
+        """Add a Value's gradient under ``NAME@GRAD``."""
         name = value.variable.name + GRAD_SUFFIX
         self.found[value] = name_variable(self.block, cotangent, name)
 
 
 def name_variable(block: Block, variable: Variable, name: str) -> Variable:
-    """Let a Variable be known under a name; one that has a telling name already gets a second handle."""
+    """Name a Variable; one that already has a meaningful name gets a second handle."""
     held = block.vars.get(name)
     if held is variable:
         return variable
@@ -205,7 +205,7 @@ def name_variable(block: Block, variable: Variable, name: str) -> Variable:
 
 
 def _is_anonymous(block: Block, variable: Variable) -> bool:
-    """Say whether a Variable is a backward op's result that has only the name it was made with."""
+    """Say whether a Variable is a backward op's result that still has its generated name."""
     if variable.name.endswith(GRAD_SUFFIX) or block.vars.get(variable.name) is not variable:
         return False
     if variable.persistable or variable.is_data or variable.op is None:
@@ -218,7 +218,7 @@ def append_backward(
     parameter_list: Sequence[Variable | str] | None = None,
     no_grad_set: Collection[Variable | str] | None = None,
 ) -> list[tuple[Variable, Variable]]:
-    """Append the gradient of a loss with respect to all that takes one.
+    """Append the gradient of a loss with respect to everything that takes one.
 
     Args:
         loss: a floating-point Variable; one with several elements is seeded with ones.

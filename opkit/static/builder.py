@@ -1,4 +1,4 @@
-"""Building: static mode's ``apply``, which infers and appends to the current Block, and which Program that is.
+"""Building: static mode's ``apply``, which infers and appends to the current Block, and the current Programs.
 
 Nothing is executed here. Programs and Blocks themselves are ``opkit.ir``'s.
 """
@@ -36,13 +36,13 @@ __all__ = [
 
 
 class Building(threading.local):
-    """What a thread is building.
+    """The state of building in one thread.
 
     Attributes:
         main: the Program that ops are appended to.
         startup: the Program that initialises its parameters.
         role: of the Operations that are appended.
-        site: the user's line behind them, None to look for it.
+        site: the user's line that adds them, None to look for it.
         prefix: what names of outputs begin with, "" for the op's own.
     """
 
@@ -106,7 +106,7 @@ def switch_default_programs(main: Program | None = None, startup: Program | None
 
 @contextmanager
 def program_guard(main: Program, startup: Program | None = None) -> Iterator[None]:
-    """Append to these Programs within a ``with`` block, also where static mode was not switched on before.
+    """Append to these Programs within a ``with`` block, even if static mode was not on before.
 
     Raises:
         TypeError: an argument is not a Program.
@@ -217,7 +217,7 @@ def append(
 
 
 def _write_inputs(op: Operation, written: Sequence[int]) -> None:
-    """Enter the new versions of the persistable inputs that an op changes in place; others die with the run."""
+    """Add the new versions of the persistable inputs that an op changes in place; others end with the run."""
     for index in written:
         value = op.inputs[index]
         if value is not None and value.variable.persistable:
@@ -226,7 +226,7 @@ def _write_inputs(op: Operation, written: Sequence[int]) -> None:
 
 
 def new_variable(block: Block, name: str, desc: TensorDesc, *, stop_gradient: bool = False) -> Variable:
-    """Enter a new Variable under a name that was just made unique, made again while some script has taken it."""
+    """Add a new Variable under a fresh unique name; another name is generated if a script has taken it."""
     taken = block.vars
     while name in taken:
         name = unique_name(name)

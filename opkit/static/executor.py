@@ -1,6 +1,6 @@
 """Executor: runs programs with feeds and fetches; it finds the plan for a run, or has one made.
 
-How a plan computes is ``opkit.static.plan``'s; where variables live is ``opkit.static.scope``'s.
+``opkit.static.plan`` computes; ``opkit.static.scope`` holds the variables.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModeError(UsageError, AssertionError):
 
 
 class PlanCache:
-    """The plans that were made, by what they were made for."""
+    """The cached plans, by key."""
 
     def __init__(self, limit: int = _MOST_PLANS) -> None:
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
@@ -58,7 +58,7 @@ class PlanCache:
         return len(self._plans)
 
     def find(self, key: Any) -> Plan | None:
-        """Return the plan of a key, None where there is none or it turned out not to hold."""
+        """Return the plan of a key, None where there is none or it turned out to be invalid."""
         plan = self._plans.get(key)
         if plan is None:
             return None
@@ -91,7 +91,7 @@ class PlanCache:
 
 
 class _Bound:
-    """A plan with the places of its variables in one scope, and what a run must look like to take it again."""
+    """A plan with the places of its variables in one scope, and the condition for using it again."""
 
     __slots__ = (
         "checks",
@@ -120,7 +120,7 @@ class _Bound:
         self.layout = scope.layout
 
     def arrays(self, program: Program, feed: Any, fetches: Sequence[Any], scope: Scope) -> list[Any] | None:
-        """Return the fed arrays in order where this run looks like the last one, else None."""
+        """Return the fed arrays in order if this run matches the last one, else None."""
         held = self.fetch_list
         if (
             program is not self.program

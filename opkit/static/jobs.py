@@ -10,7 +10,7 @@
 
 Jobs that get one Scope share its variables. ``apply`` of a model update (an op without outputs) inside ``tracing``
 changes its variables in place whenever the job runs; ``differentiate`` appends gradients; ``observer_op`` makes an op
-that hands data to a Python function. Frameworks' decorators, annotations and sessions are their facades'.
+that passes data to a Python function. Frameworks' decorators, annotations and sessions are their facades'.
 """
 
 from __future__ import annotations
@@ -189,11 +189,11 @@ def differentiate(
 
 
 def observer_op(label: str, handler: Callable[[np.ndarray], Any]) -> OpDef:
-    """Return an op that hands its input's data, as a read-only array, to a Python function in every run.
+    """Return an op that passes its input's data, as a read-only array, to a Python function in every run.
 
     Args:
         label: what messages and profiles call it.
-        handler: takes the array; what it returns is not looked at.
+        handler: takes the array; its result is ignored.
     """
 
     def observe(array: np.ndarray) -> tuple[()]:

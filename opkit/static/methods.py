@@ -1,6 +1,6 @@
-"""What a Variable can do: the operators of the table that Tensors install too.
+"""The operators of Variables, from the table that Tensors use too.
 
-Methods that a framework's users call by name are the facade's.
+Methods with a framework's names are defined in the facade.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["DataError", "install_methods"]
 
 
 class DataError(GraphError, TypeError):
-    """Data was asked of a Variable, which has none until the program runs."""
+    """The data of a Variable was requested, which has none until the program runs."""
 
 
 def _no_data(name: str, what: str) -> Any:

@@ -1,6 +1,6 @@
 """Minimizing in graphs: backward, then one update op per parameter, which changes it in place.
 
-What an update computes is its op's, what an optimizer is called and takes is the facade's, which calls
+The update op defines the computation; the facade defines optimizers and their arguments, and calls
 
     minimize(loss, update, learning_rate=0.1, states=[State("velocity", 0.0)], attrs={...})
 

@@ -1,6 +1,6 @@
-"""Names of Variables: unique in the process, counted per key; a job counts its own.
+"""Names of Variables: unique in the process, counted per key; a job has its own counter.
 
-Only strings here. What a framework calls its ops is its facade's, which registers it.
+Only strings here. A facade registers its framework's names of ops.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _own = _Own()
 
 
 def unique_name(key: str) -> str:
-    """Return a name that was not given before.
+    """Return a name that was not returned before.
 
     Example:
         >>> with guard_names():
@@ -88,7 +88,7 @@ def guard_names(prefix: str | Names | None = None) -> Iterator[None]:
 
 @contextmanager
 def own_names(names: Names) -> Iterator[None]:
-    """Take names from a counter of one's own within a ``with`` block, in this thread; the process's stays as it is."""
+    """Take names from a separate counter within a ``with`` block, in this thread; the process's does not change."""
     held, _own.names = _own.names, names
     try:
         yield
@@ -97,5 +97,5 @@ def own_names(names: Names) -> Iterator[None]:
 
 
 def register_prefixes(prefixes: Mapping[str, str]) -> None:
-    """Let outputs of op types be named after a framework's own names for the ops."""
+    """Name outputs of op types after a framework's own names for the ops."""
     _prefixes.update(prefixes)

@@ -1,6 +1,6 @@
 """Parameters and other variables that outlive a run: made in the main program, initialised by the startup program.
 
-Which layer needs which parameter is the layers'.
+Layers decide which parameters they need.
 """
 
 from __future__ import annotations
@@ -137,4 +137,4 @@ def data(name: str, shape: Sequence[int | None], dtype: Any = "float32") -> Vari
 
 
 class DataNameError(GraphError, TypeError):
-    """The name of what is fed is not a string."""
+    """The name of a feed is not a string."""

@@ -1,7 +1,7 @@
-"""Program files: one program in one archive, and which part of it computes some Variables from others.
+"""Program files: one program in one archive, and the part of it that computes some Variables from others.
 
 The archive holds the program as JSON and the arrays that it refers to; nothing in it is code, nothing is unpickled.
-What such files are called is a facade's.
+The facade names such files.
 """
 
 from __future__ import annotations

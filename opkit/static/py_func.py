@@ -1,6 +1,6 @@
 """py_func: a user's Python function as an op of a graph, its gradient a second one.
 
-How such a function is called and what it may return while a program runs is ``opkit.static.plan.user_calls``'s.
+``opkit.static.plan.user_calls`` calls such functions and checks their results while a program runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class VariableTypeError(UsageError, TypeError):
-    """Something else stands where a Variable belongs."""
+    """Something that is not a Variable was passed."""
 
 
 class StaticModeError(UsageError, AssertionError):
@@ -110,7 +110,7 @@ def py_func(
 
     Raises:
         StaticModeError: dynamic mode is on.
-        VariableTypeError: ``x``, ``out`` or a function is of a wrong type.
+        VariableTypeError: ``x``, ``out`` or a function has a wrong type.
         UsageError: neither inputs nor outputs, or a skipped Variable is not one of them.
 
     Source: Paddle 2.6, paddle.static.py_func.

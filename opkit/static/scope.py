@@ -1,6 +1,6 @@
 """Scope: the arrays of persistable Variables by name, across runs and programs.
 
-Arrays only; which Variables are persistable is the graph's.
+Arrays only; the graph decides which Variables are persistable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Holder:
         self.array: np.ndarray | None = None
 
     def put(self, array: np.ndarray) -> None:
-        """Hold this array object from now on; plans that assumed another shape or dtype are made again."""
+        """Hold this array object from now on; plans for another shape or dtype are made again."""
         held = self.array
         if held is None or held.shape != array.shape or held.dtype != array.dtype:
             self.scope.layout += 1

@@ -1,4 +1,4 @@
-"""What only OneFlow means: dtypes, training, schedules and checkpoints.
+"""The rules of OneFlow alone: dtypes, training, schedules and checkpoints.
 
-The rows below know none of it; the facade's other modules are names over it.
+The rows below do not know them; the facade's other modules are names over them.
 """

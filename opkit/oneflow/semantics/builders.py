@@ -1,6 +1,6 @@
 """The op builders under OneFlow's rules: nothing is promoted, integers stay integers.
 
-``opkit.ops`` with those builders replaced that a dialect has a say in; the facade's modules import it as ``ops``.
+``opkit.ops`` with the builders replaced that depend on a dialect; the facade's modules import it as ``ops``.
 """
 
 from __future__ import annotations

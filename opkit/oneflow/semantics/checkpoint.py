@@ -1,4 +1,4 @@
-"""Checkpoints: a folder with one sub-folder per variable, in OneFlow v0.4.0's layout, written all or nothing.
+"""Checkpoints: a folder with one sub-folder per variable, in OneFlow v0.4.0's layout, written completely or not at all.
 
 Each variable is ``NAME/out`` (raw little-endian data in C order) and ``NAME/meta`` (shape and dtype as text);
 ``snapshot_done`` marks a finished save and ``opkit.json`` adds checksums. Nothing is ever unpickled.

@@ -1,6 +1,6 @@
 """Learning rates as functions of the train step: warm-up and decay (OneFlow v0.4.0's optimizer configuration).
 
-Numbers only; who counts the steps and who uses the rate is ``opkit.oneflow.semantics.training``'s.
+Numbers only; ``opkit.oneflow.semantics.training`` counts the steps and uses the rate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Training as OneFlow v0.4 does it: from losses and a recipe to gradients, clipping and model updates.
 
 Order, as in its sources: gradients of the losses (seeded with ones), divided by the loss's element count, unscaled,
-regularised, clipped, applied. Works on values of either mode through ``ops``; who differentiates is handed in.
+regularised, clipped, applied. Works on values of either mode through ``ops``; the function that differentiates is an
+argument.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ LEARNING_RATE = OpDef(
 
 
 class LossWarning(UserWarning):
-    """A loss became NaN or infinite; said once per job, with the step."""
+    """A loss became NaN or infinite; reported once per job, with the step."""
 
 
 def _check_loss(loss: np.ndarray, step: np.ndarray, *, job: str, told: list[str]) -> tuple[()]:
@@ -168,7 +169,7 @@ def append_training(
     differentiate: Differentiate,
     new_state: NewState,
 ) -> dict[str, Any]:
-    """Differentiate the losses and update the variables by a recipe; the step counter is the caller's to advance.
+    """Differentiate the losses and update the variables by a recipe; the caller advances the step counter.
 
     Args:
         job: the job's name, for messages and the names of its state.

@@ -1,4 +1,4 @@
-"""What only Paddle means: dtypes and promotion, update formulas, layers of graphs, names, files and printing.
+"""The rules of Paddle alone: dtypes and promotion, update formulas, layers of graphs, names, files and printing.
 
-The rows below know none of it; the facade's other packages are names over it.
+The rows below do not know them; the facade's other packages are names over them.
 """

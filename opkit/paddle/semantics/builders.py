@@ -1,6 +1,6 @@
 """The op builders under Paddle's rules: tensors are promoted, integers divide and go through functions in float32.
 
-``opkit.ops`` with those builders replaced that a dialect has a say in; the facade's modules import it as ``ops``.
+``opkit.ops`` with the builders replaced that depend on a dialect; the facade's modules import it as ``ops``.
 """
 
 from __future__ import annotations

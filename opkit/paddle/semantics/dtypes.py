@@ -1,6 +1,6 @@
 """DType: a dtype as Paddle's user sees it (``paddle.float32``); prints and compares as Paddle's does.
 
-Everything below the facade speaks canonical names and numpy dtypes; this is only what ``x.dtype`` hands out.
+Everything below the facade speaks canonical names and numpy dtypes; this is only what ``x.dtype`` returns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Blocks: the text of a run of elementwise ops, a loop over pieces that stay in a core's cache."""
+"""Blocks: the text of a run of elementwise ops, a loop over pieces that fit into a core's cache."""
 
 from __future__ import annotations
 

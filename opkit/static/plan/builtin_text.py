@@ -34,8 +34,8 @@ def builtin_text(names: Names, op: Operation, arguments: list[str], *, is_quiet:
         names: those of the chunk.
         op: the Operation.
         arguments: names of its inputs.
-        is_quiet: an errstate stands around the lines.
-        is_exact: the descriptions hold in the run.
+        is_quiet: an errstate surrounds the lines.
+        is_exact: the descriptions are valid in the run.
     """
     layout = names.layout
     kernel = kernel_of(op, layout)

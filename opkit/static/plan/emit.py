@@ -230,7 +230,7 @@ class Emitter:
         self._free(op, position)
 
     def _expected(self, op: Operation) -> list[TensorDesc] | None:
-        """Return what a user's function must return for the plan to hold, None where anything goes."""
+        """Return what a user's function must return for the plan to be valid, None where anything is allowed."""
         expected = [self.known[value] for value in op.results]
         return expected if self.is_exact and all(desc.is_static for desc in expected) else None
 

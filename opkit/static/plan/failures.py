@@ -1,6 +1,6 @@
 """Failures of a run: their errors, and the notes that name the op and the line that added it.
 
-What a user's function may not return is ``opkit.static.plan.user_calls``'s.
+Results of users' functions are checked in ``opkit.static.plan.user_calls``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MissingFeedError(GraphError, ValueError):
 
 
 class UninitializedError(GraphError, ValueError):
-    """A program reads a variable that nothing has initialised."""
+    """A program reads a variable that is not initialised."""
 
 
 class ForbiddenCallError(GraphError, ValueError):
@@ -61,7 +61,7 @@ def check_initialized(read: Collection[str], holders: Sequence[Holder]) -> None:
 
 
 def no_source(value: Value, feeds: Sequence[Value]) -> GraphError:
-    """Return the error for a Value that is read and that nothing gives."""
+    """Return the error for a Value that is read but never provided."""
     name = value.variable.name
     if value.variable.is_data:
         fed = [item.variable.name for item in feeds]

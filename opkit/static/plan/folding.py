@@ -1,4 +1,4 @@
-"""Folding: what depends on no feed, no variable and no chance is computed once, when the plan is made.
+"""Folding: what depends on no feed, no variable and no random number is computed once, when the plan is made.
 
 Arrays are made here and kept read-only; which Operations remain is the caller's.
 """
@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 16
 
 
 class Like:
-    """What an op that reads only shape and dtype is given in place of data."""
+    """The placeholder for an input that is read for its shape and dtype only."""
 
     __slots__ = ("dtype", "ndim", "shape", "size")
 
@@ -34,7 +34,7 @@ class Like:
 
 
 def fold(ops: Sequence[Operation], known: Known, is_exact: bool) -> tuple[list[Operation], dict[Value, np.ndarray]]:
-    """Return the Operations that are left, and the constants that took the others' place."""
+    """Return the remaining Operations, and the constants that replace the others."""
     constants: dict[Value, np.ndarray] = {}
     left = []
     for op in ops:

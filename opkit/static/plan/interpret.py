@@ -1,6 +1,6 @@
-"""Interpret: run the ops of a plan one by one, without its text and without buffers that are used again.
+"""Interpret: run the ops of a plan one by one, without its text and without reused buffers.
 
-For runs that are observed, and to finish a run whose sizes turned out otherwise.
+For runs that are observed, and to finish a run with unexpected sizes.
 """
 
 from __future__ import annotations

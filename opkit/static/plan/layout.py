@@ -1,6 +1,6 @@
-"""Layout: which Values a plan holds where, and until when; which buffers are written again.
+"""Layout: where a plan holds its Values, and for how long; which buffers are reused.
 
-It decides by liveness and by who may see an array; the text of the plan is ``opkit.static.plan.emit``'s.
+It decides by liveness and by what else may refer to an array; the text of the plan is ``opkit.static.plan.emit``'s.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def lay_out(
 
     Args:
         ops: what the plan runs, in order.
-        fetched: Values that are asked for.
+        fetched: Values that are fetched.
         known: descriptions of the Values.
         constants: Values that are not computed in a run.
-        is_exact: the descriptions will hold in the run; without it no buffer is used again.
+        is_exact: the descriptions will hold in the run; without it no buffer is reused.
     """
     layout = Layout()
     groups = _Groups()
@@ -195,7 +195,7 @@ def _assign_buffers(
     until: Mapping[Value, int],
     known: Known,
 ) -> None:
-    """Give buffers to results of built-in ops, taking up those whose last reader has passed."""
+    """Assign buffers to results of built-in ops, reusing those whose last reader has run."""
     barred = {groups.find(value) for value in (*fetched, *layout.read_by_user)}
     for op in ops:
         if op.opdef.is_user:  # type: ignore[attr-defined]
@@ -236,7 +236,7 @@ def _find_takes(
     known: Known,
     barred: set[Value],
 ) -> None:
-    """Find the results of numpy's own elementwise functions that can take the memory of an operand that dies there."""
+    """Find results of numpy's elementwise functions that can use the memory of an operand not read afterwards."""
     in_runs = {position for run in layout.runs for position in range(run.start, run.end)}
     made: set[Value] = set()
     for position, op in enumerate(ops):
@@ -266,7 +266,7 @@ def _find_takes(
 
 
 def _fresh(layout: Layout, groups: _Groups, barred: set[Value]) -> set[Value]:
-    """Return the Values whose memory somebody else gets to see in the end, so that it must be new in every run."""
+    """Return the Values whose memory leaves the plan, so that it must be new in every run."""
     kept: set[Value] = set()
     for output in reversed(list(layout.takes)):
         if output in kept or groups.find(output) in barred:

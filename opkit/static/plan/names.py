@@ -1,4 +1,4 @@
-"""Names: what the text of a chunk calls its Values and everything else, and what those names mean."""
+"""Names: the names in the text of a chunk, and what they mean."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOCAL = re.compile(r"[nuvwt]\d+(_\d+)?|[shbrij]|end|part")
 
 
 def _only(result: Any) -> Any:
-    """Return the one result of a kernel that leaves optional ones out."""
+    """Return the only result of a kernel that omits optional ones."""
     return result[0] if type(result) is tuple else result
 
 
@@ -64,7 +64,7 @@ class Names:
     """The names in the text of one chunk.
 
     Args:
-        chunk: whose.
+        chunk: the chunk that they belong to.
         start: position of its first op.
         known: descriptions of the Values.
         constants: Values that the plan holds.

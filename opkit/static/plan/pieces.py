@@ -1,6 +1,6 @@
 """Pieces: how a run of elementwise ops is computed, piece by piece, and over threads where there are several.
 
-numpy lets go of the interpreter while it computes. Which ops form a run is ``opkit.static.plan.runs``'s.
+numpy releases the interpreter lock while it computes. Which ops form a run is ``opkit.static.plan.runs``'s.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plan: a program compiled for one set of feeds and fetches, and how it is run.
 
-Which plan a run takes, and when one is made, is ``opkit.static.executor``'s and ``opkit.static.jobs``'s.
+``opkit.static.executor`` and ``opkit.static.jobs`` choose the plan of a run and decide when one is made.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _serials = itertools.count()
 
 
 def forbidden(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """Stand in for ``apply`` while a program runs: functions in it compute with numpy."""
+    """Replaces ``apply`` while a program runs: functions in it compute with numpy."""
     raise ForbiddenCallError(
         f"a framework function (op {opdef.name!r}) was called inside a Python function while the program runs",
         help="func and backward_func of py_func get numpy arrays and compute with numpy",
@@ -48,11 +48,11 @@ class Plan:
     """A compiled program.
 
     Args:
-        program: whose plan it is.
+        program: the program.
         feeds: Values that a run is given, in order.
         fetches: Values that a run returns, in order; None gives None.
         sizes: description of every Value that is fed or held in the scope.
-        is_exact: the plan holds for these sizes alone; otherwise for any, without buffers that are used again.
+        is_exact: the plan is valid for these sizes only; otherwise for any, without reused buffers.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Plan:
             part.lines.clear()
 
     def _tell(self, fetches: Sequence[Value | None]) -> None:
-        """Show the plan to those who asked to see it."""
+        """Pass the plan's text to the functions in the settings that want it."""
         asked = current_settings()
         if asked.on_plan is None and asked.on_compiled is None:
             return

@@ -1,6 +1,6 @@
 """Prune: the Operations that the fetches and the side effects need, in program order.
 
-Which shapes are known decides what is read for its shape alone; nothing is computed here.
+An input is read for its shape only where that shape is not known; nothing is computed here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def prune(
 
     Args:
         ops: in program order.
-        fetched: the Values that are asked for.
+        fetched: the Values that are fetched.
         is_known: says whether a Value's shape is known, so that reading its shape does not need the Value.
     """
     needed: set[Value] = set(fetched)

@@ -1,4 +1,4 @@
-"""Quiet kernels in plans: one errstate stands around many of them, so each is called without its own."""
+"""Quiet kernels in plans: one errstate surrounds many of them, so each is called without its own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def find_runs(
 
     Args:
         ops: what the plan runs.
-        known: descriptions that will hold in the run.
+        known: descriptions that are valid in the run.
         constants: Values that are not computed.
         last: position at which each Value is read for the last time.
     """

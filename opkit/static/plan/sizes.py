@@ -1,6 +1,6 @@
 """Sizes: the shapes that Values will have in a run, from the shapes of what is fed.
 
-A declared output of a user's function tells nothing of unknown sizes; they are guessed from its inputs, and the plan
+A declared output of a user's function says nothing about unknown sizes; they are guessed from its inputs, and the plan
 checks the guess while it runs.
 """
 
@@ -60,7 +60,7 @@ def _outputs(op: Operation, known: Known) -> Sequence[TensorDesc]:
 
 
 def _guess(output: Value, inputs: Sequence[Value | None], known: Known) -> TensorDesc:
-    """Return a declared output with its unknown sizes taken from the first input that leaves the same axis open."""
+    """Return a declared output with its unknown sizes taken from the first input in which the same axis is unknown."""
     if -1 not in output.shape:
         return output.desc
     sizes = list(output.shape)

@@ -1,6 +1,6 @@
-"""Specialise: direct numpy calls for the commonest built-in ops where sizes, dtypes and attributes are known.
+"""Specialise: direct numpy calls for the most common built-in ops where sizes, dtypes and attributes are known.
 
-They compute the same bits as the ops' kernels, without the kernels' own looking at shapes and attributes.
+They compute the same bits as the ops' kernels, without the kernels' own checks of shapes and attributes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def specialised(op: Operation, arguments: list[str], known: Known) -> Call | Non
     Args:
         op: a built-in op, within an errstate that ignores.
         arguments: names of its inputs.
-        known: descriptions that will hold.
+        known: descriptions that are valid in the run.
     """
     make = _TABLE.get(op.type)
     return None if make is None else make(op, arguments, known)

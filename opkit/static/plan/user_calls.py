@@ -1,4 +1,4 @@
-"""What a user's function may return while a plan runs, and how it becomes arrays that are the plan's own.
+"""What a user's function may return while a plan runs, and how it becomes arrays that the plan owns.
 
 The plan's text checks the usual case in one line; everything else comes here.
 """
@@ -66,7 +66,7 @@ class PlannedCall:
         return opdef.kernel(*arrays, **self.op.attrs)
 
     def settle(self, result: Any, args: tuple[Any, ...]) -> Any:
-        """Return the one output of an op whose result is not simply a fresh array of the expected kind."""
+        """Return the only output of an op whose result is not simply a fresh array of the expected kind."""
         if type(result) is np.ndarray and not self.is_gradient:
             is_alone = getrefcount(result) <= OF_ARGUMENT and _is_base_alone(result)
             return self._compared([result if is_alone else _share_or_copy(result, args)])[0]
@@ -177,7 +177,7 @@ class PlannedCall:
 
 
 def is_own(array: np.ndarray) -> bool:
-    """Say whether an array's memory is its own, or that of an array which it alone refers to."""
+    """Say whether an array owns its memory, or is the only reference to the array that does."""
     return array.base is None or _is_base_alone(array)
 
 
