@@ -83,7 +83,7 @@ class Program:
         return self.blocks[0].all_parameters()
 
     def clone(self, for_test: bool = False) -> Program:
-        """Return a copy; ``for_test`` leaves out backward and optimizer ops, and switches off dropout and similar ops."""
+        """Return a copy; ``for_test`` leaves out backward and optimizer ops, and switches off dropout and the like."""
         return clone_program(self, for_test)
 
     def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:

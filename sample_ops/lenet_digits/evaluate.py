@@ -1,4 +1,4 @@
-"""Load what train.py saved and count how many test digits are read rightly: opkit run evaluate.py [FOLDER]."""
+"""Load what train.py saved and count how many test digits are recognised correctly: opkit run evaluate.py [FOLDER]."""
 
 import sys
 

@@ -4,7 +4,7 @@ namespace oneflow {
 
 namespace {
 
-// y = sqrt(sum(x ** 2)) over the last axis, which is gone afterwards.
+// y = sqrt(sum(x ** 2)) over the last axis, which is removed.
 REGISTER_USER_OP("row_norm_forward")
     .Input("x")
     .Output("y")
@@ -18,7 +18,7 @@ REGISTER_USER_OP("row_norm_forward")
       return Maybe<void>::Ok();
     })
     .SetGetSbpFn([](user_op::SbpContext* ctx) -> Maybe<void> {
-      // Every axis but the reduced one may be split.
+      // Every axis except the reduced one may be split.
       const Shape& shape = ctx->LogicalTensorDesc4InputArgNameAndIndex("x", 0).shape();
       FOR_RANGE(int64_t, i, 0, shape.NumAxes() - 1) {
         ctx->NewBuilder().Split(user_op::OpArg("x", 0), i).Split(user_op::OpArg("y", 0), i).Build();

@@ -1,4 +1,4 @@
-"""What row_norm computes, in numpy: the Euclidean length of each row."""
+"""The kernels of row_norm, in numpy: the Euclidean length of each row."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def forward(args):
 
 
 def backward(args):
-    """dx = dy * x / y; of a row of zeros the length has no derivative, its gradient is taken to be 0."""
+    """dx = dy * x / y; the length of a row of zeros has no derivative, so its gradient is set to 0."""
     x, y, dy = args
     length = y[..., np.newaxis]
     return dy[..., np.newaxis] * np.divide(x, length, out=np.zeros_like(x), where=length != 0)

@@ -1,11 +1,11 @@
-"""Values of row_norm, which its gradient check cannot know."""
+"""Tests of row_norm's values, which the gradient check does not know."""
 
 import numpy as np
 from row_norm_py_kernel import backward, forward
 
 
 def test_values():
-    """The row (3, 4) has length 5; one axis is gone."""
+    """The row (3, 4) has length 5; one axis is removed."""
     np.testing.assert_array_equal(forward((np.array([[3.0, 4.0], [0.0, -2.0]]),)), [5.0, 2.0])
 
 

@@ -77,7 +77,7 @@ REGISTER_USER_OP_GRAD("squared_distance_forward")
         return ctx->GetOp(da_op_name).output("da", 0);
       });
 
-      // db = -1 * da, by one of OneFlow's own ops.
+      // db = -1 * da, with one of OneFlow's own ops.
       const auto db_op_name = ctx->FwOp().op_name() + "_db";
       ctx->DefineOp(db_op_name, [&ctx, &da_op_name](user_op::BackwardOpBuilder& builder) {
         return builder.OpTypeName("scalar_mul")

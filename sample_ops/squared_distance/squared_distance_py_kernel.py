@@ -1,4 +1,4 @@
-"""What squared_distance computes, in numpy. The gradient of b is made of that of a, see the op definitions."""
+"""The kernels of squared_distance, in numpy. The gradient of b is computed from that of a, see the op definitions."""
 
 import numpy as np
 

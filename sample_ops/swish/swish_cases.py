@@ -1,4 +1,4 @@
-"""What the gradient check tries swish on: other values of its attribute than the default too."""
+"""The inputs of swish's gradient check, with values of its attribute other than the default."""
 
 
 def cases(rng):

@@ -1,4 +1,4 @@
-"""What swish computes, in numpy: an op with an attribute, which kernels get as their second argument."""
+"""The kernels of swish, in numpy: an op with an attribute, which kernels get as their second argument."""
 
 import numpy as np
 

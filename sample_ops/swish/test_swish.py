@@ -1,11 +1,11 @@
-"""Values of swish, which its gradient check cannot know."""
+"""Tests of swish's values, which the gradient check does not know."""
 
 import numpy as np
 from swish_py_kernel import forward
 
 
 def test_beta_zero():
-    """With beta 0 half of the input is left."""
+    """With beta 0 the result is half of the input."""
     x = np.array([-2.0, 0.0, 3.0])
     np.testing.assert_allclose(forward((x,), {"beta": 0.0}), x / 2)
 

@@ -29,7 +29,7 @@ REGISTER_USER_OP("user_relu_forward")
       return Maybe<void>::Ok();
     });
 
-// The sign of the output says all that the gradient needs to know of the input.
+// The sign of the output is all that the gradient needs to know about the input.
 REGISTER_USER_OP("user_relu_backward")
     .Input("y")
     .Input("dy")

@@ -1,4 +1,4 @@
-"""What user_relu computes, in numpy. At 0 the gradient is taken to be 0."""
+"""The kernels of user_relu, in numpy. At 0 the gradient is set to 0."""
 
 
 def forward(args):

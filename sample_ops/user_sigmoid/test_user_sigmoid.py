@@ -1,4 +1,4 @@
-"""Values of user_sigmoid, which its gradient check cannot know."""
+"""Tests of user_sigmoid's values, which the gradient check does not know."""
 
 import numpy as np
 from user_sigmoid_py_kernel import forward

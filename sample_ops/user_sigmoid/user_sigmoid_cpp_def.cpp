@@ -32,7 +32,7 @@ REGISTER_USER_OP("user_sigmoid_forward")
       return Maybe<void>::Ok();
     });
 
-// dx = dy * y * (1 - y), elementwise: the output is all it needs.
+// dx = dy * y * (1 - y), elementwise: it needs only the output.
 REGISTER_USER_OP("user_sigmoid_backward")
     .Input("y")
     .Input("dy")

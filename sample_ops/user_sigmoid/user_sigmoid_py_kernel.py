@@ -1,4 +1,4 @@
-"""What user_sigmoid computes, in numpy."""
+"""The kernels of user_sigmoid, in numpy."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import numpy as np
 def forward(args):
     """y = 1 / (1 + exp(-x)), elementwise."""
     (x,) = args
-    # exp(-x) as it stands overflows for large negative x.
+    # Computed directly, exp(-x) overflows for large negative x.
     return np.exp(-np.logaddexp(-x, 0))
 
 

@@ -94,7 +94,7 @@ def test_a_parameter_annotation_that_is_no_placeholder_is_refused(annotation: An
     """Only placeholders and tuples of them say shape and dtype."""
     job = job_of(x=annotation)
     job.__globals__["np"] = np
-    with pytest.raises(UsageError, match="no Placeholder"):
+    with pytest.raises(UsageError, match="not a Placeholder"):
         signature_of(job)
 
 
@@ -135,5 +135,5 @@ def test_results_of_another_form_than_annotated_are_refused(annotation: Any, ret
 
 def test_a_job_that_returns_something_untraceable_is_refused() -> None:
     """An int is not a blob."""
-    with pytest.raises(UsageError, match="no blob of the job"):
+    with pytest.raises(UsageError, match="not a blob of the job"):
         flatten((1, 2), "job", lambda item: isinstance(item, str))

@@ -101,7 +101,7 @@ def test_damaged_data_is_noticed(tmp_path: Path) -> None:
 def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     """A folder that is not a checkpoint is refused and stays as it is."""
     (tmp_path / "mine.txt").write_text("keep")
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
         write_checkpoint(tmp_path, VALUES)
     assert os.listdir(tmp_path) == ["mine.txt"]
 

@@ -99,7 +99,7 @@ def test_variadic_input(tmp_path: Path) -> None:
     )
     for count in (2, 3, 5):
         np.testing.assert_allclose(apply(loaded, "t", {"x": [wrap(X)] * count})._data, count * X)
-    with pytest.raises(UsageError, match=r"input 'x' has 1 values?, at least 2 are due"):
+    with pytest.raises(UsageError, match=r"input 'x' has 1 values?, at least 2 are expected"):
         apply(loaded, "t", {"x": [wrap(X)]})
 
 

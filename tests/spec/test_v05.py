@@ -92,7 +92,7 @@ def test_a_placement_is_counted(text: str, count: int) -> None:
 @pytest.mark.parametrize("text", ["", "huh {", 'device_name: "0:3-1"', 'device_tag: "cpu"', 'device_name: "a:b"', "}"])
 def test_what_is_no_placement_is_refused(text: str) -> None:
     """The text is quoted, and an example is given."""
-    with pytest.raises(InferError, match='no placement such as device_tag: "cpu"'):
+    with pytest.raises(InferError, match='not a placement such as device_tag: "cpu"'):
         compiled(DEVICES).ops["devices"].infer({"in": f32(1)}, {"where": text})
 
 

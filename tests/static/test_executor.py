@@ -41,7 +41,7 @@ def test_an_unknown_feed_warns_with_the_nearest_name() -> None:
         (X.astype("int64"), DtypeError, "got 'int64'"),
         (X[:, :2], ShapeError, r"'x' must have shape \[2, 3\], got \[2, 2\]"),
         (X[0], ShapeError, r"got \[3\]"),
-        ("abc", DtypeError, "no array of float32"),
+        ("abc", DtypeError, "not an array of float32"),
     ],
 )
 def test_a_feed_that_does_not_fit(array: object, kind: type[Exception], message: str) -> None:

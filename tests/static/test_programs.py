@@ -70,7 +70,7 @@ def test_infer_errors_name_the_users_line() -> None:
 def test_variables_of_another_program() -> None:
     """A Variable of one program cannot be used in another."""
     x = fed()
-    with static.program_guard(Program(), Program()), pytest.raises(ValueError, match="'x' belongs to another program"):
+    with static.program_guard(Program(), Program()), pytest.raises(ValueError, match="'x' does not belong to the program"):
         paddle.tanh(x)
 
 

@@ -154,8 +154,8 @@ def test_kinds_of_results(function: Any, expected: np.ndarray) -> None:
     [
         (lambda v: (v, v), "returned 2 values, expected 1"),
         (lambda v: None, "returned None for output 0"),
-        (lambda v: "abc", "'abc'.*no array"),
-        (lambda v: object(), "no array"),
+        (lambda v: "abc", "'abc'.*not a numeric array"),
+        (lambda v: object(), "not a numeric array"),
         (lambda v: [], "returned 0 values, expected 1"),
     ],
 )
