@@ -25,7 +25,7 @@ __all__ = ["OutsideJobError", "Session", "StoredArray", "clear_default_session",
 
 
 class OutsideJobError(UsageError, NotImplementedError):
-    """A function of jobs was called outside of one (OneFlow raises NotImplementedError)."""
+    """A function of jobs was called outside one (OneFlow raises NotImplementedError)."""
 
 
 @dataclass(slots=True, eq=False)

@@ -296,7 +296,7 @@ def _rule(
     try:
         reads = build(None).reads
     except Exception:
-        # The registration refuses this signature; whoever asks for a gradient is told so by the same call.
+        # The registration refuses this signature; asking for a gradient raises the same error again.
         return rule, tuple(dict.fromkeys(_flat(*item) for item in (*inputs, *outputs)))
     read = [arg for arg in inputs if forward_blob("in", *arg) in reads]
     read += [arg for arg in outputs if forward_blob("out", *arg) in reads]

@@ -81,7 +81,7 @@ class JobTracer:
         return variable
 
     def variable(self, name: str, desc: TensorDesc, *, is_trainable: bool = False) -> Variable:
-        """Return what stands for a variable of the scope; the same one for the same name.
+        """Return the Variable for a variable of the scope; the same one for the same name.
 
         An input or a result that has the name already gets another one: inputs are fed by position.
         """

@@ -50,7 +50,7 @@ def test_base_is_static() -> None:
 
 
 def test_missing_names_offer_the_nearest() -> None:
-    """A name that opkit lacks is an AttributeError that offers the nearest it has."""
+    """A name that opkit lacks is an AttributeError that suggests the nearest one."""
     with pytest.raises(MissingNameError, match=r"paddle.static.nn.batchnorm\n.*batch_norm"):
         _ = paddle.static.nn.batchnorm
     with pytest.raises(MissingNameError, match=r"did you mean paddle.static.Program, "):

@@ -71,7 +71,10 @@ def _check_outputs(ev: Evaluator, found: _FirstFailures) -> None:
     for item in raw:
         if not isinstance(item, (np.ndarray, np.generic)):
             found.add(
-                "GC144", f"forward returned {type(item).__name__} where an array is due", ev, actual=str(type(item))
+                "GC144",
+                f"forward returned {type(item).__name__} where an array is expected",
+                ev,
+                actual=str(type(item)),
             )
             return
     try:

@@ -188,7 +188,7 @@ def _refuse_taken(target: Path, names: set[str]) -> None:
     if not any(target.iterdir()):
         return
     if not (target / _DONE).is_file():
-        what = "is no checkpoint"
+        what = "is not a checkpoint"
     elif not (target / _MANIFEST).is_file():
         what = "is a checkpoint that opkit did not write"
     else:

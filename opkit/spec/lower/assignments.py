@@ -1,6 +1,6 @@
-"""Lowering of assignments: ``=``, ``+=`` and its like, ``++`` and ``--``, inside of an expression or as a statement.
+"""Lowering of assignments: ``=``, ``+=`` and similar ones, ``++`` and ``--``, inside an expression or as a statement.
 
-What is computed stands in ``expressions``; declarations, which give a variable its first value, in ``declarations``.
+What is computed is in ``expressions``; declarations, which give a variable its first value, in ``declarations``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AssignmentLowering(ExpressionLowering):
             counted = right.code if left.type.name == "fixed_vector" else f"METER.whole({right.code})"
             self.emit(f"{code}[:] = {copied(right) if left.type.element.is_object else counted}", node)
         elif name in ("SbpSignature", "SbpSignatureList", "stringstream"):
-            raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in specs", node)
+            raise LowerError("SPEC012", f"a {spelled(left.type)} cannot be assigned in definitions", node)
         else:
             self.emit(f"{code}.assign({right.code})", node)
 

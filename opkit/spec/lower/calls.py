@@ -1,6 +1,6 @@
 """Lowering of calls: methods by the library's table, functions of the file, constructions, OneFlow's macros.
 
-Overloads are chosen by argument types, as C++ does. Members and attributes that are read stand in ``members``.
+Overloads are chosen by argument types, as C++ does. Members and attributes that are read are in ``members``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lowering of expressions: names, operators, lambdas and casts become Python with a C++ type.
 
-What changes a variable stands in ``assignments``, calls in ``calls``, statements in ``statements``.
+What changes a variable is in ``assignments``, calls in ``calls``, statements in ``statements``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lowering of members: the object that a member is asked of, fields and parts of pairs, and the attributes of an op.
 
-Which functions an object has, and how they are called, stands in ``calls``.
+Which functions an object has, and how they are called, is in ``calls``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class MemberLowering(AssignmentLowering):
         raise self.missing_member(name, kind, node)
 
     def missing_member(self, name: str, kind: Type, node: syntax.Node) -> LowerError:
-        """Return the error for a member that a type has not got."""
+        """Return the error for a member that a type does not have."""
         known = set(METHODS[kind.name])
         if kind.name in ATTR_OWNERS:
             known |= {"Attr", "attr"}

@@ -54,7 +54,7 @@ class GradGraph:
         ops: the ops.
         gradients: (argument, index) of an input to the blob with its gradient.
         missing: (argument, index) of the inputs that need a gradient and got none.
-        requires_grad: input ("x_0") to whether the spec lets it have a gradient.
+        requires_grad: input ("x_0") to whether the definition lets it have a gradient.
     """
 
     ops: list[BackwardOp]

@@ -1,6 +1,6 @@
 """Registrations of ops: their arguments, attributes and functions, as the chain of setters gives them.
 
-What the functions do is lowered by ``program``; checks of names stand in ``check``.
+What the functions do is lowered by ``program``; checks of names are in ``check``.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class OpReader(ChainReader):
             self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
 
     def is_misspelt(self, method: str, links: Sequence[Link]) -> bool:
-        """Whether one of the calls is no method, and this one is the nearest there is."""
+        """Whether one of the calls is not a method, and this one is the nearest there is."""
         known = (*ARGUMENTS, "Attr", *SETTERS, *FLAGS)
         return any(link.name not in known and method in nearest(link.name, known) for link in links)
 
@@ -216,7 +216,7 @@ class OpReader(ChainReader):
         try:
             return (plain_value(kind, self.linker.evaluate(value.code)),)
         except Exception as error:
-            self.add("SPEC036", f"the default is no constant: {error}", rest[0], subject=entry.name)
+            self.add("SPEC036", f"the default is not a constant: {error}", rest[0], subject=entry.name)
             return None
 
     def setter(self, entry: OpEntry, link: Link) -> None:

@@ -1,7 +1,7 @@
-"""Contexts: what OneFlow hands to infer functions and checks, with one device and no framework behind it.
+"""Contexts: what OneFlow hands to infer functions and checks, with one device and without the framework.
 
-Generated code calls these methods; which C++ name reaches which stands in ``library``. What sharding functions get
-stands in ``sbp_contexts``, what gradient functions get in ``gradient_contexts``.
+Generated code calls these methods; ``library`` maps C++ names to them. What sharding functions get
+is in ``sbp_contexts``, what gradient functions get in ``gradient_contexts``.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ class FatalError(FaultError):
 
 
 def check(holds: bool, message: str) -> None:
-    """Do as CHECK: what does not hold ends OneFlow's process."""
+    """Behave like CHECK: what does not hold ends OneFlow's process."""
     if not holds:
         raise FatalError(message)
 
 
 def require(holds: bool, message: str) -> None:
-    """Do as CHECK_OR_RETURN: what does not hold is an error that a ``Maybe`` brings."""
+    """Behave like CHECK_OR_RETURN: what does not hold is an error that a ``Maybe`` brings."""
     if not holds:
         raise RefusalError(message)

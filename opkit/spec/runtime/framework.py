@@ -1,6 +1,6 @@
 """Framework functions: the helpers of OneFlow that definitions call, rewritten for the value library.
 
-Reshapes stand in ``reshape``, windows in ``windows``.
+Reshapes are in ``reshape``, windows in ``windows``.
 
 Source: OneFlow v0.4.0, core/common/shape.cpp, core/operator/reduce_sbp_util.cpp and user/kernels/slice_util.h for what
 each of them does and refuses.
@@ -62,7 +62,7 @@ def create_reduced_shape_or_ones(shape: Shape, reduced: Sequence[int]) -> Shape:
 
 
 def create_left_extended_shape(shape: Shape, count: int) -> Shape:
-    """Put ones before a shape until it has so many axes."""
+    """Put ones before a shape until it has that many axes."""
     check(count >= len(shape.dims), f"cannot extend {shape} to {count} axes")
     return shape_of((1,) * (count - len(shape.dims)) + shape.dims)
 
@@ -178,7 +178,7 @@ def physical_shape(shape: Shape, distribution: Distribution, desc: ParallelConte
         return made
     for sbp, count in zip(distribution.parts, desc.hierarchy.dims, strict=True):
         if sbp.kind == "S":
-            require(made.at(sbp.axis) % count == 0, f"axis {sbp.axis} of {made} is no multiple of {count}")
+            require(made.at(sbp.axis) % count == 0, f"axis {sbp.axis} of {made} is not a multiple of {count}")
             made.set(sbp.axis, made.at(sbp.axis) // count)
     return made
 

@@ -1,6 +1,6 @@
 """Sbp and Distribution: how a tensor lies on devices, as sharding functions write it.
 
-What such functions are handed stands in ``sbp_contexts``.
+What such functions are handed is in ``sbp_contexts``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Sharding contexts: what the functions of a spec see that give or infer sharding signatures.
+"""Sharding contexts: what the functions of a definition see that give or infer sharding signatures.
 
-The signatures themselves are made of what stands in ``sbp``.
+The signatures themselves are made of what is in ``sbp``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SbpBuilder:
 
 
 class SbpContext:
-    """What SBP functions see."""
+    """The context of SBP functions."""
 
     __slots__ = ("attrs", "conf", "device_type", "found", "inputs", "logical", "outputs", "parallel_num")
 
@@ -101,7 +101,7 @@ class SbpContext:
 
 
 class SbpInferContext(SbpContext):
-    """What SbpSignatureInferFn functions see: hints in, one signature out."""
+    """The context of SbpSignatureInferFn functions: hints in, one signature out."""
 
     __slots__ = ("given", "hints", "signature")
 
@@ -117,7 +117,7 @@ class SbpInferContext(SbpContext):
 
 
 class DistributionContext:
-    """What ParallelDistributionInferFn functions see."""
+    """The context of ParallelDistributionInferFn functions."""
 
     __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
 

@@ -155,7 +155,7 @@ class RawGradient:
             return values[blob]
         except KeyError:
             raise AutogradError(
-                f"the gradient of {self._op.name!r} reads {blob!r}, which nothing computes", where=self._where()
+                f"the gradient of {self._op.name!r} reads {blob!r}, which is not computed anywhere", where=self._where()
             ) from None
 
     def _where(self) -> Any:
