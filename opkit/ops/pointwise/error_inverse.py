@@ -43,7 +43,7 @@ def _erfinv(x: np.ndarray, out: np.ndarray | None = None) -> Any:
             miss = np.where(near_end, np.sign(wide) * (rest - erfc_of(np.abs(y))), erf_of(y) - wide)
             step = miss / (2 / _ROOT_PI * np.exp(-y * y))
             y = y - step / (1 + y * step)
-        y = np.where(rest == 0, np.copysign(np.inf, wide), np.where(rest < 0, np.nan, y))
+        y = np.where(rest <= 0, np.copysign(np.inf, wide), y)
         y = np.where(wide == 0, wide, y)
     if out is None:
         return np.asarray(y).astype(x.dtype)
@@ -69,5 +69,5 @@ ERFINV: OpDef = define(
 
 
 def erfinv(x: Value) -> Value:
-    """Return y with ``erf(y) = x``: infinite at -1 and 1, NaN beyond."""
+    """Return y with ``erf(y) = x``: infinite at -1 and 1 and beyond."""
     return local.mode.apply(ERFINV, (x,), NO_ATTRS)

@@ -271,6 +271,11 @@ class LinearLR(LRScheduler):
         super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self) -> float:
-        """Return the rate at ``last_epoch``."""
-        part = min(self.last_epoch, self.total_steps) / self.total_steps
-        return self.base_lr * (self.start_factor + (self.end_factor - self.start_factor) * part)
+        """Return the next rate: as in Paddle made of the last one, which a jump to another epoch does not change."""
+        if self.last_epoch == 0:
+            return self.base_lr * self.start_factor
+        if self.last_epoch > self.total_steps:
+            return self.last_lr
+        slope = self.end_factor - self.start_factor
+        before = self.total_steps * self.start_factor + (self.last_epoch - 1) * slope
+        return self.last_lr * (1.0 + slope / before)

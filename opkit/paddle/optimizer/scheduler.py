@@ -52,6 +52,10 @@ class LRScheduler:
             self.last_epoch = epoch
             closed_form = getattr(self, "_get_closed_form_lr", None)
             self.last_lr = self.get_lr() if closed_form is None else closed_form()
+        self.report()
+
+    def report(self) -> None:
+        """Print the rate in force, if ``verbose`` asks for it."""
         if self.verbose:
             what = f"{type(self).__name__} set learning rate to {self.last_lr}."
             print(f"Epoch {self.last_epoch}: {what}")  # noqa: T201 - what a script asks for

@@ -44,6 +44,10 @@ class ScopeTensor:
         """Return the sizes (a method)."""
         return list(self._array().shape)
 
+    def lod(self) -> list[list[int]]:
+        """Return where the sequences of a batch begin: none, since arrays have no sequence levels here."""
+        return []
+
     def _dtype(self) -> np.dtype:
         return self._array().dtype
 
@@ -63,6 +67,10 @@ class ScopeTensor:
 
     def __repr__(self) -> str:
         return f"ScopeTensor({self._holder.name}: {self._holder.array!r})"
+
+
+# Scripts ask for the name of the type; Paddle's core calls it Tensor.
+ScopeTensor.__name__ = "Tensor"
 
 
 def _get_tensor(self: Holder) -> ScopeTensor:

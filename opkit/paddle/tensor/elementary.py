@@ -74,7 +74,9 @@ def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
     if need_value("logit", "x", x)._data.dtype.kind != "f":
         raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
     safe = ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x
-    return ops.log(ops.div(safe, ops.sub(1.0, safe)))
+    is_outside = ops.logical_or(ops.less(safe, 0.0), ops.greater(safe, 1.0))
+    safe = ops.where(is_outside, float("nan"), safe)  # the result is NaN there and the gradient 0
+    return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))
 
 
 def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Any:

@@ -32,7 +32,9 @@ def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, n
 
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the mean of the elements that are not NaN."""
+    """Return the mean of the elements that are not NaN; of integers an integer, cut off towards 0."""
+    if need_value("nanmean", "x", x)._data.dtype.kind in "iu":
+        return ops.cast(ops.reduce_mean(ops.cast(x, "float64"), axis_of(axis), keepdim), x._data.dtype)
     counted = ops.cast(ops.logical_not(ops.isnan(need_value("nanmean", "x", x))), x._data.dtype)
     total = ops.reduce_sum(ops.where(ops.isnan(x), 0, x), axis_of(axis), keepdim)
     return ops.div(total, ops.reduce_sum(counted, axis_of(axis), keepdim))
@@ -125,7 +127,10 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
 
 
 def nanmedian(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
-    """Return the median of the elements that are not NaN."""
+    """Return the median of the elements that are not NaN; of integers an integer, cut off towards 0."""
+    kind = need_value("nanmedian", "x", x)._data.dtype
+    if kind.kind in "iu":
+        return ops.cast(_quantile(ops.cast(x, "float64"), 0.5, axis, keepdim, ignore_nan=True), kind)
     return _quantile(x, 0.5, axis, keepdim, ignore_nan=True)
 
 

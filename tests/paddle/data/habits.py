@@ -96,3 +96,81 @@ show("a learned scale", learned_scale)
 show("static.data in dynamic mode", lambda: paddle.static.data("x", [1]))
 show("nn.loss", lambda: paddle.nn.loss.CrossEntropyLoss is paddle.nn.CrossEntropyLoss)
 show("nn.loss is a module", lambda: paddle.nn.loss.__name__.rsplit(".", 1)[1])
+show("framework.ParamAttr", lambda: paddle.framework.ParamAttr is paddle.ParamAttr)
+
+
+# ---- edges of functions
+def edge(function, *arrays):
+    inputs = [paddle.to_tensor(array, stop_gradient=False) for array in arrays]
+    result = function(*inputs)
+    weight = np.cos(np.arange(result.size)).reshape(result.shape).astype(result.numpy().dtype)
+    (result * paddle.to_tensor(weight)).sum().backward()
+    return plain(result), [np.round(x.grad.numpy().astype("float64"), 4).tolist() for x in inputs]
+
+
+image = np.arange(1, 26, dtype="float32").reshape(1, 1, 5, 5)
+volume = np.arange(27, dtype="float32").reshape(1, 1, 3, 3, 3)
+pool = paddle.nn.functional.avg_pool2d
+for divisor in (1, 2, 3, 5):
+    for padding, exclusive in ((0, True), (0, False), (1, True), (1, False), ([0, 1], True), ([1, 0, 0, 1], True), ("SAME", True)):
+        label = f"avg_pool2d divisor {divisor} padding {padding} exclusive {exclusive}"
+        show(label, lambda: edge(lambda x: pool(x, 2, 2, padding, False, exclusive, divisor), image))
+show("avg_pool3d divisor", lambda: edge(lambda x: paddle.nn.functional.avg_pool3d(x, 2, 2, 1, False, True, 3), volume))
+ends = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.nan], "float32")
+for name in ("erfinv", "logit"):
+    show(f"{name} outside its domain", lambda: edge(getattr(paddle, name), ends)[0][2])
+show("logit gradient", lambda: edge(paddle.logit, ends)[1])
+for kind in ("int32", "int64"):
+    for values in ([[1, 2, 4], [3, 5, 9]], [[-1, -2, -4], [-3, -4, -9]], [[1, 2], [4, 7]], [[-1, -2], [-4, -9]]):
+        x = paddle.to_tensor(np.array(values, kind))
+        show(f"nanmedian {kind} {values}", lambda: (plain(paddle.nanmedian(x)), plain(paddle.nanmedian(x, 1))))
+        show(f"nanmean {kind} {values}", lambda: (plain(paddle.nanmean(x)), plain(paddle.nanmean(x, 1))))
+
+
+# ---- schedules that jump or go on
+def jumps(scheduler, epochs):
+    found = []
+    for epoch in epochs:
+        scheduler.step(epoch)
+        found.append((round(scheduler(), 6), scheduler.last_epoch))
+    return found
+
+
+def resumed(make):
+    first, second = make(), make()
+    for _ in range(7):
+        first.step()
+    state = first.state_dict()
+    second.set_state_dict(state)
+    found = []
+    for _ in range(8):
+        first.step()
+        second.step()
+        found.append((round(first(), 6), round(second(), 6)))
+    return sorted(state), found
+
+
+from paddle.optimizer.lr import CosineAnnealingWarmRestarts, LinearLR
+
+show("LinearLR jumps", lambda: jumps(LinearLR(0.5, 5, 0.25, 1.0), (None, 3, 1, None, 4, 7, 0)))
+show("LinearLR resumed", lambda: resumed(lambda: LinearLR(0.5, 5, 0.25, 1.0)))
+for mult in (1, 2, 3):
+    show(f"restarts jump {mult}", lambda: jumps(CosineAnnealingWarmRestarts(0.5, 3, mult, 0.01), (None, 3, 1, None, 10, 25, None, 0.5, 9, 12, 2.5, None)))
+    show(f"restarts resumed {mult}", lambda: resumed(lambda: CosineAnnealingWarmRestarts(0.5, 3, mult, 0.01)))
+show("restarts negative", lambda: CosineAnnealingWarmRestarts(0.5, 3).step(-1))
+
+
+# ---- what an Executor returns without return_numpy
+def fetched():
+    paddle.enable_static()
+    try:
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            y = paddle.static.data("x", [2], "float32") * 2
+        (found,) = paddle.static.Executor().run(program, {"x": np.ones(2, "float32")}, [y], return_numpy=False)
+        return type(found).__name__, found.shape(), np.array(found).tolist(), found.lod()
+    finally:
+        paddle.disable_static()
+
+
+show("return_numpy=False", fetched)

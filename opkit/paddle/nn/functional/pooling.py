@@ -63,8 +63,9 @@ def _avg_pool(
     left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
     if divisor is None:
         return ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
-    full = ops.avg_pool(x, size, stride, left, ceil_mode, layout, False)
-    return ops.mul(full, math.prod(each(size, dims)) / float(divisor))
+    # As in Paddle: the mean that ``exclusive`` asks for, times the window's size, over the divisor.
+    mean = ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
+    return ops.mul(mean, math.prod(each(size, dims)) / float(divisor))
 
 
 def max_pool1d(
