@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 import opkit
 from opkit.errors import ProjectError, UsageError, unknown
+from opkit.export.companion import write_test
 from opkit.export.jax_file import write_jax
 from opkit.export.listing import listed
 from opkit.export.model import ExportOp
 from opkit.export.native import NotNativeError, native_bodies
 from opkit.export.proof import LEAST_VERSIONS, ProofResult, is_installed, prove
 from opkit.export.subject import subject_of
-from opkit.export.test_file import write_test
 from opkit.export.text.jax_text import JaxDialect
 from opkit.export.text.torch_text import TorchDialect
 from opkit.export.text.writer import Dialect

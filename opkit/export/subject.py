@@ -261,6 +261,6 @@ def _gradients(
             if name in step.outputs:
                 values[step.outputs[name][index]] = item
     try:
-        return {name.rpartition("_")[0]: np.array(values[blob]) for name, blob in plan.bindings.items()}
+        return {name: np.array(values[blob]) for (name, _), blob in plan.bindings.items()}
     except KeyError as error:
         raise OpkitError(f"the gradient of {kernel.name!r} reads {error.args[0]!r}, which nothing computes") from error

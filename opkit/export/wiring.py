@@ -48,7 +48,7 @@ def read_wiring(op: UserOp, cases: Iterable[tuple[Mapping[str, Any], Mapping[str
                 where=op.grad.span.location if op.grad.span is not None else op.where,
             )
     steps = tuple(_step(op, index, plans) for index in range(len(first.steps)))
-    bindings = {name.rpartition("_")[0]: blob for name, blob in first.bindings.items()}
+    bindings = {name: blob for (name, _), blob in first.bindings.items()}
     return Wiring(steps, bindings, first.reads)
 
 
