@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -16,10 +19,10 @@ from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
 from opkit.verify.options import RunOptions
-from opkit.verify.outcome import Outcome
+from opkit.verify.outcome import Outcome, Terminated
 from opkit.verify.run import Progress, run_targets
 
-__all__ = ["check", "options_of", "put_repro"]
+__all__ = ["check", "debug", "options_of", "put_repro"]
 
 _PRINTED = ("text", "json", "github", "sarif")
 
@@ -75,14 +78,41 @@ def check(
     return status
 
 
+def debug(targets: Sequence[str], options: RunOptions) -> int:
+    """Check targets in this process, stop at the first failing call, print the report, and return the exit status."""
+    from opkit.verify.debugging import debug_targets
+
+    outcome = debug_targets(targets, options, warn)
+    put_report(outcome, "text")
+    return outcome.exit_status(options.check.strict)
+
+
 def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] | None) -> Outcome:
     if not sys.stderr.isatty():
-        return run_targets(targets, options, None, interpreter)
+        with _terminable():
+            return run_targets(targets, options, None, interpreter)
     from opkit.reporters import ProgressBar
 
-    with ProgressBar(sys.stderr) as bar:
+    with ProgressBar(sys.stderr) as bar, _terminable():
         progress: Progress = bar
         return run_targets(targets, options, progress, interpreter)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end a run as Ctrl-C does: with a report of what is finished, and no process left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
 
 
 def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None:

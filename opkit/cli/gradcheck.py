@@ -41,6 +41,12 @@ def gradcheck(
     timeout: Annotated[float, typer.Option(help="Seconds that one op may take; 0 for no limit.")] = 60.0,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
     replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
+    output: Annotated[
+        bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
+    ] = False,
+    pdb: Annotated[
+        bool, typer.Option("--pdb", help="Check in this process, and stop in the debugger at the first failing call.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the checks that passed.")] = False,
     repro: Annotated[
         str,
@@ -70,13 +76,16 @@ def gradcheck(
         "timeout": timeout,
         "memory": memory,
         "replay": replay,
+        "shows_output": output,
     }
     if repro:
         from opkit.cli.checking import options_of, put_repro
 
         raise typer.Exit(put_repro(repro, options_of(**given)))
-    from opkit.cli.checking import check, options_of
+    from opkit.cli.checking import check, debug, options_of
 
+    if pdb:
+        raise typer.Exit(debug(targets or [], options_of(**given)))
     pairs = [_pair(item) for item in report or []]
     options = options_of(**given)
     raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))

@@ -30,6 +30,7 @@ class RunOptions:
         isolate: each op in a process of its own. Only functions of this very process can do without.
         replay: run former failures of the same op first, and remember the ones found now.
         cache: where failures are remembered; "" for the user's cache folder.
+        shows_output: what the user's files print goes to standard error as it is printed.
     """
 
     check: checker.Options = field(default_factory=checker.Options)
@@ -39,6 +40,7 @@ class RunOptions:
     isolate: bool = True
     replay: bool = True
     cache: str = ""
+    shows_output: bool = False
 
     def __post_init__(self) -> None:
         for name in ("jobs", "timeout", "memory"):

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from opkit.checker import Report, Status, code_of
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Outcome"]
+__all__ = ["Outcome", "Terminated"]
 
 _CASES = code_of("cases")
+
+
+class Terminated(KeyboardInterrupt):
+    """The run is to end: raised where SIGTERM comes, and dealt with as Ctrl-C is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Outcome:
         saved: {(index of the op, index of the check): id for ``--repro``}.
         is_interrupted: Ctrl-C came before the end; the report holds what was done by then.
         seconds: wall time.
+        is_terminated: it was SIGTERM, not Ctrl-C.
     """
 
     report: Report
@@ -33,6 +38,7 @@ class Outcome:
     saved: Mapping[tuple[int, int], str] = field(default_factory=dict)
     is_interrupted: bool = False
     seconds: float = 0.0
+    is_terminated: bool = False
 
     @property
     def is_broken(self) -> bool:
@@ -43,7 +49,9 @@ class Outcome:
         return any(result.code == _CASES and result.status is Status.ERROR for result in checks)
 
     def exit_status(self, strict: bool = False) -> int:
-        """Return the status of the contract: 130, 5, 3, 1 or 0, the first that applies."""
+        """Return the status of the contract: 143, 130, 5, 3, 1 or 0, the first that applies."""
+        if self.is_terminated:
+            return 143
         if self.is_interrupted:
             return 130
         if self.is_broken:

@@ -18,7 +18,7 @@ from opkit.diagnostics import sort_diagnostics
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.store import FailureStore
 from opkit.verify.options import RunOptions
-from opkit.verify.outcome import Outcome
+from opkit.verify.outcome import Outcome, Terminated
 from opkit.verify.targets.target import Target, resolve
 from opkit.verify.workers.client import WorkerError, run_isolated
 from opkit.verify.workers.ledger import Ledger
@@ -76,7 +76,7 @@ def collect(
     started = time.perf_counter()
     options = _within(options)
     ledger = Ledger(targets)
-    is_interrupted = False
+    is_interrupted = is_terminated = False
     why = "the workers ended without a report of this op"
     try:
         for message in run_isolated(targets, options, interpreter) if targets else ():
@@ -85,8 +85,8 @@ def collect(
                 progress.planned(message.ops)
             elif isinstance(message, Checked):
                 progress.done(message.report)
-    except KeyboardInterrupt:
-        is_interrupted = True
+    except KeyboardInterrupt as stop:
+        is_interrupted, is_terminated = True, isinstance(stop, Terminated)
     except WorkerError as error:
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
@@ -94,7 +94,7 @@ def collect(
     report = Report(opkit.__version__, options.check.seed, ledger.reports)
     saved = remember(report, options)
     seconds = time.perf_counter() - started
-    return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds)
+    return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
 
 
 def _within(options: RunOptions) -> RunOptions:

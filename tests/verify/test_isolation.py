@@ -177,6 +177,26 @@ def test_an_interrupted_run_keeps_what_was_done(here: Path) -> None:
     assert out.strip() == "['a_good_forward'] 130"
 
 
+def test_a_terminated_run_keeps_what_was_done(here: Path) -> None:
+    """SIGTERM gives the report of the finished ops on the command line, and status 143."""
+    make_op(here, "a_good")
+    make_op(here, "b_hangs", bad_kernel("", "open('hangs', 'w').close()\n    while True: pass"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opkit", "gradcheck", "--no-replay", "-j1", "--timeout", "60"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+    )
+    until = time.monotonic() + 40
+    while not (here / "hangs").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert "a_good_forward" in out
+
+
 def test_a_former_failure_is_tried_first_and_forgotten_when_gone(here: Path) -> None:
     """A failure is remembered, and gone once the op is right again."""
     wrong = SQUARE.replace("2 * x", "np.where(x > 0, 2.5, 2) * x")

@@ -26,6 +26,7 @@ __all__ = [
     "blame_error",
     "blame_left",
     "blame_ourselves",
+    "is_users",
     "report_of",
     "show_paths_from",
     "shown_path",
@@ -54,7 +55,8 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return os.path.relpath(absolute, here) if absolute.startswith(here.rstrip(os.sep) + os.sep) else absolute
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Say whether a file is the user's: not opkit's, numpy's or Python's."""
     return not file.startswith("<") and not os.path.realpath(file).startswith(_OURS)
 
 
@@ -63,7 +65,7 @@ def _fatal_line(trace: str) -> Location | None:
     for part in sorted(re.split(r"\n(?=Thread|Current thread)", trace), key=lambda text: "Current thread" not in text):
         for line in part.splitlines():
             found = _FRAME.match(line)
-            if found and _is_users(found["file"]):
+            if found and is_users(found["file"]):
                 return Location(shown_path(found["file"]), int(found["line"]), function=found["function"])
     return None
 
@@ -71,7 +73,7 @@ def _fatal_line(trace: str) -> Location | None:
 def user_line(trace: TracebackType | None) -> Location | None:
     """Return the innermost line of a user's file in a traceback."""
     for frame in reversed(traceback.extract_tb(trace)):
-        if _is_users(frame.filename):
+        if is_users(frame.filename):
             return Location(shown_path(frame.filename), frame.lineno or 0, function=frame.name)
     return None
 
@@ -95,6 +97,9 @@ def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
     if isinstance(left.cause, MemoryError):
         message = f"out of memory {call.phase.text} ({limits}): {left.cause or 'MemoryError'}"
         return _finding(MEMORY, message, call, where)
+    if type(left.cause).__name__ in ("Paused", "BdbQuit"):
+        message = f"a debugger was asked for {call.phase.text}, where there is no terminal"
+        return _finding(EXIT, f"{message}; take the call out, or run opkit gradcheck --pdb", call, where)
     did = "called sys.exit" if isinstance(left.cause, SystemExit) else f"raised {type(left.cause).__name__}"
     code = f" (status {left.cause.code!r})" if isinstance(left.cause, SystemExit) else ""
     message = f"{did}{code} {call.phase.text}; a kernel returns its results or raises an Exception"

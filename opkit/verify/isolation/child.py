@@ -22,6 +22,7 @@ from opkit.verify.isolation import frames
 from opkit.verify.isolation.descent import adopt_orphans, die_with_parent
 from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
+from opkit.verify.isolation.watch import refuse_to_pause
 
 __all__ = ["GOOD", "Child", "Outbox", "Task", "begin"]
 
@@ -57,6 +58,7 @@ class Task:
         is_leader: the child leads a process group of its own, which is ended with it.
         stop_at: the call of a user function to stop at, 0 for none (``Flight``).
         is_continued: the child is set going again when something stops it.
+        is_loud: what it prints goes where its supervisor's standard error goes, as it is printed.
     """
 
     key: Any
@@ -66,6 +68,7 @@ class Task:
     is_leader: bool = True
     stop_at: int = 0
     is_continued: bool = False
+    is_loud: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -161,10 +164,11 @@ def _become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
+        os.dup2(2 if task.is_loud else output, 1)
+        os.dup2(1, 2)
         sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+        sys.breakpointhook = refuse_to_pause
         trace_deaths(trace)
         limit_memory(task.memory)
         if math.isfinite(task.seconds):

@@ -18,7 +18,7 @@ from opkit.forked import end_if_forked
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
-__all__ = ["UserCall", "Left", "Watch"]
+__all__ = ["UserCall", "Left", "Paused", "Watch", "refuse_to_pause"]
 
 
 @dataclass(slots=True)
@@ -41,6 +41,19 @@ class UserCall:
         """Return the call's inputs as a case, of copies."""
         kept = {name: _copy(value) for name, value in self.inputs.items()}
         return Case(kept, dict(self.attrs), regime="crash", origin="crash")
+
+
+class Paused(BaseException):
+    """A user's function asked for a debugger, where there is no terminal for one."""
+
+
+def refuse_to_pause(*args: object, **kwargs: object) -> None:
+    """Stand in for ``sys.breakpointhook``.
+
+    Raises:
+        Paused: always.
+    """
+    raise Paused
 
 
 class Left(BaseException):
@@ -118,7 +131,9 @@ class Watch:
                 if memory_held() > self._allowance / 2:
                     raise Left(error) from error
                 raise
-            except (Exception, Stop, Left):
+            except (Exception, Stop, Left) as error:
+                if type(error).__name__ == "BdbQuit":  # pdb.set_trace(), whose input is empty here
+                    raise Left(error) from error
                 raise
             except BaseException as error:
                 raise Left(error) from error

@@ -26,10 +26,16 @@ from opkit.verify.workers.messages import Begun, Checked, Found, Message
 
 __all__ = ["check_forked"]
 
+#: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
+_REPLAY = 0.6
+#: How many of the last printed lines a report shows, and how much of each.
+_LAST, _WIDEST = 5, 200
 
-def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool, stop_at: int = 0) -> Task:
+
+def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool) -> Task:
     run = partial(_check_in_child, begun, checkable, options)
-    return Task(begun.order, run, options.timeout or math.inf, options.memory, is_leader, stop_at)
+    seconds = options.timeout or math.inf
+    return Task(begun.order, run, seconds, options.memory, is_leader, is_loud=options.shows_output)
 
 
 def check_forked(
@@ -52,23 +58,34 @@ def check_forked(
     """
     begins = [Begun(account.number, order) for order in range(len(checkables))]
     tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
+    reports: dict[int, OpReport] = {}
     for order, message in Supervisor(width, private=private, adopts=not is_leader).run(tasks):
         if isinstance(message, (Begun, Found)):
             yield message
         elif isinstance(message, OpReport):
-            yield Checked(account.number, order, message)
+            reports[order] = message
         elif isinstance(message, Unreadable):
             text = f"the report could not be read ({message.why}); the op was not judged"
-            lost = CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text)
-            yield account.closed(order, lost, 0.0)
+            yield account.closed(order, CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, text), 0.0)
+        elif isinstance(message, Ended) and order in reports:
+            yield Checked(account.number, order, _with_output(reports.pop(order), message.output))
         elif isinstance(message, Ended) and order in account.owed:
-            item = checkables[order]
 
-            def replay(number: int, begun: Begun = begins[order], item: Checkable = item) -> UserCall | None:
-                return _replay(_task(begun, item, options, is_leader, number), private, not is_leader)
+            def replay(number: int, task: Task = tasks[order], ended: Ended = message) -> UserCall | None:
+                seconds = max(task.seconds - ended.seconds, 0.0) + _REPLAY
+                again = replace(task, stop_at=number, seconds=seconds, is_loud=False)
+                return _replay(again, private, not is_leader)
 
-            finding = blame_death(message, options.limits, replay)
-            yield account.closed(order, finding, message.seconds)
+            yield account.closed(order, blame_death(message, options.limits, replay), message.seconds)
+
+
+def _with_output(report: OpReport, output: str) -> OpReport:
+    """Add the end of what an op printed to a report that finds something."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    if not lines or not report.findings:
+        return report
+    shown = "\n".join(line[:_WIDEST] for line in lines[-_LAST:])
+    return replace(report, notes=(*report.notes, f"printed last (all of it with -s):\n{shown}"))
 
 
 def _replay(task: Task, private: Sequence[int], adopts: bool) -> UserCall | None:

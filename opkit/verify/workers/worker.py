@@ -20,6 +20,7 @@ from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import can_fork
+from opkit.verify.isolation.watch import Paused
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.workers.alone import check_alone, sendable, sendable_result
@@ -50,7 +51,7 @@ def check_target(account: Account, load: Loader, options: RunOptions, width: int
     process = os.getpid()
     try:
         loaded = load(flight)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, Paused) as error:
         loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
     end_if_forked(process)
     flight.arm(math.inf)

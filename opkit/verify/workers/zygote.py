@@ -76,4 +76,4 @@ def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
         seconds *= PATIENCE
     account = Account(number, target.label, target.directory)
     run = partial(check_target, account, partial(load, target, options), options, width)
-    return Task(number, run, seconds, options.memory, is_continued=True)
+    return Task(number, run, seconds, options.memory, is_continued=True, is_loud=options.shows_output)

@@ -1,0 +1,134 @@
+"""Debugging: targets checked in this process, which stops in pdb at the first call that a finding is about.
+
+There is no isolation here: a kernel that hangs or dies takes this process with it.
+"""
+
+from __future__ import annotations
+
+import os
+import pdb
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import opkit
+from opkit.checker import Case, Checkable, CheckResult, OpReport, Report, check
+from opkit.checker.model.evaluate import leaves_of
+from opkit.diagnostics import Diagnostic, sort_diagnostics
+from opkit.verify.isolation.blame import is_users
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.options import RunOptions
+from opkit.verify.outcome import Outcome
+from opkit.verify.targets.load import load
+from opkit.verify.targets.target import resolve
+
+__all__ = ["debug_targets"]
+
+Say = Callable[[str], None]
+#: What the debugger steps over on its way into the user's function.
+_OURS = ["opkit", "opkit.*", "numpy", "numpy.*", "contextlib", "threading"]
+
+
+def debug_targets(words: Iterable[str | os.PathLike[str]], options: RunOptions, say: Say) -> Outcome:
+    """Check targets one after the other in this process; stop in pdb once, at the first failing call.
+
+    Args:
+        words: targets as a user writes them; none means the current folder.
+        options: of the run; time and memory are not limited.
+        say: told in a line where the debugger stops, or why it does not.
+
+    Returns:
+        the outcome, as a run in isolation gives it, up to the op at which the debugger stopped.
+
+    Raises:
+        UsageError: a target does not exist or cannot hold an op.
+    """
+    started = time.perf_counter()
+    reports: list[OpReport] = []
+    diagnostics: list[Diagnostic] = []
+    is_stopped = False
+    for target in resolve(words):
+        loaded = load(target, options, Flight())
+        diagnostics += loaded.diagnostics
+        reports += loaded.reports
+        for checkable in [] if is_stopped else loaded.checkables:
+            report = check(checkable, options.check)
+            reports.append(report)
+            is_stopped = _stop_at_first(checkable, report, say)
+            if is_stopped:
+                break
+    seconds = time.perf_counter() - started
+    whole = Report(opkit.__version__, options.check.seed, tuple(reports))
+    return Outcome(whole, sort_diagnostics(diagnostics), seconds=seconds)
+
+
+def _stop_at_first(checkable: Checkable, report: OpReport, say: Say) -> bool:
+    """Stop at the call of the first finding that rests on one; say whether there was any."""
+    for finding in report.findings:
+        if finding.evidence is not None and finding.evidence.case is not None:
+            say(f"{checkable.name}: {finding.code} {finding.message}")
+            _stop_at(checkable, finding, finding.evidence.case, finding.evidence.douts, say)
+            return True
+    if report.findings:
+        say(f"{checkable.name}: no finding rests on one call; the debugger has nowhere to stop")
+    return False
+
+
+def _stop_at(checkable: Checkable, finding: CheckResult, case: Case, douts: tuple[Any, ...], say: Say) -> None:
+    """Make the calls again that a finding is about: stop where one raises, else at the first line of the last."""
+    calls = _calls_of(checkable, finding, case, douts)
+    for call in calls:
+        try:
+            call()
+        except Exception as error:
+            trace = _users_part(error.__traceback__)
+            if trace is not None:
+                say("the debugger stands where it raised; q ends")
+                pdb.post_mortem(trace)
+                return
+    say("the debugger stands at the function's first line, with the failing inputs; c runs it, q ends")
+    try:
+        pdb.Pdb(skip=_OURS).runcall(calls[-1])
+    except Exception as error:  # it was shown as it happened
+        say(f"{type(error).__name__} after the debugger was left")
+
+
+def _calls_of(
+    checkable: Checkable, finding: CheckResult, case: Case, douts: tuple[Any, ...]
+) -> list[Callable[[], Any]]:
+    """Return forward's call and backward's, the one that the finding is about last."""
+    inputs, attrs = dict(case.inputs), dict(case.attrs)
+    backward = checkable.backward
+
+    def forward() -> Any:
+        return checkable.forward(inputs, attrs)
+
+    if backward is None:
+        return [forward]
+    bound = checkable.bound(inputs, attrs)
+    needs = frozenset(leaf.name for leaf, _ in leaves_of(inputs)) if bound is None else frozenset(bound)
+
+    kept: list[Any] = []  # so that the debugger, which takes a second call, meets backward first
+
+    def back() -> Any:
+        if not kept:
+            kept.append(forward())
+        given = douts or tuple(np.ones_like(value) for value in kept[0])
+        return backward(inputs, kept[0], given, attrs, needs)
+
+    return [forward, back] if finding.input is not None else [back, forward]
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that ends at the user's innermost line, None where no line is the user's."""
+    found = None
+    while trace is not None:
+        if is_users(trace.tb_frame.f_code.co_filename):
+            found = trace
+        trace = trace.tb_next
+    if found is not None:
+        return TracebackType(None, found.tb_frame, found.tb_lasti, found.tb_lineno)
+    return None
