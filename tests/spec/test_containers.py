@@ -49,12 +49,81 @@ def test_elements_are_their_own(body: str, expected: tuple[int, ...]) -> None:
     assert shape("  " + body) == expected
 
 
+BUFFERS = """
+REGISTER_CPU_ONLY_USER_OP("to_buffers").Input("in").Output("out").Attr<int32_t>("instance_dims")
+    .SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {
+      const Shape& shape = ctx->TensorDesc4ArgNameAndIndex("in", 0)->shape();
+      const auto& count = ctx->Attr<int32_t>("instance_dims");
+      CHECK_LT_OR_RETURN(count, shape.NumAxes());
+      DimVector kept;
+      kept.insert(kept.end(), shape.dim_vec().cbegin(), shape.dim_vec().cend() - count);
+      *ctx->TensorDesc4ArgNameAndIndex("out", 0)->mut_shape() = Shape(kept);
+      return Maybe<void>::Ok();
+    });
+"""
+
+
+@pytest.mark.parametrize("sizes", [(4,), (2, 3), (2, 0), (2, 3, 4)])
+def test_trailing_axes_that_become_buffers(sizes: tuple[int, ...]) -> None:
+    """As many trailing axes go as an attribute says: every count below the rank is accepted, any other refused.
+
+    A negative count passes the definition's own check, and C++ then reads past the end of the sizes.
+    """
+    buffers = compiled(BUFFERS).ops["to_buffers"]
+    for count in range(len(sizes)):
+        out = buffers.infer({"in": f32(*sizes)}, {"instance_dims": count})["out"][0]
+        assert out.shape == sizes[: len(sizes) - count]
+    with pytest.raises(InferError, match="CHECK_LT_OR_RETURN"):
+        buffers.infer({"in": f32(*sizes)}, {"instance_dims": len(sizes)})
+    with pytest.raises(InferError, match=r"(?s)an iterator 1 past the end\(\).*a_cpp_def.cpp:8:7"):
+        buffers.infer({"in": f32(*sizes)}, {"instance_dims": -1})
+
+
 @pytest.mark.parametrize(("count", "expected"), [(0, (2, 3)), (1, (2,)), (2, ())])
 def test_end_minus_a_count(count: int, expected: tuple[int, ...]) -> None:
     """``cend() - n`` is an end, up to the begin()."""
     body = f"""  const Shape& s = *ctx->Shape4ArgNameAndIndex("x", 0); const int32_t n = {count};
   DimVector d; d.insert(d.end(), s.dim_vec().cbegin(), s.dim_vec().cend() - n); y = Shape(d);"""
     assert shape(body) == expected
+
+
+SIZES = '  const Shape& s = *ctx->Shape4ArgNameAndIndex("x", 0); const DimVector& v = s.dim_vec(); DimVector d;\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("std::vector<int64_t> w(3, 1); d.insert(d.end(), v.begin(), v.end() + (v.size() - w.size()));", (2,)),
+        (
+            "std::vector<int64_t> w(3, 1); auto it = v.end(); it += v.size() - w.size(); d.insert(d.end(), v.begin(), it);",
+            (2,),
+        ),
+        ("std::vector<int64_t> w(3, 1); d.push_back(v.end()[v.size() - w.size()]);", (3,)),
+        ("const uint32_t n = 1; d.insert(d.end(), v.begin(), v.end() - n);", (2,)),
+        ("d.insert(d.end(), 1 + v.begin(), v.end());", (3,)),
+        ("size_t n = 1; d.insert(d.end(), n + v.begin(), v.end());", (3,)),
+    ],
+)
+def test_offsets_of_iterators(body: str, expected: tuple[int, ...]) -> None:
+    """An iterator moves by any integer, on either side; a difference of sizes that wraps below 0 moves it back."""
+    assert shape(f"{SIZES}  {body} y = Shape(d);") == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "goes_on", "expected"),
+    [
+        ("v.begin()", "it < v.end()", (2, 3)),
+        ("v.begin()", "it <= v.end() - 1", (2, 3)),
+        ("v.begin()", "v.end() > it", (2, 3)),
+        ("v.begin()", "!(it >= v.end())", (2, 3)),
+        ("v.rbegin()", "it < v.rend()", (3, 2)),
+        ("v.rbegin()", "!(it >= v.rend())", (3, 2)),
+    ],
+)
+def test_order_of_iterators(first: str, goes_on: str, expected: tuple[int, ...]) -> None:
+    """Iterators have the order of their way, which for reverse ones is from the back."""
+    loop = f"for (auto it = {first}; {goes_on}; ++it) {{ d.push_back(*it); }}"
+    assert shape(f"{SIZES}  {loop} y = Shape(d);") == expected
 
 
 @pytest.mark.parametrize(

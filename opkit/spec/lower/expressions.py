@@ -27,7 +27,7 @@ from opkit.spec.library.types import (
 )
 from opkit.spec.lower.conversions import condition, convert, convert_number, number_literal
 from opkit.spec.lower.lowered import ADD, ANY, ATOM, CMP, TERNARY, UNARY, Lowered, LowerError
-from opkit.spec.lower.operators import OperatorLowering
+from opkit.spec.lower.operators import OperatorLowering, offset
 from opkit.spec.parse import syntax
 
 __all__ = ["ExpressionLowering", "unknown_value"]
@@ -269,7 +269,7 @@ class ExpressionLowering(OperatorLowering):
         if kind == STRING:
             return Lowered(f"char_at({owner.code}, {convert(key, INT64, node).code})", Type("char"))
         if kind.name == "iter":
-            code = f"({owner.at(ADD)} + {key.at(ADD + 1)}).v"
+            code = f"({owner.at(ADD)} + {offset(key).at(ADD + 1)}).v"
             return Lowered(code, kind.element, ATOM, True, code)
         raise LowerError("SPEC023", f"a {spelled(kind)} has no elements", node)
 

@@ -129,7 +129,9 @@ class OperatorLowering(Writer):
             if right.type.name == "iter":
                 return Lowered(f"{left.at(ADD)} - {right.at(ADD + 1)}", INT64, ADD)
             if right.type.is_integer:
-                return Lowered(f"{left.at(ADD)} {op} {right.at(ADD + 1)}", left.type, ADD)
+                return Lowered(f"{left.at(ADD)} {op} {offset(right).at(ADD + 1)}", left.type, ADD)
+        if op == "+" and left.type.is_integer and right.type.name == "iter":
+            return Lowered(f"{right.at(ADD)} + {offset(left).at(ADD + 1)}", right.type, ADD)
         raise LowerError(
             "SPEC023", f"'{op}' does not apply to a {spelled(left.type)} and a {spelled(right.type)}", node
         )
@@ -301,3 +303,8 @@ def _never_holds(op: str, left: Lowered, right: Lowered) -> bool:
     if left.is_const and right.is_small:
         return (op == ">" and left.const <= 0) or (op in (">=", "==") and left.const < 0)
     return False
+
+
+def offset(count: Lowered) -> Lowered:
+    """Return how far an iterator moves: a difference of sizes that wraps below 0 moves it back, as in C++."""
+    return convert_number(count, INT64)

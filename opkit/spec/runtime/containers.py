@@ -179,7 +179,16 @@ class Iterator(Generic[T]):
         return isinstance(other, Iterator) and self.items is other.items and self.index == other.index
 
     def __lt__(self, other: Iterator[T]) -> bool:
-        return self.index < other.index
+        return bool(self - other < 0)
+
+    def __le__(self, other: Iterator[T]) -> bool:
+        return bool(self - other <= 0)
+
+    def __gt__(self, other: Iterator[T]) -> bool:
+        return bool(self - other > 0)
+
+    def __ge__(self, other: Iterator[T]) -> bool:
+        return bool(self - other >= 0)
 
     def __hash__(self) -> int:
         return hash(self.index)
