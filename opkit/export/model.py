@@ -105,6 +105,7 @@ class Example:
         douts: incoming gradients, one per output.
         grads: {input: gradient}.
         label: shapes, dtypes and what is special, for messages.
+        slack: {"output 0" or "gradient x": how far the kernels' own result moves where inputs move by their last bit}.
         calls: {op type: (arguments, attributes)} of each user kernel that ran.
     """
 
@@ -114,6 +115,7 @@ class Example:
     douts: tuple[np.ndarray, ...] = ()
     grads: Mapping[str, np.ndarray] = field(default_factory=dict)
     label: str = ""
+    slack: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[str, tuple[tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
 
 

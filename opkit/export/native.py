@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import Location
 from opkit.export.model import ExportError, ExportKernel, ExportOp
 from opkit.export.signature import names_of, parameters_of
@@ -22,6 +20,8 @@ __all__ = ["NotNativeError", "native_bodies"]
 
 #: Branches that a function may have; more than these are not code that anyone would read.
 MOST_BRANCHES = 12
+#: Ranks at which one text held, so that it is taken to hold for all.
+_MANY_RANKS = 3
 
 
 class NotNativeError(ExportError):
@@ -30,10 +30,17 @@ class NotNativeError(ExportError):
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """The body of one trace and the features that tell it from others: {condition as text: answer}."""
+    """The body of one trace.
+
+    Args:
+        body: its statements.
+        features: what tells it from others, {condition as text: answer}.
+        ranks: the features that are ranks on which the body rests.
+    """
 
     body: tuple[str, ...]
     features: dict[str, Any]
+    ranks: frozenset[str] = frozenset()
 
 
 def native_bodies(op: ExportOp, dialect: Dialect) -> dict[str, str]:
@@ -74,19 +81,21 @@ def _traced(kernel: ExportKernel, args: Sequence[Any], attrs: Any, dialect: Dial
     safe = names_of(kernel)
     writer = Writer(trace, dialect, safe)
     body = tuple(writer.body())
-    return _Traced(body, {**_natural(trace, safe, dialect), **_asked(trace, dialect, safe)})
+    inner = trace.asks_rank or any(node.is_rank_read for node in writer.order if node.function != "input")
+    present = [node for node in trace.inputs if node is not None]
+    ranks = frozenset(f"{safe[node.args[0]]}.ndim" for node in present if inner or node.is_rank_read)
+    return _Traced(body, {**_natural(trace, safe), **_asked(trace, dialect, safe)}, ranks)
 
 
-def _natural(trace: Trace, safe: Any, dialect: Dialect) -> dict[str, Any]:
-    """Return what is true of the inputs themselves: ranks, sizes of 1 and dtypes."""
+def _natural(trace: Trace, safe: Any) -> dict[str, Any]:
+    """Return what is true of the inputs themselves: ranks and dtypes."""
     found: dict[str, Any] = {}
     for node in trace.inputs:
         if node is None:
             continue
         name = safe[node.args[0]]
-        found[f"{name}.ndim"] = node.ndim
+        found[f"{name}.ndim"] = len(node.value.shape)
         found[f"{name}.dtype"] = node.dtype.name
-        found.update((f"{name}.shape[{axis}] == 1", size == 1) for axis, size in enumerate(np.shape(node.value)))
     return found
 
 
@@ -98,29 +107,34 @@ def _asked(trace: Trace, dialect: Dialect, safe: Any) -> dict[str, Any]:
     for guard in trace.guards:
         try:
             text = bare.text(guard.condition)
-        except KeyError:  # it concerns a value within the kernel
-            continue
+        except KeyError:
+            what = "branches on the shape or dtype of a value that it computes itself"
+            raise UntraceableError(what, guard.line) from None
         found[text] = guard.holds
     return found
 
 
 def _branches(traced: Sequence[_Traced], kernel: ExportKernel) -> list[str]:
     bodies = list(dict.fromkeys(item.body for item in traced))
-    guards = _guards(traced, kernel)
-    if len(bodies) == 1:
-        return [*guards, *bodies[0]]
     if len(bodies) > MOST_BRANCHES:
         raise UntraceableError(f"would need {len(bodies)} branches for its ranks, sizes and attributes", 0)
-    return [*guards, *_split(list(traced), kernel)]
+    return _split(list(traced), kernel, frozenset())
 
 
-def _guards(traced: Sequence[_Traced], kernel: ExportKernel) -> list[str]:
-    """Return checks of the conditions that had the same answer in every trace."""
+def _guards(traced: Sequence[_Traced], kernel: ExportKernel, decided: frozenset[str]) -> list[str]:
+    """Return checks of what had the same answer in every trace: conditions, and ranks where few were seen."""
     lines: list[str] = []
     common = set.intersection(*(set(item.features) for item in traced)) if traced else set()
     for text in (key for key in traced[0].features if key in common):
         answers = {item.features[text] for item in traced}
-        if len(answers) == 1 and _is_asked(text):
+        is_rank = any(text in item.ranks for item in traced)
+        if is_rank and text not in decided and len(answers) < _MANY_RANKS:
+            ranks = ", ".join(str(item) for item in sorted(answers)) + ("," if len(answers) == 1 else "")
+            lines += [
+                f"if {text} not in ({ranks}):",
+                f'    raise NotImplementedError(f"{kernel.name} was traced for {text} in ({ranks}), not {{{text}}}")',
+            ]
+        if len(answers) == 1 and _is_asked(text) and text not in decided:
             (answer,) = answers
             lines += [
                 f"if {f'not ({text})' if answer else text}:",
@@ -131,30 +145,32 @@ def _guards(traced: Sequence[_Traced], kernel: ExportKernel) -> list[str]:
 
 
 def _is_asked(text: str) -> bool:
-    return not text.endswith((".ndim", ".dtype")) and not text.endswith("] == 1")
+    return not text.endswith((".ndim", ".dtype"))
 
 
-def _split(traced: list[_Traced], kernel: ExportKernel) -> list[str]:
-    """Return an if-chain over the feature that tells the bodies apart best."""
+def _split(traced: list[_Traced], kernel: ExportKernel, decided: frozenset[str]) -> list[str]:
+    """Return guards and an if-chain over the feature that tells the bodies apart best."""
     bodies = list(dict.fromkeys(item.body for item in traced))
     if len(bodies) == 1:
-        return list(bodies[0])
+        return [*_guards(traced, kernel, decided), *bodies[0]]
     common = [key for key in traced[0].features if all(key in item.features for item in traced)]
     best = min(common, key=lambda key: _impurity(traced, key), default=None)
     if best is None or _impurity(traced, best) >= len(bodies):
-        raise UntraceableError("does what depends on more than ranks, sizes of 1, dtypes and attributes", 0)
+        raise UntraceableError(
+            "does what depends on more than ranks, dtypes and what it asks of sizes and attributes", 0
+        )
     answers = sorted({item.features[best] for item in traced}, key=repr)
     groups = {answer: [item for item in traced if item.features[best] == answer] for answer in answers}
     lines: list[str] = []
     if set(answers) <= {True, False} and all(isinstance(item, bool) for item in answers):
         return [
             f"if {best}:",
-            *("    " + line for line in _split(groups[True], kernel)),
-            *_split(groups[False], kernel),
+            *("    " + line for line in _split(groups[True], kernel, decided | {best})),
+            *_split(groups[False], kernel, decided | {best}),
         ]
     for answer, items in groups.items():
         lines.append(f"if {_condition(best, answer)}:")
-        lines += ["    " + line for line in _split(items, kernel)]
+        lines += ["    " + line for line in _split(items, kernel, decided | {best})]
     shown = ", ".join(str(item) for item in answers)
     lines.append(f'raise NotImplementedError(f"{kernel.name} was traced for {best} {shown}, not {{{best}}}")')
     return lines

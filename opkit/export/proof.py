@@ -90,6 +90,7 @@ def prove(
                 "douts": list(item.douts),
                 "grads": dict(item.grads),
                 "label": item.label,
+                "slack": dict(item.slack),
             }
             for item in op.examples
         ],

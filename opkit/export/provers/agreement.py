@@ -17,17 +17,25 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BOUNDS", "Proof", "difference", "load_exported", "run_prover"]
+__all__ = ["BOUNDS", "Proof", "bound_of", "difference", "load_exported", "run_prover"]
 
 #: {dtype: the largest difference, relative to the largest value of the result} that counts as equal.
 BOUNDS = {"float64": 1e-10, "float32": 5e-5, "float16": 2e-2}
 
 
-def difference(found: np.ndarray, expected: np.ndarray) -> str:
+def bound_of(expected: np.ndarray) -> float:
+    """Return how far a result may differ: its dtype's bound times its largest finite value, at least 1."""
+    finite = expected[np.isfinite(expected)]
+    largest = max(1.0, float(np.abs(finite).max(initial=0.0)))
+    return BOUNDS.get(expected.dtype.name, 1e-10) * largest
+
+
+def difference(found: np.ndarray, expected: np.ndarray, slack: float = 0.0) -> str:
     """Return what differs between two arrays, "" where they agree.
 
     NaN and infinities must stand in the same places; other values may differ by the dtype's bound times the largest
-    finite value of the expected array (at least 1).
+    finite value of the expected array (at least 1), or by 16 times ``slack``, the distance by which numpy's own result
+    moves where the inputs move by their last bit, as far as that is within a thousand times the bound.
     """
     if found.shape != expected.shape:
         return f"shape {found.shape}, expected {expected.shape}"
@@ -42,7 +50,8 @@ def difference(found: np.ndarray, expected: np.ndarray) -> str:
     if not ideal.size:
         return ""
     worst = float(np.abs(wide - ideal).max())
-    bound = BOUNDS.get(expected.dtype.name, 1e-10) * max(1.0, float(np.abs(ideal).max()))
+    bound = bound_of(expected)
+    bound = max(bound, min(16 * slack, 1000 * bound))
     return "" if worst <= bound else f"differs by {worst:.3g}, bound {bound:.3g}"
 
 
@@ -85,7 +94,7 @@ class Proof:
             try:
                 found = run(case)
                 for name, item in expected.items():
-                    fault = difference(found[name], item)
+                    fault = difference(found[name], item, case["slack"].get(name, 0.0))
                     if fault:
                         faults.append(f"{case['label']}: {name}: {fault}")
             except Exception as error:

@@ -38,6 +38,7 @@ class Node:
         value: what numpy gave in the example, which says the shape and dtype.
         line: the kernel's line.
         name: the kernel's variable that held the result, "" where none did.
+        is_rank_read: something was decided by its rank.
     """
 
     function: str
@@ -46,6 +47,7 @@ class Node:
     value: Any
     line: int = 0
     name: str = ""
+    is_rank_read: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -54,7 +56,8 @@ class Node:
 
     @property
     def ndim(self) -> int:
-        """The result's rank."""
+        """The result's rank; reading it is noted, since what is written then holds for that rank only."""
+        self.is_rank_read = True
         return np.ndim(self.value)
 
 
@@ -92,11 +95,13 @@ class Trace:
         inputs: one node per argument, None where an optional one is left out.
         results: one node per result.
         guards: the conditions that were asked for, in order.
+        asks_rank: a rank was read of what the kernel computes itself.
     """
 
     inputs: tuple[Node | None, ...]
     results: tuple[Node, ...]
     guards: list[Guard] = field(default_factory=list)
+    asks_rank: bool = False
 
 
 def walk(value: Any) -> list[Node]:

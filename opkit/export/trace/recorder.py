@@ -53,6 +53,7 @@ class Recorder:
         self.wrap = wrap
         self.unwrap = unwrap
         self.guards: list[Guard] = []
+        self.nodes: list[Node] = []
 
     def line(self) -> int:
         """Return the kernel's line that runs now."""
@@ -139,6 +140,7 @@ class Recorder:
 
     def result(self, node: Node) -> Any:
         """Return what the kernel gets for a node: an array, or a tuple or list of them."""
+        self.nodes.append(node)
         if isinstance(node.value, (tuple, list)):
             parts = [
                 self.wrap(Node("item", (node, index), {}, item, node.line)) for index, item in enumerate(node.value)

@@ -67,7 +67,7 @@ def trace_kernel(kernel: UserKernel, names: Sequence[str], args: Sequence[Any], 
             if not isinstance(node, Node):
                 raise UntraceableError("returns what is not an array", 0)
             results.append(node)
-    return Trace(inputs, tuple(results), recorder.guards)
+    return Trace(inputs, tuple(results), recorder.guards, any(node.is_rank_read for node in recorder.nodes))
 
 
 def _line(error: BaseException, recorder: Recorder) -> int:

@@ -152,9 +152,19 @@ class SymbolShape(tuple[Any, ...]):
         return made
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            self.node.is_rank_read = True
         if isinstance(index, int) and index < 0:
             return Symbol(Scalar("size", (self.node, index), np.shape(self.node.value)[index]))
         return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.node.is_rank_read = True
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.node.is_rank_read = True
+        return super().__len__()
 
     __hash__ = None  # type: ignore[assignment]
 
