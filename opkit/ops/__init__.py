@@ -94,7 +94,15 @@ from opkit.ops.network.cross_entropy import softmax_cross_entropy, sparse_cross_
 from opkit.ops.network.layer_normalization import instance_norm, layer_norm
 from opkit.ops.network.layers import bias_add, dropout, l2_normalize
 from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
-from opkit.ops.network.pool import adaptive_pool, avg_pool, global_avg_pool, global_max_pool, max_pool
+from opkit.ops.network.pool import (
+    adaptive_pool,
+    avg_pool,
+    global_avg_pool,
+    global_max_pool,
+    max_pool,
+    max_pool_places,
+    max_unpool,
+)
 from opkit.ops.network.resize import resize
 from opkit.ops.pointwise.activation import (
     elu,
@@ -349,6 +357,8 @@ __all__ = [
     "matmul",
     "matrix_rank",
     "max_pool",
+    "max_pool_places",
+    "max_unpool",
     "maximum",
     "minimum",
     "mish",

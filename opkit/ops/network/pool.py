@@ -6,6 +6,7 @@ One pass per place in the window, each a whole strided slice, instead of one per
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -14,9 +15,11 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.arrange.shape import concat
+from opkit.ops.arrange.scattering import put_along_axis
+from opkit.ops.arrange.shape import concat, reshape
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.basis.broadcasting import reduce_mean
+from opkit.ops.basis.creation import constant
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
@@ -25,7 +28,15 @@ from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.network.conv import window_list
 from opkit.ops.reduce.extremes import reduce_max
 
-__all__ = ["adaptive_pool", "avg_pool", "global_avg_pool", "global_max_pool", "max_pool"]
+__all__ = [
+    "adaptive_pool",
+    "avg_pool",
+    "global_avg_pool",
+    "global_max_pool",
+    "max_pool",
+    "max_pool_places",
+    "max_unpool",
+]
 
 _ATTRS = (
     "padding:string padding_before:vector<int32> padding_after:vector<int32> data_format:string"
@@ -173,6 +184,19 @@ def _max_pool_pick(x: np.ndarray, y: np.ndarray, g: np.ndarray, **attrs: Any) ->
     return picked
 
 
+@quiet
+def _max_pool_places(x: np.ndarray, y: np.ndarray, **attrs: Any) -> np.ndarray:
+    pooling = Pooling(x.shape, attrs)
+    sizes = [x.shape[axis] for axis in pooling.axes]
+    numbers = np.arange(np.prod(sizes, dtype=np.int64)).reshape(sizes)
+    numbers = np.expand_dims(numbers, [axis for axis in range(x.ndim) if axis not in pooling.axes])
+    wide = pooling.pad(np.broadcast_to(numbers, x.shape), 0)
+    found = np.zeros(y.shape, np.int32)
+    for place, chosen in _winners(x, y, pooling):
+        np.copyto(found, wide[place], where=chosen, casting="same_kind")
+    return found
+
+
 # ---- average ---------------------------------------------------------------------------------------------------------
 @quiet
 def _avg_pool(x: np.ndarray, **attrs: Any) -> Any:
@@ -255,6 +279,16 @@ def _define_avg(spatial: int) -> OpDef:
     return opdef
 
 
+def _define_places(spatial: int) -> OpDef:
+    name = f"max_pool_{spatial}d_places"
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        return [TensorDesc(descs[1].shape, "int32")]
+
+    return define(name, "x y", "places", _max_pool_places, infer=infer, attrs=_ATTRS, defaults=_DEFAULTS)
+
+
+_PLACES = {spatial: _define_places(spatial) for spatial in (1, 2, 3)}
 _MAX = {spatial: _define_max(spatial) for spatial in (1, 2, 3)}
 _AVG = {spatial: _define_avg(spatial) for spatial in (1, 2, 3)}
 
@@ -298,6 +332,37 @@ def max_pool(
         data_format: "channels_first" or "channels_last".
     """
     return local.mode.apply(_MAX[ndim_of(x) - 2], (x,), _pool_attrs(x, size, strides, padding, ceil_mode, data_format))
+
+
+def max_pool_places(
+    x: Value,
+    y: Value,
+    size: Any,
+    strides: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> Value:
+    """Return where ``y = max_pool(x, ...)`` found its elements: int32 numbers, the last axis counting fastest.
+
+    Of several equal ones in a window the first counts. The other arguments are ``max_pool``'s.
+    """
+    attrs = _pool_attrs(x, size, strides, padding, ceil_mode, data_format)
+    return local.mode.apply(_PLACES[ndim_of(x) - 2], (x, y), attrs)
+
+
+def max_unpool(x: Value, places: Value, sizes: Sequence[int]) -> Value:
+    """Return zeros with the elements of ``x`` put where ``max_pool_places`` found them.
+
+    Args:
+        x: ``(N, C, ...)``.
+        places: of x's shape, integers; of several values for one place the last counts.
+        sizes: the spatial sizes of the result, ``(N, C, sizes...)``.
+    """
+    batch, channels = shape_of(x)[:2]
+    blank = constant(0, (batch, channels, math.prod(sizes)), x._data.dtype.name)
+    flat = [reshape(item, (batch, channels, -1)) for item in (places, x)]
+    return reshape(put_along_axis(blank, flat[0], flat[1], 2), (batch, channels, *sizes))
 
 
 def avg_pool(

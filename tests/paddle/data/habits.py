@@ -174,3 +174,44 @@ def fetched():
 
 
 show("return_numpy=False", fetched)
+
+
+# ---- where a pool found its elements, and putting them back
+F = paddle.nn.functional
+mixed = np.random.RandomState(0).permutation(50).reshape(1, 2, 5, 5).astype("float32")
+even = mixed[:, :, :4, :4].copy()
+
+
+def pair(function, array):
+    x = paddle.to_tensor(array, stop_gradient=False)
+    result, mask = function(x)
+    (result * paddle.to_tensor(np.cos(np.arange(result.size)).reshape(result.shape).astype("float32"))).sum().backward()
+    return plain(result), plain(mask), np.round(x.grad.numpy().astype("float64"), 4).tolist()
+
+
+for arguments in ((2, 2, 0, True), (3, 2, 1, True), (2, 1, 0, True), (2, 2, 0, True, True), (3, 2, 1, True, True), ([2, 3], [1, 2], [1, 0], True)):
+    show(f"max_pool2d {arguments}", lambda: pair(lambda x: F.max_pool2d(x, *arguments), mixed))
+    show(f"max_pool2d {arguments} negative", lambda: pair(lambda x: F.max_pool2d(x, *arguments), -mixed))
+show("max_pool2d ties", lambda: pair(lambda x: F.max_pool2d(x, 2, 2, 0, True), np.ones((1, 1, 4, 4), "float32")))
+show("max_pool1d mask", lambda: pair(lambda x: F.max_pool1d(x, 2, 2, 0, True), mixed[0]))
+show("max_pool3d mask", lambda: pair(lambda x: F.max_pool3d(x, 2, 2, 0, True), even.reshape(1, 1, 2, 4, 4)))
+show("MaxPool2D mask", lambda: pair(paddle.nn.MaxPool2D(2, 2, return_mask=True), mixed))
+show("max_pool2d mask NHWC", lambda: F.max_pool2d(paddle.to_tensor(mixed), 2, 2, 0, True, data_format="NHWC"))
+
+
+def back(array, **options):
+    return edge(lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, 2, 0, True), 2, 2, **options), array)
+
+
+show("max_unpool2d", lambda: back(even))
+show("max_unpool2d size", lambda: back(mixed, output_size=[5, 5]))
+show("max_unpool2d whole size", lambda: back(mixed, output_size=[1, 2, 5, 5]))
+show("max_unpool2d wrong size", lambda: back(mixed, output_size=[7, 5]))
+show("max_unpool2d short size", lambda: back(mixed, output_size=[5]))
+show("max_unpool2d NHWC", lambda: back(even, data_format="NHWC"))
+show("max_unpool2d padded", lambda: edge(lambda x: F.max_unpool2d(*F.max_pool2d(x, 3, 2, 1, True), 3, 2, 1), mixed))
+show("max_unpool1d", lambda: edge(lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, 2, 0, True), 2, 2), even.reshape(1, 2, 16)))
+show("max_unpool3d", lambda: edge(lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, 2, 0, True), 2), even.reshape(1, 1, 2, 4, 4)))
+show("MaxUnPool2D", lambda: edge(lambda x: paddle.nn.MaxUnPool2D(2, 2)(*F.max_pool2d(x, 2, 2, 0, True)), even))
+for dims in (1, 2, 3):
+    show(f"MaxUnPool{dims}D", lambda: repr(getattr(paddle.nn, f"MaxUnPool{dims}D")(2, 1)))

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -23,6 +23,9 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
 
 
@@ -44,9 +47,31 @@ def _max_pool(
     dims: int, x: Any, window: tuple[Any, Any, Any], return_mask: bool, ceil_mode: bool, data_format: str
 ) -> Any:
     function, (size, stride, padding) = f"max_pool{dims}d", window
-    _no_mask(function, return_mask)
     left, layout = _padding(padding, dims, data_format), channel_layout(data_format)
-    return ops.max_pool(need_value(function, "x", x), size, stride, left, ceil_mode, layout)
+    if return_mask and layout != "channels_first":
+        raise UsageError(f"{function}: a mask is returned with the channels first only, got {data_format!r}")
+    largest = ops.max_pool(need_value(function, "x", x), size, stride, left, ceil_mode, layout)
+    return (largest, ops.max_pool_places(x, largest, size, stride, left, ceil_mode)) if return_mask else largest
+
+
+def _max_unpool(
+    dims: int, x: Any, indices: Any, window: tuple[Any, Any, Any], output_size: Any, data_format: str
+) -> Any:
+    function = f"max_unpool{dims}d"
+    need_value(function, "indices", indices)
+    if channel_layout(data_format) != "channels_first":
+        raise UsageError(f"{function}: the channels come first, got {data_format!r}")
+    if need_value(function, "x", x).ndim != dims + 2:
+        raise UsageError(f"{function}: x has {dims + 2} axes, got shape {list(x.shape)}")
+    size, stride, padding = (each(window[0] if item is None else item, dims) for item in window)
+    usual = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], stride, size, padding)]
+    given = usual if output_size is None else ints(output_size)[-dims:]
+    if len(given) != dims or any(abs(n - m) >= s for n, m, s in zip(given, usual, stride)):
+        raise UsageError(
+            f"{function}: output_size {output_size!r} does not fit",
+            help=f"it is less than a stride away from {usual}",
+        )
+    return ops.max_unpool(x, indices, given)
 
 
 def _avg_pool(
@@ -107,6 +132,48 @@ def max_pool3d(
 ) -> Any:
     """Return the largest of each window."""
     return _max_pool(3, x, (kernel_size, stride, padding), return_mask, ceil_mode, data_format)
+
+
+def max_unpool1d(
+    x: Any,
+    indices: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCL",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return zeros with the elements of x where ``max_pool1d(return_mask=True)`` found them."""
+    return _max_unpool(1, x, indices, (kernel_size, stride, padding), output_size, data_format)
+
+
+def max_unpool2d(
+    x: Any,
+    indices: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCHW",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return zeros with the elements of x where ``max_pool2d(return_mask=True)`` found them."""
+    return _max_unpool(2, x, indices, (kernel_size, stride, padding), output_size, data_format)
+
+
+def max_unpool3d(
+    x: Any,
+    indices: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCDHW",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return zeros with the elements of x where ``max_pool3d(return_mask=True)`` found them."""
+    return _max_unpool(3, x, indices, (kernel_size, stride, padding), output_size, data_format)
 
 
 def avg_pool1d(

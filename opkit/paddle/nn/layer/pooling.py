@@ -20,6 +20,9 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MaxUnPool1D",
+    "MaxUnPool2D",
+    "MaxUnPool3D",
 ]
 
 
@@ -77,6 +80,45 @@ class MaxPool3D(_MaxPool):
     def forward(self, x: Any) -> Any:
         """Pool."""
         return functional.max_pool3d(x, **self._arguments())
+
+
+@declared
+class MaxUnPool1D(_Pool):
+    """Zeros with elements where a pool found them."""
+
+    data_format: str = "NCL"
+    output_size: Any = None
+    name: str | None = None
+
+    def forward(self, x: Any, indices: Any) -> Any:
+        """Put them back."""
+        return functional.max_unpool1d(x, indices, **self._arguments())
+
+
+@declared
+class MaxUnPool2D(_Pool):
+    """Zeros with elements where a pool found them."""
+
+    data_format: str = "NCHW"
+    output_size: Any = None
+    name: str | None = None
+
+    def forward(self, x: Any, indices: Any) -> Any:
+        """Put them back."""
+        return functional.max_unpool2d(x, indices, **self._arguments())
+
+
+@declared
+class MaxUnPool3D(_Pool):
+    """Zeros with elements where a pool found them."""
+
+    data_format: str = "NCDHW"
+    output_size: Any = None
+    name: str | None = None
+
+    def forward(self, x: Any, indices: Any) -> Any:
+        """Put them back."""
+        return functional.max_unpool3d(x, indices, **self._arguments())
 
 
 @declared
