@@ -101,9 +101,9 @@ from opkit.ops.network.pool import (
     global_max_pool,
     max_pool,
     max_pool_places,
-    max_unpool,
 )
 from opkit.ops.network.resize import resize
+from opkit.ops.network.unpool import max_unpool
 from opkit.ops.pointwise.activation import (
     elu,
     gelu,

@@ -6,7 +6,6 @@ One pass per place in the window, each a whole strided slice, instead of one per
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -15,11 +14,9 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.arrange.scattering import put_along_axis
-from opkit.ops.arrange.shape import concat, reshape
+from opkit.ops.arrange.shape import concat
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.basis.broadcasting import reduce_mean
-from opkit.ops.basis.creation import constant
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
@@ -35,7 +32,6 @@ __all__ = [
     "global_max_pool",
     "max_pool",
     "max_pool_places",
-    "max_unpool",
 ]
 
 _ATTRS = (
@@ -349,20 +345,6 @@ def max_pool_places(
     """
     attrs = _pool_attrs(x, size, strides, padding, ceil_mode, data_format)
     return local.mode.apply(_PLACES[ndim_of(x) - 2], (x, y), attrs)
-
-
-def max_unpool(x: Value, places: Value, sizes: Sequence[int]) -> Value:
-    """Return zeros with the elements of ``x`` put where ``max_pool_places`` found them.
-
-    Args:
-        x: ``(N, C, ...)``.
-        places: of x's shape, integers; of several values for one place the last counts.
-        sizes: the spatial sizes of the result, ``(N, C, sizes...)``.
-    """
-    batch, channels = shape_of(x)[:2]
-    blank = constant(0, (batch, channels, math.prod(sizes)), x._data.dtype.name)
-    flat = [reshape(item, (batch, channels, -1)) for item in (places, x)]
-    return reshape(put_along_axis(blank, flat[0], flat[1], 2), (batch, channels, *sizes))
 
 
 def avg_pool(

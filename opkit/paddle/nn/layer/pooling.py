@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
@@ -28,7 +28,7 @@ __all__ = [
 
 @declared
 class _Pool(DeclaredLayer):
-    _shown = ("kernel_size", "stride", "padding")
+    _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     kernel_size: Any
     stride: Any = None
@@ -86,6 +86,8 @@ class MaxPool3D(_MaxPool):
 class MaxUnPool1D(_Pool):
     """Zeros with elements where a pool found them."""
 
+    _shown = ("output_size",)
+
     data_format: str = "NCL"
     output_size: Any = None
     name: str | None = None
@@ -99,6 +101,8 @@ class MaxUnPool1D(_Pool):
 class MaxUnPool2D(_Pool):
     """Zeros with elements where a pool found them."""
 
+    _shown = ("output_size",)
+
     data_format: str = "NCHW"
     output_size: Any = None
     name: str | None = None
@@ -111,6 +115,8 @@ class MaxUnPool2D(_Pool):
 @declared
 class MaxUnPool3D(_Pool):
     """Zeros with elements where a pool found them."""
+
+    _shown = ("output_size",)
 
     data_format: str = "NCDHW"
     output_size: Any = None
