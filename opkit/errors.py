@@ -134,7 +134,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
         folded.setdefault(item.lower(), []).append(item)
     found: list[str] = []
     for key in difflib.get_close_matches(name.lower(), folded, n=limit, cutoff=0.6):
-        # Names that differ in their case alone, such as Program and program: the one that is spelled alike comes first.
+        # Names that differ only in case, such as Program and program: the exact spelling comes first.
         found += sorted(folded[key], key=lambda item: -difflib.SequenceMatcher(None, name, item).ratio())
     return found[:limit]
 

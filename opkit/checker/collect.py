@@ -60,7 +60,7 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     if checkable.cases is not None:
         found = Collected()
         if options.shapes:
-            found.notes.append("the shapes given were not used: the cases file says what the op is for")
+            found.notes.append("the shapes given were not used: the cases file defines the op's domain")
         given = list(_from_user(checkable, options, found))
         if any(item.status is Status.ERROR for item in found.findings):
             return found
@@ -141,7 +141,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             found.notes.append(f"{case.label or 'a recorded case'} was left out to keep within the time set")
             continue
         if not outcome.is_accepted and case.label == FORMER:
-            found.notes.append("a former failure's inputs are no longer taken; they were left out")
+            found.notes.append("a former failure's inputs are no longer accepted; they were left out")
             continue
         if not outcome.is_accepted:
             found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
@@ -227,7 +227,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
             _result("GC180", Status.ERROR, message, checkable, case=case.to_json(), evidence=evidence)
         )
         return found
-    message = "no inputs were found that the infer function takes; a cases file would give some"
+    message = "no inputs were found that the infer function accepts; a cases file would provide them"
     found.findings.append(_result("GC182", Status.ERROR, message, checkable))
     return found
 

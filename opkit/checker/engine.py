@@ -91,7 +91,7 @@ def check(
         results.extend(item for item in session.breaches("GC122", "GC123") if item.code not in told)
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
-                results.append(session.skipped("GC190", "the op fails as it is"))
+                results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, check))
     results = _standing(results)
@@ -148,7 +148,7 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
 
 
 def _raises(session: CheckSession) -> Iterator[CheckResult]:
-    """GC180: forward runs on what infer takes; where it raises on empty arrays, or mostly, a reader is told."""
+    """GC180: forward runs on what infer accepts; raising on empty arrays, or on most inputs, is reported."""
     yield session.passed("GC180", len(session.cases))
     ranks = {tuple(array.ndim for _, array in leaves_of(case.inputs)) for case in session.cases}
     for case, error in session.trial.errors:
@@ -164,9 +164,9 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
     if session.checkable.infer is not None and counts[Verdict.RAISED] > counts[Verdict.ACCEPTED]:
         error = session.trial.errors[0][1]
         session.notes.append(
-            f"forward raised on {counts[Verdict.RAISED]} of the inputs tried that infer takes "
-            f"({counts[Verdict.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the spec, or a cases "
-            "file, would say what the op is meant for"
+            f"forward raised on {counts[Verdict.RAISED]} of the inputs tried that infer accepts "
+            f"({counts[Verdict.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the definition, or a "
+            "cases file, would say what the op is meant for"
         )
 
 
@@ -185,7 +185,7 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
         if is_users(error):
             yield session.failed("GC181", message)
         else:
-            yield session.result("GC181", Status.UNDECIDED, f"opkit {message}; this check says nothing")
+            yield session.result("GC181", Status.UNDECIDED, f"opkit {message}; this check has no result")
 
 
 def is_users(error: BaseException) -> bool:

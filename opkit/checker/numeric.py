@@ -35,7 +35,7 @@ def check_functions(
 
     Args:
         forward: ``forward(*inputs)`` returns an array or a tuple of arrays.
-        backward: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)``, told apart by how many
+        backward: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)``, distinguished by how many
             positional parameters it has; returns one gradient per float input (None for others), or one array.
         inputs: arrays; float ones are differentiated. A list of tuples gives several cases.
         name: for the report; the function's own by default.
@@ -62,7 +62,7 @@ def checkable_of(
     if not any(is_float(item) for one in sets for item in one):
         raise UsageError("no float input to differentiate", help="give numpy arrays of a float dtype")
     if any(len(one) != count for one in sets):
-        raise UsageError("the sets of inputs differ in how many arrays they have")
+        raise UsageError("the sets of inputs have different numbers of arrays")
     names = _names(forward, count)
     with np.errstate(all="ignore"):
         results = _as_list(forward(*sets[0]))

@@ -65,7 +65,7 @@ def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
     """Return a table of ops; long cells are folded, never cut."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     widest = [max(len(row[index]) for row in (headings, *rows)) + 2 for index in range(len(headings))]
-    # Attributes give way first, where that leaves them room: names are easier to read in one piece.
+    # Attributes are shortened first, if that leaves them room: names are easier to read in one piece.
     names = sum(size for size, heading in zip(widest, headings) if heading != "attributes")
     fits = names + _LEAST <= console().width
     for heading in headings:

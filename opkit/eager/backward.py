@@ -197,8 +197,9 @@ def _leaf_rule(leaf: Tensor, douts: Sequence[Any], release: bool) -> tuple[()]:
     cotangent = douts[0]
     if leaf._hooks:
         cotangent = run_hooks(leaf._hooks, cotangent)
-    # Where only the walk and this function hold the Tensor, and only the Tensor its array, nobody else can see it.
-    # (Asked before the call: an argument that waits for it counts too.)
+    # Where only the walk and this function hold the Tensor, and only the Tensor holds its array, nothing else can see
+    # it.
+    # (Checked before the call: an argument that waits for it counts too.)
     is_shared = getrefcount(cotangent) > OF_ITEM or getrefcount(cotangent._data) > OF_ATTRIBUTE
     accumulate(leaf, cotangent, is_shared)
     return ()

@@ -64,7 +64,7 @@ def become(tensor: Tensor, result: Tensor, what: str) -> Tensor:
         tensor._index = result._index
         tensor._sg = result._sg
         if result._node is not None:
-            # From here on the Tensor's memory is the new node's output; nodes keep arrays, and this one is its own.
+            # From here on the Tensor's memory is the new node's output; nodes keep arrays, and this array is its own.
             result._node.watch_output(result._index, version_cell(tensor))
     return tensor
 

@@ -119,7 +119,7 @@ class Node:
         return [self._output(index, kept) for index, kept in enumerate(self._out or ())]
 
     def _unpacked(self, index: int, packed: Packed) -> Tensor:
-        # A leaf is a step of the walk too, so that it can stand for the node of its unpacked stand-in.
+        # A leaf is a step of the walk too, so that it can replace the node of its unpacked copy.
         source = None if self.walk_edges is None else self.walk_edges[index]
         tensor = wrap(packed.unpack()._data, source is None)
         tensor._node = source

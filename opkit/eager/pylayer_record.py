@@ -136,7 +136,7 @@ def _output_places(items: Sequence[Any]) -> tuple[Place | list[Place], ...]:
 
 
 def _place(tensor: Tensor, position: int, last: Mapping[int, int]) -> Place:
-    # A Tensor returned twice is one Tensor: its gradient arrives in its last place, the earlier ones are unused.
+    # A Tensor returned twice is one Tensor: its gradient arrives at its last position, the earlier ones are unused.
     index = position if last[id(tensor)] == position else -1
     return Place(index, tensor._data.shape, tensor._data.dtype)
 

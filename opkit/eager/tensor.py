@@ -52,7 +52,7 @@ class Tensor:
     walk_edges: Sequence[Any] = ()
     walk_indices: Sequence[int] = ()
     walk_width: int = 1
-    walk_uses: int = 0  # nobody counts the uses of a leaf
+    walk_uses: int = 0  # the uses of a leaf are not counted
 
     __array_priority__ = 100
 

@@ -110,7 +110,7 @@ consistent_user_op_builder = user_op_builder
 
 __version__ = "0.4.0"
 
-# Blobs outside jobs are OneFlow's too, unless Paddle is in use, whose Tensors they would be.
+# Blobs outside jobs are OneFlow's too, unless Paddle is in use: then they are Paddle's Tensors.
 _adopt(_ONEFLOW, unless_adopted=True)
 
 __all__ = [

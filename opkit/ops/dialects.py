@@ -1,6 +1,6 @@
-"""Builders that follow a dialect: those whose result's dtype the op definitions leave to a framework.
+"""Builders that follow a dialect: the framework decides the dtype of their results.
 
-Each has one body; what differs is which dialect it asks where its operands' dtypes do not simply fit. The strict ones
+Each has one body, and asks its dialect where its operands' dtypes do not simply fit. The strict ones
 are what ``opkit.ops`` exports.
 """
 
@@ -25,7 +25,7 @@ def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
     """Return the builders that depend on a dialect, by name.
 
     Args:
-        choose: returns the dialect for the operands at hand, and is asked only where their dtypes do not fit.
+        choose: returns the dialect for the operands at hand, and is called only where their dtypes do not fit.
 
     Example:
         >>> from opkit.ops.core.meeting import strictly

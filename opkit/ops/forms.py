@@ -1,4 +1,4 @@
-"""Op types that are special forms of others: known by name, without builders.
+"""Op types that are special forms of others: available by name, without builders.
 
 The module is long because ``SPECIAL_FORMS`` is the list of what it defines. A user's gradient registration or
 user_op_builder may name them. Their maths is that of the ops they specialise.

@@ -1,8 +1,8 @@
 """The operators of a value, one table for every mode: Tensor and Variable install the same builders.
 
-They follow the dialect of the values: a framework's own rules hold for its own values.
+They follow the dialect of the values: a framework's rules apply to its own values.
 
-What a framework's users call by name (``x.sum(axis)``) has that framework's argument order: see its facade.
+Methods with names (``x.sum(axis)``) have their framework's argument order: see its facade.
 """
 
 from __future__ import annotations

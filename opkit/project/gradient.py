@@ -26,7 +26,7 @@ class GradientPlan:
         steps: the backward ops in order.
         bindings: (argument, index) of each input that gets a gradient, and the blob with it.
         reads: the blobs of forward's inputs, outputs and incoming gradients that are read.
-        unused: outputs of backward ops that nothing reads and no input is bound to, in the order of their texts.
+        unused: outputs of backward ops that are neither read nor bound to an input, in the order of their texts.
     """
 
     steps: tuple[BackwardOp, ...]

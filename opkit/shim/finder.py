@@ -38,9 +38,9 @@ class _AliasLoader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import machinery has just put the alias's spec on opkit's module; give it its own back.
+        # The import machinery has just set the alias's spec on opkit's module; restore its own.
         module.__spec__ = self._own_spec
-        # What is imported stays: the garbage collector need not visit it again and again while the script runs.
+        # Imported modules stay: the garbage collector need not visit them repeatedly while the script runs.
         self._freezing.freeze()
 
 

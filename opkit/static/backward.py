@@ -165,7 +165,7 @@ class _Walk:
         return self._leaf(value) if sources is None else None
 
     def _source_step(self, value: Value) -> Any:
-        # An asked-for Value inside the graph: its own producer's step goes on, where there is one.
+        # A requested Value inside the graph: its producer's step continues, if there is one.
         step = None
         if value.producer is not None and not value.variable.stop_gradient:
             step = self._steps.get(value.producer)
@@ -317,7 +317,7 @@ def _parameters(block: Block, given: Sequence[Variable | str] | None) -> list[Va
 def _gradient_of(walk: _Walk, parameter: Variable) -> Variable | None:
     found = walk.found.get(parameter.value)
     if found is None and parameter.value.version:
-        # Written since it was read (an optimizer's update came between): the version that the loss read counts.
+        # Written since it was read (by an optimizer's update in between): the version that the loss read counts.
         for value, gradient in walk.found.items():
             if value.variable is parameter:
                 found = gradient

@@ -96,7 +96,7 @@ def _of_class(
     from opkit.verify.subjects.pylayer import checkable_of_layer, is_layer
 
     if not is_layer(layer):
-        raise UsageError(f"{layer.__name__} is no PyLayer", help="give a PyLayer class, or forward= and backward=")
+        raise UsageError(f"{layer.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
     if (inputs is None) == (cases is None):
         raise UsageError(f"gradcheck of {layer.__name__} takes inputs=[...], or cases=function of a generator")
     return checkable_of_layer(layer, cases if cases is not None else (lambda _: cases_of(inputs)))

@@ -28,7 +28,7 @@ __all__ = ["Progress", "remember", "run_targets"]
 
 
 class Progress(Protocol):
-    """What a run tells of while it goes on."""
+    """What a run reports about its progress."""
 
     def planned(self, ops: tuple[str, ...]) -> None:
         """Say that these ops will be checked, beside those named before."""
@@ -56,7 +56,7 @@ def run_targets(
     Args:
         words: targets as a user writes them; none means the current folder.
         options: of the run.
-        progress: told of ops as they are found and done, or None.
+        progress: notified of ops as they are found and done, or None.
         interpreter: one for the workers that was started ahead, None to start one.
 
     Returns:

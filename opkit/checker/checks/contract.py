@@ -152,7 +152,9 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Genera
         if gradient is None:
             found.add("GC145", f"input {leaf} gets no gradient", ev, input=str(leaf))
         elif not isinstance(gradient, (np.ndarray, np.generic)):
-            found.add("GC144", f"the gradient of {leaf} is a {type(gradient).__name__}, no array", ev, input=str(leaf))
+            found.add(
+                "GC144", f"the gradient of {leaf} is a {type(gradient).__name__}, not an array", ev, input=str(leaf)
+            )
         else:
             if gradient.shape != array.shape:
                 message = f"the gradient of {leaf} has shape {gradient.shape}; the input has {array.shape}"
@@ -170,7 +172,7 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Genera
 
 
 def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator) -> None:
-    """Each gradient asked for alone, as where all other inputs are constants, against all of them together."""
+    """Each gradient requested alone, as if all other inputs were constants, compared with all of them together."""
     names = sorted({leaf.name for leaf in ev.leaves})
     if len(names) < 2:
         return
@@ -180,7 +182,7 @@ def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator)
     for name in names:
         try:
             alone = ev.by_leaf(pullback(douts, frozenset({name})))
-        except InferError as error:  # the registration refuses, aloud: a limit of the op, and no wrong gradient
+        except InferError as error:  # the registration refuses, with an error: a limit of the op, not a wrong gradient
             found.session.notes.append(f"no gradient of {name} alone: {error.message}")
             continue
         except Exception as error:  # user code
@@ -192,7 +194,7 @@ def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator)
             if one is None:
                 found.add("GC145", f"input {leaf} gets no gradient where only it needs one", ev, input=str(leaf))
             elif other is not None and not _agree(np.asarray(one), np.asarray(other)):
-                message = f"input {leaf} gets another gradient where only it needs one than where the others do too"
+                message = f"input {leaf} gets a different gradient when only it needs one than when the others do too"
                 found.add("GC145", message, ev, input=str(leaf))
 
 
@@ -279,7 +281,7 @@ def single_cases(session: CheckSession) -> list[Evaluator]:
         if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
             continue
         if session.checkable.infer is None and session.checkable.recorded:
-            continue  # nothing promises that other dtypes than the recorded ones are taken
+            continue  # other dtypes than the recorded ones need not be accepted
         case = replace(cast_case(ev.case, "float32"), label=ev.case.label)
         outcome = session.trial.probe(case)
         if outcome.is_accepted:

@@ -199,7 +199,7 @@ def _describe(
     expected: Any = failure.expected
     if failure.kind >= Behaviour.KINK and failure.low < failure.high:
         expected = [failure.low, failure.high]
-        text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] would do"
+        text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
     elif failure.code == "GC106":
         text = (
             f"along directions that keep the ties, {output} changes by {failure.expected:.9g}, not {failure.actual:.9g}"
@@ -304,7 +304,7 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     corners = sum(pair.corners for pair in ledger.pairs.values())
     for code in ("GC103", "GC104", "GC106"):
         if code not in codes:
-            yield session.passed(code, cases) if corners else session.skipped(code, "no kink, jump or tie was met")
+            yield session.passed(code, cases) if corners else session.skipped(code, "no kink, jump or tie was found")
     for code in ("GC105", "GC152"):
         if code not in codes:
             yield session.passed(code, cases)

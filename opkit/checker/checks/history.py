@@ -1,6 +1,6 @@
 """History: an op that has run many times gives what the same op gives in a new process (GC125).
 
-Compares the op with itself, its user code loaded anew; which results are right is the business of others.
+Compares the op with itself, its user code loaded again; other checks decide which results are correct.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def _shared(ev: Evaluator) -> Iterator[tuple[str, str]]:
             continue
         flat = np.ascontiguousarray(array).reshape(-1)
         whole, turned = flat.reshape(array.shape), flat[::-1].reshape(array.shape)
-        for view, how in ((whole, "one and the same array"), (turned, "views of one buffer")):
+        for view, how in ((whole, "the same array"), (turned, "views of one buffer")):
             shared = ev.replaced(second, frozen(view), ev.replaced(first, frozen(whole)))
             apart = ev.replaced(second, frozen(view.copy()), ev.replaced(first, frozen(whole)))
             try:
@@ -203,7 +203,7 @@ def _zero_strides(
         if ev.leaves and ev.slots and sum(ev.sizes):
             try:
                 dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
-            except Exception:  # then it is no matter of layout
+            except Exception:  # then the layout is not the cause
                 return
             message = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
             if message:

@@ -30,7 +30,7 @@ def parity(session: CheckSession) -> Iterator[CheckResult]:
     """GC170: every other runner gives the same results and gradients."""
     runners = session.checkable.runners
     if not runners:
-        yield session.skipped("GC170", "there is one way to run it")
+        yield session.skipped("GC170", "there is only one way to run it")
         return
     evaluators = session.diverse(MODE_CASES)
     for name, run in runners.items():

@@ -50,7 +50,7 @@ __all__ = ["low_precision", "single_precision"]
 _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
 #: What begins the message of a result that is doubtful, but no fault.
-_DOUBT = "at the edge of what float32 can do, "
+_DOUBT = "at the limits of float32, "
 
 
 def single_precision(session: CheckSession) -> Iterator[CheckResult]:
@@ -112,8 +112,8 @@ def _compare_single(
     is_extreme = ev.case.regime.split()[0] in EXTREME
     if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
-        # Where forward overflows it leaves its domain; that it need not is worth saying, and no accusation. NaN, as of
-        # one infinity over another, is no overflow of the result.
+        # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
+        # of one infinity over another, is not an overflow of the result.
         has_nan = any(is_float(item) and np.isnan(item).any() for item in low_outcome.outputs)
         return _DOUBT + message if message and is_extreme and not has_nan else message
     if not low_outcome.is_accepted or not high_outcome.is_accepted:
@@ -154,7 +154,7 @@ def _compare_single(
             if ev.case.regime != "offset":
                 return message
             if float(np.abs(single[name] - value).max()) > OFFSET_LOSS * float(np.abs(value).max()):
-                # Which of a formula's digits matter is for its author to say: a doubt, and no accusation.
+                # The author decides which of a formula's digits matter: UNDECIDED, and not a failure.
                 return f"{_DOUBT}{message}; the digits are lost to cancellation"
     return ""
 
@@ -241,7 +241,7 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
         else:
             yield session.result("GC151", Status.UNDECIDED, message + "; the cases file gives float32 only")
         return
-    yield session.passed("GC151", len(evaluators)) if evaluators else session.skipped("GC151", "no case it applies to")
+    yield session.passed("GC151", len(evaluators)) if evaluators else session.skipped("GC151", "no case applies")
 
 
 def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
@@ -282,7 +282,7 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
 
 
 def _half_noise(ev: Evaluator, size: float) -> float | None:
-    """Tell float16 inside from steps that are meant: float16's results repeat for arguments rounded to float16."""
+    """Distinguish float16 inside from intended steps: float16's results repeat for arguments rounded to float16."""
     rounded = ev.map_inputs(
         lambda array: frozen(array.astype(np.float16).astype(np.float64)) if is_float(array) else array
     )

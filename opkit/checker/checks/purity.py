@@ -89,7 +89,7 @@ def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
 
 
 def _rearranged(ev: Evaluator, before: list[Evaluator]) -> list[Evaluator]:
-    """The case with its floats in reverse: a key made of sums, norms or sizes cannot tell the two apart.
+    """The case with its floats in reverse: a key made from sums, norms or sizes cannot distinguish the two.
 
     Integers stay: they may be offsets or labels, which have an order. It is run after others, so that what is
     remembered of the case itself is gone where only the last is kept.
@@ -187,7 +187,7 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
 def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
     try:
         ev.gradients(ev.douts_from(rng.uniform(-1, 1, sum(ev.sizes))))
-    except Exception:  # then it is no matter of order
+    except Exception:  # then the order is not the cause
         return False
     return True
 

@@ -1,6 +1,6 @@
-"""Scan: many points of an elementwise op at once, so that faults in narrow regions are met.
+"""Scan: many points of an elementwise op at once, so that faults in narrow regions are found.
 
-It accuses nobody: where backward looks off, it adds a case with those points, which the other checks judge.
+It reports no failure: where backward looks wrong, it adds a case with those points, which the other checks judge.
 """
 
 from __future__ import annotations

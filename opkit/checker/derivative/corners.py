@@ -104,7 +104,7 @@ def mark_jumps(grid: Grid, out: Estimate) -> None:
         with np.errstate(all="ignore"):
             width = np.abs(np.diff(steps, axis=1))
             beside = np.diff(values, axis=1) / np.diff(steps, axis=1)
-            # Coarse steps may pass over further jumps: slopes on finer ones that are no rounding are valid as well.
+            # Coarse steps may pass over further jumps: slopes on finer ones that are not rounding are valid as well.
             is_clear = 2.0 * grid.level[:, 1:] / width < CLEAR * np.abs(beside)
         half = beside.shape[1] // 2
         is_clear[:, :half] = False

@@ -1,6 +1,6 @@
-"""Grid: the values on a ladder of steps, and the difference quotients made of them.
+"""Grid: the values on a ladder of steps, and their difference quotients.
 
-Picks the best rung; what a bend or a leap means is said in corners and staircases.
+Picks the best rung; bends and leaps are interpreted in corners and staircases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Picked: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Grid:
-    """The values of one ladder, and the difference quotients made of them."""
+    """The values of one ladder, and their difference quotients."""
 
     def __init__(
         self,

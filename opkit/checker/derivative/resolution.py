@@ -116,14 +116,14 @@ def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claim
 
 
 def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, claimed: np.ndarray) -> np.ndarray:
-    """Entries whose claimed slope is what small steps show that can tell it from the numeric one."""
+    """Entries whose claimed slope agrees with steps that are small enough to distinguish it from the numeric one."""
     plus, minus, up, down = columns.ladder(elements, columns.scales[elements][:, None] * _SMALL)
     with np.errstate(all="ignore"):
         slope = (plus - minus) / (up + down)[:, :, None]
         rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
         agrees = np.abs(slope - claimed[:, None]) <= HAS_SMALL_SLOPE * np.abs(claimed)[:, None] + rounding
         gap = np.abs(value - claimed)
-        gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # a slight one is no matter of scales
+        gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
         found: np.ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
     return found
 

@@ -1,6 +1,6 @@
 """Case: one set of inputs and attributes on which an op is checked.
 
-Where cases come from is the business of cases and domain; nothing is generated here.
+Cases come from the user or from search; nothing is generated here.
 """
 
 from __future__ import annotations

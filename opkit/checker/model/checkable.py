@@ -83,7 +83,7 @@ class Forward(Protocol):
     arrays reach the kernel as they are.
 
     Raises:
-        Exception: what the kernel raised, or KernelError for a result that is no array or a wrong count.
+        Exception: what the kernel raised, or KernelError for a result that is not an array or a wrong count.
     """
 
     def __call__(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
@@ -166,7 +166,7 @@ class Registration:
     Args:
         bound: inputs that get a gradient.
         reads: outputs whose gradient is read.
-        unused: outputs of backward ops that nothing reads and no input is bound to, as "op/output".
+        unused: outputs of backward ops that are neither read nor bound to an input, as "op/output".
     """
 
     bound: frozenset[str]
@@ -176,7 +176,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Checkable:
-    """An op to check: its kernels as functions of arrays, and what is declared of it.
+    """An op to check: its kernels as functions of arrays, and its declarations.
 
     Args:
         name: as reports show it: "user_relu_forward", or "file.py::Name".
@@ -189,7 +189,8 @@ class Checkable:
         cases: the user's ``cases(rng)``; yields {input name: array, attribute name: value}.
         recorded: cases that a recorded run saw; they define the domain like the user's.
         gradients: names of inputs with a bound gradient; None where that is not known beforehand.
-        registration: facts of the gradient's wiring for a signature (descs, attrs), None where there is no spec.
+        registration: facts of the gradient's wiring for a signature (descs, attrs), None where there are no
+            definitions.
         vjp: runs forward and keeps its context: (arrays, attrs) -> (outputs, pullback). Given for a PyLayer,
             whose backward needs the context of its own forward; otherwise made of forward and backward.
         trace: like backward, and says which user kernels ran with what; None where backward is one function.
@@ -267,7 +268,7 @@ class Checkable:
         return self.backward is not None or self.vjp is not None
 
     def bound(self, inputs: Arrays, attrs: Attrs) -> frozenset[str] | None:
-        """Return the inputs that get a gradient at these inputs, None where only a run can tell."""
+        """Return the inputs that get a gradient at these inputs, None where only a run can show it."""
         if self.gradients is not None or self.registration is None:
             return self.gradients
         try:

@@ -57,11 +57,11 @@ def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
 
 
 class Evaluator:
-    """Runs one case; numpy's warnings are the caller's business (``np.errstate``).
+    """Runs one case; numpy's warnings are left to the caller (``np.errstate``).
 
     Args:
         checkable: the op.
-        case: its inputs are handed over as read-only views.
+        case: its inputs are passed as read-only views.
 
     Attributes:
         outputs: forward's results (copies).

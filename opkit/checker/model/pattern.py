@@ -79,7 +79,7 @@ def _structured(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]
     if len(rows) < claimed.shape[0]:
         return f"wrong for {len(rows)} of {claimed.shape[0]} outputs' elements"
     if close(np.broadcast_to(claimed.sum(axis=1, keepdims=True), claimed.shape), claimed * claimed.shape[1]):
-        return "the same for every element of the input: a sum too many"
+        return "the same for every element of the input: one sum too many"
     return ""
 
 

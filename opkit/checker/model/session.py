@@ -230,7 +230,7 @@ def first_failure(
         if found is not None:
             yield found
             return
-    yield session.passed(code, len(evaluators)) if evaluators else session.skipped(code, "no case it applies to")
+    yield session.passed(code, len(evaluators)) if evaluators else session.skipped(code, "no case applies")
 
 
 def name_of(leaf: InputLeaf) -> str:

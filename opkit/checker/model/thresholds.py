@@ -1,4 +1,4 @@
-"""Thresholds: every number by which the checker decides: bounds, factors, counts, sizes, limits of time and sampling.
+"""Thresholds: every number with which the checker decides: bounds, factors, counts, sizes, limits of time and sampling.
 
 One table, each entry with its reason and source; what is tried (shapes, values, attributes) stands in tables of the
 search.
@@ -8,7 +8,7 @@ gives it;
 with it no right op of the corpus is accused and no fault lost, and the true errors of the zoo of
 ``benchmarks/gradcheck_coverage.py`` stay within their bounds: change it with these at hand. Cost: it bounds the time
 of a check.
-docs/gradcheck-method.md tells the method.
+docs/gradcheck-method.md describes the method.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CENTRAL_NOISE = 1.2
 ONE_SIDED_NOISE = 4.0
 #: Where both sides have values at some step, a one-sided bound must be so much better to be preferred. Tuned.
 BETTER_SIDE = 0.1
-#: Extrapolated rungs that a value with two neighbours needs, and those that tell two slopes on one ladder apart.
+#: Extrapolated rungs that a value with two neighbours needs, and those needed to distinguish two slopes on one ladder.
 #: Derived.
 LEAST_RUNGS, TWO_SLOPE_RUNGS = 3, 6
 #: A second ladder's rungs beyond the first's, and its steps as a share of them (the golden ratio: no step recurs).
@@ -335,7 +335,7 @@ LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 49, 17, 500, 20_000
 MOST_MIXED, MOST_VALUES = 14, 6
 #: How deep functions that kernels call are read for constants, and the longest string among these. Cost.
 CONSTANTS_DEPTH, LONGEST_STRING = 6, 24
-#: Constants outside this interval are no places to put values around. Tuned.
+#: No values are placed around constants outside this interval. Tuned.
 LEAST_ANCHOR, MOST_ANCHOR = 1e-4, 1e4
 #: Elements of a case that may carry a sweep, and further cases of known ranks that do. Cost.
 MOST_CARRIED, MOST_CARRIERS = 260, 12

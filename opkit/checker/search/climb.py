@@ -20,7 +20,7 @@ __all__ = ["ACCEPTED", "climb"]
 
 #: Progress of an assignment that is taken.
 ACCEPTED = float("inf")
-#: Sizes that shapes are made of, by rank; numbers that occur in the spec come before these.
+#: Sizes for shapes, by rank; numbers that occur in the definition come before these.
 _SIZES = {
     1: (5, 4, 3, 2, 1, 6, 8, 7, 9, 10, 12, 16),
     2: (3, 4, 2, 5, 1, 6, 7, 8, 9, 10),
@@ -75,7 +75,7 @@ def _as_assignment(args: Sequence[Arg], shapes: Sequence[Shape]) -> Assignment:
 
 
 def _shapes(hints: Sequence[int]) -> Iterator[Shape]:
-    """Shapes of rank 1, 2, 0, 3, 4, made of hints first."""
+    """Shapes of rank 1, 2, 0, 3, 4, from hints first."""
     for rank in (1, 2, 0, 3, 4):
         known = [size for size in dict.fromkeys(hints) if 0 < size <= LARGEST_HINT.get(rank, 0)][:CLIMB_HINTS]
         sizes = list(dict.fromkeys([*known, *_SIZES.get(rank, ())]))

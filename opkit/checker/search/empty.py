@@ -1,6 +1,6 @@
-"""Empty arrays: inputs made of others by taking all elements away along an axis.
+"""Empty arrays: inputs made from others by removing all elements along an axis.
 
-Whether an op takes them is found out in search.
+Search finds out whether an op accepts them.
 """
 
 from __future__ import annotations

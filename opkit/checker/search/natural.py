@@ -209,7 +209,7 @@ class Natural:
     def _is_spoken_for(self, assignment: Assignment, case: Case, relations: dict[int, Any]) -> bool:
         """Say whether infer constrains the further inputs' shapes, or else whether the relation is the first found.
 
-        An infer function that never looks at an input says nothing of its shape, so only the most natural shape
+        An infer function that never reads an input says nothing about its shape, so only the most natural shape
         that forward takes counts as part of the domain.
         """
         if self.scope.checkable.infer is None or len(self.scope.args) < 2:

@@ -306,7 +306,7 @@ class Sweeps:
         """Leave out ranks at which forward or backward never keep their promises while they do at others.
 
         An infer function that reads fixed axes, or none, also takes ranks that the op is not meant for; that is a gap
-        in the spec's checks. Where every element is computed on its own, 0-d arrays are meant too.
+        in the definition's checks. Where every element is computed on its own, 0-d arrays are meant too.
         """
         if not cases:
             return cases
@@ -322,8 +322,8 @@ class Sweeps:
         if foreign:
             listed = ", ".join(str(list(ranks)) for ranks in sorted(foreign))
             self.notes.append(
-                f"inputs of rank {listed} were left out: the infer function takes them, but the op never works there "
-                "while it does at others; a CHECK in the spec would say so"
+                f"inputs of rank {listed} were left out: the infer function accepts them, but the op never works there "
+                "while it does at others; a CHECK in the definition would say so"
             )
         return [case for case in cases if ranks_of(case) not in foreign]
 

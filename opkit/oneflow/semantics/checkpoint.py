@@ -129,7 +129,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
         previous = _previous(Path(os.path.abspath(path)))
         if not previous.is_dir():
             raise CheckpointError(f"there is no checkpoint folder {folder}", help="check the path; save one first")
-        folder = previous  # a save was cut off between its last two steps: the former checkpoint is whole
+        folder = previous  # a save was interrupted between its last two steps: the previous checkpoint is intact
     sums = _read_manifest(folder)
     if (folder / _DATA).is_file():
         return {folder.name: _read_meta(folder.name, folder, sums)}

@@ -1,7 +1,7 @@
 """Indexing and slicing as numpy does them: ``x[index]`` and the copy of x with ``x[index] = value``.
 
 The index is normalised once into a template whose Tensor indices are inputs of the op. Ops that select by one
-index tensor along an axis (gather and its kin) have a module of their own.
+index tensor along an axis (gather and similar ops) have a module of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class IndexRangeError(ShapeError, IndexError):
 
 
 class _Place:
-    """Stands in an index template for the i-th index tensor."""
+    """The placeholder of the i-th index tensor in an index template."""
 
     __slots__ = ("position",)
 
@@ -79,7 +79,7 @@ def _infer_read(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
 
 
 def _shape_read(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> tuple[int, ...]:
-    """Return the result's shape, an unknown size standing for -1; no memory is touched."""
+    """Return the result's shape, with -1 for an unknown size; no memory is allocated."""
     sizes = [unknown if size == -1 else size for size in shape]
     dummy = np.broadcast_to(np.zeros((), np.bool_), sizes)
     result: Any = _read(dummy, index)
@@ -200,7 +200,7 @@ def setitem(x: Value, index: Any, value: Any) -> Value:
 
 
 def _assigned(value: Any, x: Value) -> Value:
-    """Return what is assigned as a value; a Python number in a dtype from which the cast to x's is the usual one."""
+    """Return the assigned object as a value; a Python number gets a dtype that casts to x's in the usual way."""
     if type(value) in (bool, int, float):
         return constant(value, (), None if type(value) is float and dtype_of(x).kind not in "fc" else dtype_of(x))
     return as_value(value)

@@ -1,4 +1,4 @@
-"""Reading and writing at index tuples (gather_nd, scatter_nd and kin) and along an axis element by element.
+"""Reading and writing at index tuples (gather_nd, scatter_nd and similar ops) and along an axis element by element.
 
 Selecting whole slices along an axis is in ``opkit.ops.arrange.selection``.
 """

@@ -344,7 +344,7 @@ CONCAT: OpDef = define(
 
 
 def concat(values: Sequence[Value], axis: int = 0) -> Value:
-    """Return the values joined along an axis; their shapes are the same but for that axis.
+    """Return the values joined along an axis; their shapes are the same except for that axis.
 
     Raises:
         ShapeError: there is nothing to join, or the shapes do not fit.

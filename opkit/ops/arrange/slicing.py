@@ -123,12 +123,12 @@ define(
 
 
 def slice(x: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int], steps: Any = None) -> Value:
-    """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to and without ``end``.
+    """Return a part of ``x``: per axis named, every ``step``-th from ``start`` up to but excluding ``end``.
 
     Args:
         x: any shape.
         axes: which axes; the others stay whole.
-        starts: one per axis; negative ones count from the end, those beyond it are cut off.
+        starts: one per axis; negative ones count from the end, those beyond it are clipped.
         ends: likewise.
         steps: one per axis, not 0; left out: 1.
     """
@@ -339,7 +339,7 @@ def flip(x: Value, axis: Any) -> Value:
 
 
 def roll(x: Value, shifts: Any, axis: Any = None) -> Value:
-    """Return ``x`` moved along the axes; what leaves at the end comes in at the start; left out: flattened."""
+    """Return ``x`` moved along the axes; elements that leave at the end re-enter at the start; left out: flattened."""
     moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     if axes and len(axes) != len(moves):

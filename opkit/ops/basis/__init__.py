@@ -1,1 +1,1 @@
-"""The basis: tensors made, sums and broadcasting, arithmetic. Every other family rests on these."""
+"""The basis: creation, sums and broadcasting, arithmetic. All other families use these."""

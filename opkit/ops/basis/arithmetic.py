@@ -337,7 +337,7 @@ def neg(x: Value) -> Value:
 
 # ---- the builders ----------------------------------------------------------------------------------------------------
 def arithmetic(choose: Choose) -> dict[str, Builder]:
-    """Return the builders of this module that a dialect has a say in, by name."""
+    """Return the builders of this module that depend on a dialect, by name."""
     scalar_add = _by_number(SCALAR_ADD, choose, "x + operand")
     scalar_mul = _by_number(SCALAR_MUL, choose, "x * operand")
     scalar_div = _divided_by_number(choose)

@@ -1,4 +1,4 @@
-"""Sums and means over axes, and broadcasting: each the other's gradient. Every other family rests on these.
+"""Sums and means over axes, and broadcasting: each is the other's gradient. All other families use these.
 
 Reductions that need arithmetic for their gradient (max, prod, logsumexp) are in ``opkit.ops.reduce.extremes``.
 """
@@ -141,7 +141,7 @@ REDUCE_MEAN_GRAD: OpDef = define(
 
 
 def sums(choose: Choose) -> dict[str, Callable[..., Any]]:
-    """Return the builders of this module that a dialect has a say in, by name."""
+    """Return the builders of this module that depend on a dialect, by name."""
 
     def reduce_sum(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
         """Return the sum over axes, in the dtype of ``x``.
@@ -153,7 +153,7 @@ def sums(choose: Choose) -> dict[str, Callable[..., Any]]:
             dtype: cast to this first.
 
         Raises:
-            DtypeError: ``x`` is bool and nothing says in which dtype to count.
+            DtypeError: ``x`` is bool and no dtype to count in is given.
         """
         if dtype is not None:
             x = cast(x, dtype)
@@ -261,12 +261,12 @@ def is_known_equal(first: Sequence[int], second: Sequence[int]) -> bool:
 
 
 def sum_to(cotangent: Value, like: Value, other: Value | None = None) -> Value:
-    """Return a cotangent summed to the shape of the operand that was broadcast; itself where nothing was.
+    """Return a cotangent summed to the shape of the operand that was broadcast; itself where it was not.
 
     Args:
         cotangent: has the shape of the result.
         like: the operand.
-        other: the second operand, which can tell that an unknown size was not broadcast.
+        other: the second operand, which can show that an unknown size was not broadcast.
     """
     shape = shape_of(like)
     if shape_of(cotangent) == shape:

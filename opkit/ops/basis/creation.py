@@ -40,7 +40,7 @@ def to_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape given as an int or a sequence of ints.
 
     Raises:
-        ShapeError: a size is negative (other than -1) or no integer.
+        ShapeError: a size is negative (other than -1) or not an integer.
     """
     try:
         items = (shape,) if hasattr(shape, "__index__") else tuple(shape)
@@ -75,7 +75,7 @@ def _cast_like_out(x: np.ndarray, like: Any, out: np.ndarray) -> np.ndarray:
 
 
 def _back_to_input(applied: Any, dout: Value) -> Value:
-    # An integer that asks for a gradient gets one of its own dtype.
+    # An integer that needs a gradient gets one of its own dtype.
     return cast(dout, dtype_of(applied.inputs[0]))
 
 
@@ -260,7 +260,7 @@ def as_value(item: Any, like: Any = None) -> Value:
     """Return a value for a value, number, list or array; a Python number takes the dtype of ``like``.
 
     Raises:
-        DtypeError: it is nothing that a tensor can hold, or a number that the dtype of ``like`` cannot.
+        DtypeError: a tensor cannot hold it, or the dtype of ``like`` cannot hold the number.
     """
     if is_value(item):
         return item
@@ -289,7 +289,7 @@ def full_like(x: Value, value: float, dtype: Any = None) -> Value:
 
 
 def range(start: int, limit: int, delta: int = 1, dtype: Any = "int64") -> Value:
-    """Return the integers from ``start`` up to and without ``limit``, every ``delta``-th."""
+    """Return the integers from ``start`` up to but excluding ``limit``, every ``delta``-th."""
     attrs = {"start": start, "delta": delta, "limit": limit, "dtype": canonical_dtype(dtype)}
     return local.mode.apply(RANGE, (), attrs)
 

@@ -38,7 +38,7 @@ _current = [np.random.Generator(np.random.PCG64())]
 
 
 def seed(value: int) -> None:
-    """Start the process' generator anew from a seed.
+    """Restart the process's generator from a seed.
 
     Args:
         value: an integer; negative ones count modulo 2**64.
@@ -51,18 +51,18 @@ def seed(value: int) -> None:
 
 
 def generator() -> np.random.Generator:
-    """Return the process' generator."""
+    """Return the process's generator."""
     return _current[0]
 
 
 def generator_state() -> Mapping[str, Any]:
-    """Return the state of the process' generator, for ``set_generator_state``."""
+    """Return the state of the process's generator, for ``set_generator_state``."""
     state: Mapping[str, Any] = _current[0].bit_generator.state
     return state
 
 
 def set_generator_state(state: Mapping[str, Any]) -> None:
-    """Put the process' generator back into a state."""
+    """Put the process's generator back into a state."""
     _current[0].bit_generator.state = state
 
 
@@ -83,7 +83,7 @@ def _source(name: str, kernel: Callable[..., Any], attrs: str) -> OpDef:
 
 def _uniform(shape: Sequence[int], dtype: str, seed: int, low: float, high: float) -> np.ndarray:
     rng = _rng(seed)
-    if dtype == "float32":  # drawn as such: a double rounded to single could be the excluded upper end
+    if dtype == "float32":  # drawn in single precision: a double rounded to single could be the excluded upper end
         drawn: np.ndarray = np.asarray(rng.random(tuple(shape), np.float32))
     else:
         drawn = np.asarray(rng.random(tuple(shape)))

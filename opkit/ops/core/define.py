@@ -1,4 +1,4 @@
-"""``define``: the short way to write an OpDef down, and ``apply`` for builders.
+"""``define``: the short way to write an OpDef, and ``apply`` for builders.
 
 No op is defined here; each family has a module of its own.
 """
@@ -105,8 +105,8 @@ def define_map(
         kernel: see ``define``.
         rule: ``rule(applied, dout)`` returns the input's cotangent.
         names: of the input and the output.
-        infer: left out: shape and dtype stay.
-        rest: what else ``define`` takes.
+        infer: left out: shape and dtype are kept.
+        rest: further arguments of ``define``.
     """
     source, result = names
     return define(name, source, result, kernel, infer=infer or unchanged(name), grad=first_only(rule), **rest)
@@ -126,8 +126,8 @@ def define_linear(
     Args:
         name: op type name.
         kernel: ``kernel(x, **attrs)``.
-        adjoint: ``adjoint(dy, like, **attrs)``, where ``like`` tells x's shape and dtype.
-        names: of the input, the output, and the input of the gradient op that tells x's shape.
+        adjoint: ``adjoint(dy, like, **attrs)``, where ``like`` has x's shape and dtype.
+        names: of the input, the output, and the input of the gradient op that has x's shape.
         infer: of the op; the gradient op's result is like x.
         attrs: of both.
 
@@ -178,7 +178,7 @@ _ZEROS: dict[str, Any] = {
 
 
 def named(builders: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Return builders by name, each told its own."""
+    """Return builders by name, each called with its own name."""
     for name, build in builders.items():
         build.__name__ = build.__qualname__ = name
     return builders

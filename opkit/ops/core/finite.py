@@ -1,4 +1,4 @@
-"""Finite: the one check for NaN and infinity; it is an observer, and switching it on is the caller's business."""
+"""Finite: the one check for NaN and infinity; it is an observer, the caller switches it on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FiniteCheck", "NonFiniteError"]
 
 
 class NonFiniteError(OpkitError, ArithmeticError, ValueError, RuntimeError):
-    """An op or a gradient gave NaN or infinity, and the user asked to stop there."""
+    """An op or a gradient gave NaN or infinity, and the user wants to stop there."""
 
 
 class FiniteCheck:
@@ -24,7 +24,7 @@ class FiniteCheck:
 
     Args:
         blames_origin: only an op that makes NaN or infinity out of finite inputs is at fault, in gradients too;
-            otherwise every op whose result is not finite is, and a gradient counts as one with the op that it is of.
+            otherwise every op whose result is not finite is, and a gradient counts as part of its op.
         help: the line below the message.
     """
 
@@ -52,7 +52,7 @@ class FiniteCheck:
         results = {f"output {index}": output for index, output in enumerate(outputs)}
         written = opdef.written(attrs)
         if written:
-            # What they held before is gone: an op that writes answers for them.
+            # Their previous values are lost, so an op that writes is responsible for them.
             results |= {f"input {opdef.inputs[index].name!r}, which it writes": inputs[index] for index in written}
             inputs = [item for index, item in enumerate(inputs) if index not in written]
         for name, array in results.items():

@@ -52,7 +52,7 @@ def explain(opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> No
     """Raise the inference's error where it refuses the inputs; called after a built-in kernel has failed.
 
     Raises:
-        ShapeError, DtypeError, InferError: what inference has to say; it names the op and the operands.
+        ShapeError, DtypeError, InferError: the error of inference, which names the op and the operands.
     """
     if opdef.infer is not None and not opdef.is_user:
         opdef.infer([None if value is None else desc_of(value) for value in inputs], attrs)  # type: ignore[misc]
@@ -136,7 +136,7 @@ def broadcast_shape(op: str, descs: Sequence[TensorDesc | None]) -> tuple[int, .
 
 
 def unchanged(op: str, *, floating: bool = False) -> Infer:
-    """Return the inference of an op whose one output is as its first input."""
+    """Return the inference of an op whose only output has the shape and dtype of its first input."""
 
     def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
         if floating:
@@ -171,7 +171,7 @@ def broadcasted(op: str, *, floating: bool = False, dtype: str = "") -> Infer:
 
 
 def in_dtype(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    """Infer the first input's shape in the dtype that the attribute ``dtype`` says."""
+    """Infer the first input's shape in the dtype of the attribute ``dtype``."""
     return [TensorDesc(descs[0].shape, attrs["dtype"])]
 
 

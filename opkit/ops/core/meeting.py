@@ -1,6 +1,6 @@
-"""Meeting: two operands brought to one dtype, by the rules of a dialect; strict ones refuse and say why.
+"""Meeting: two operands converted to one dtype by the rules of a dialect; strict rules refuse and say why.
 
-Builders ask here only where dtypes differ or a number meets a tensor that cannot simply take it.
+Builders call it only where dtypes differ or a number does not simply fit a tensor's dtype.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def dialect_of(*operands: Any) -> Dialect:
 
 
 def always(dialect: Dialect) -> Choose:
-    """Return what chooses one dialect, whatever the operands are."""
+    """Return a function that chooses one dialect, whatever the operands are."""
     return lambda *operands: dialect
 
 
@@ -70,7 +70,7 @@ def number_dtype(op: str, x: Value, number: Any, dialect: Dialect, *, is_added: 
         op: for messages.
         x: the tensor.
         number: a Python or numpy number.
-        dialect: whose rules hold.
+        dialect: the rules to apply.
         is_added: whether it is a sum, product or quotient.
 
     Raises:
@@ -91,8 +91,8 @@ def function_dtype(op: str, x: Value, dialect: Dialect, *, is_closed: bool = Fal
     Args:
         op: for messages.
         x: a tensor that is not floating-point.
-        dialect: whose rules hold.
-        is_closed: whether the function makes integers of integers (``abs``, ``floor``), and so may keep the dtype.
+        dialect: the rules to apply.
+        is_closed: whether the function maps integers to integers (``abs``, ``floor``), and so may keep the dtype.
 
     Raises:
         DtypeError: the function has no value for integers and the dialect promotes nothing.

@@ -1,7 +1,7 @@
-"""The current mode of a thread, and ``apply``: the one door through which every op passes.
+"""The current mode of a thread, and ``apply``: the one function that every op goes through.
 
 A mode is only an ``apply`` function. Eager installs its own as the default; static installs its own while it
-builds a graph. Nothing here knows which mode is current.
+builds a graph. This module does not know which mode is current.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ class Mode:
 
 
 class _Ever:
-    """What ever happened in this process: hot code asks this before it asks the thread's Mode.
+    """Facts about the process, which hot code checks before the thread's Mode.
 
     Attributes:
-        static: some thread built a graph.
+        static: whether any thread has built a graph.
     """
 
     __slots__ = ("static",)
@@ -101,7 +101,7 @@ local = _Local()
 
 
 def install_default(function: ApplyFn) -> None:
-    """Make a mode the one that this thread and all new threads start with."""
+    """Make a mode the default of this thread and all new threads."""
     Mode.default = staticmethod(function)
     local.mode.apply = function
 

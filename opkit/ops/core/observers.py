@@ -1,6 +1,6 @@
 """Observers: functions that are notified of every op that runs, any number of them at once.
 
-Profiles, recorders and NaN checks are observers; what they do with what they are shown is their own business. Where
+Profiles, recorders and NaN checks are observers; they decide what to do with what they get. Where
 none is on, hot code pays one attribute test: ``if mode.observers``.
 """
 
@@ -33,7 +33,7 @@ GradientObserver = Callable[[OpDef, Sequence[Any], Sequence[Any]], None]
 
 
 class Observing:
-    """One observer that is on; ``remove()`` or the end of a ``with`` block takes it off, in any order with others.
+    """One active observer; ``remove()`` or the end of a ``with`` block removes it, in any order with others.
 
     Made by ``observe``.
     """
@@ -46,7 +46,7 @@ class Observing:
         self._mode = mode
 
     def remove(self) -> None:
-        """Take the observer off; nothing happens where that was done before."""
+        """Remove the observer; a second call has no effect."""
         with lock:
             for mode in _modes_of(self._mode):
                 mode.observers = tuple(item for item in mode.observers if item is not self)
@@ -61,15 +61,15 @@ class Observing:
 
 
 def observe(on_op: Observer, on_gradient: GradientObserver | None = None, *, everywhere: bool = False) -> Observing:
-    """Notify a function of every op that runs from now on, besides those that are notified already.
+    """Notify a function of every op that runs from now on, besides those that are already notified.
 
     Args:
         on_op: see ``Observer``.
         on_gradient: see ``GradientObserver``.
-        everywhere: in all threads, those to come included; otherwise in this thread alone.
+        everywhere: in all threads, including later ones; otherwise in this thread only.
 
     Returns:
-        what takes the observer off again: its ``remove()``, or the end of a ``with`` block.
+        the observer's handle: its ``remove()``, or the end of a ``with`` block, removes it.
 
     Example:
         >>> double = OpDef("double", (), (), kernel=lambda x: 2 * x)
@@ -94,7 +94,7 @@ def _modes_of(mode: Mode | None) -> list[Mode]:
 
 @contextmanager
 def observing() -> Iterator[None]:
-    """Take off at the end of a ``with`` block what was put on within it (by a script that is run there, say)."""
+    """Remove at the end of a ``with`` block the observers that were added in it (for example by a script)."""
     with lock:
         before = set(map(id, (*local.mode.observers, *Mode.observers_everywhere)))
     try:
@@ -116,7 +116,7 @@ def notify(
     """Notify all observers of an op that ran.
 
     Raises:
-        Exception: the first that an observer raised; the others are notified all the same.
+        Exception: the first that an observer raised; the others are still notified.
     """
     failure: Exception | None = None
     for item in observers:

@@ -1,4 +1,4 @@
-"""OpDef: all that opkit knows of one op type, and the small types it is made of.
+"""OpDef: everything that opkit knows about one op type, and the small types that it consists of.
 
 No op is defined here and nothing is executed here.
 """
@@ -53,7 +53,7 @@ class AttrDef:
 
 
 class Applied(Protocol):
-    """An op that was applied to values: an eager node or a static Operation. What a gradient rule sees.
+    """An op that was applied to values, as a gradient rule sees it: an eager node or a static Operation.
 
     ``inputs[i]`` is a value of the current mode where the rule declared that it reads it, else an object that
     has only ``shape`` and ``dtype``. ``needs[i]`` says whether a cotangent for input i will be used.
@@ -77,7 +77,7 @@ class Applied(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BoundOp:
-    """An op type bound to named arguments: what ``apply`` takes, and the names of what it returns."""
+    """An op type bound to named arguments: the arguments of ``apply``, and the names of its results."""
 
     opdef: OpDef
     inputs: tuple[Any, ...]
@@ -86,7 +86,7 @@ class BoundOp:
 
 
 class OpType(Protocol):
-    """What a registry holds: something that can be bound to arguments by name (an OpDef is one)."""
+    """An entry of a registry: something that can be bound to arguments by name (an OpDef is one)."""
 
     name: str
 
@@ -118,9 +118,9 @@ class OpDef:
         is_random: two runs on the same inputs differ; it must not be folded or merged.
         writes: names of the inputs that the kernel changes in place; such an op has a side effect.
         writes_when: name of the boolean attribute that must be true for that; "" where it always writes.
-        has_side_effect: must run even where nothing fetches its outputs.
-        is_silent: NaN checks pass over it: it gives out infinities and NaN only where an attribute says so.
-        for_inference: what becomes of it in a copy of a program for inference; None where it stays as it is.
+        has_side_effect: must run even where its outputs are not fetched.
+        is_silent: NaN checks skip it: it returns infinities and NaN only where an attribute says so.
+        for_inference: what becomes of it in a copy of a program for inference; None where it is kept unchanged.
         is_user: the kernel is a user's: it sees read-only arrays, its results may share memory with arguments.
         where: where the user defined it, for messages.
     """
@@ -196,7 +196,7 @@ class OpDef:
         self._refuse_unknown("attribute", attrs, declared)
         names: list[tuple[str, int]] = []
         for arg in self.outputs:
-            # One that nobody asked for is named too: the kernel returns it (the last ones it may leave out).
+            # One that is not requested is named too: the kernel returns it (it may leave out the last ones).
             count = (outputs or {}).get(arg.name, 1)
             names.extend((arg.name, i) for i in range(count))
         return BoundOp(self, tuple(flat), {**declared, **attrs}, tuple(names))

@@ -25,13 +25,14 @@ _MOST_EVENTS = 500_000
 
 @dataclass(slots=True)
 class ProfileRow:
-    """What one op cost.
+    """The cost of one op.
 
     Attributes:
         calls: how often it ran.
         seconds: in all.
         slowest: seconds of the slowest call.
-        made_bytes: bytes of the arrays that its calls made, in all; what shares memory with an argument does not count.
+        made_bytes: bytes of the arrays that its calls made, in all; arrays that share memory with an argument do not
+            count.
         most_bytes: bytes that one call made at most.
     """
 
@@ -44,7 +45,7 @@ class ProfileRow:
 
 @dataclass(slots=True)
 class Profile:
-    """Gathers what an observer is shown; ``observe`` is the observer.
+    """Collects what an observer gets; ``observe`` is the observer.
 
     Example:
         >>> from opkit.ops.core.observers import observe
@@ -62,7 +63,7 @@ class Profile:
     def observe(
         self, op: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
     ) -> None:
-        """Take note of one op that ran; see ``opkit.ops.core.observers.Observer``."""
+        """Record one op that ran; see ``opkit.ops.core.observers.Observer``."""
         now = time.perf_counter()
         name = op.title
         row = self.rows.get(name)

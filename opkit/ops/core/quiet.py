@@ -1,6 +1,6 @@
 """Quiet kernels: those whose infinities and NaN are results, not warnings of numpy.
 
-Whether anybody looks for such results is not decided here; that is a NaN check's business.
+A NaN check decides whether such results are looked for.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bare_kernel(kernel: Any) -> Callable[..., Any] | None:
-    """Return what a quiet kernel runs, None for any other: one ``errstate`` may then stand around many of them."""
+    """Return what a quiet kernel runs, None for any other: one ``errstate`` may then surround many of them."""
     return getattr(kernel, "bare", None)

@@ -1,7 +1,8 @@
-"""References: what ``sys.getrefcount`` says of an object that nobody else holds, for each way of asking.
+"""References: what ``sys.getrefcount`` returns for an object with a single holder, for each way of calling it.
 
 The numbers differ between versions of CPython (3.14 borrows what 3.13 counts), so each is measured at import by code
-of the very shape of that which asks. Where a measurement cannot tell a lone object from a shared one its number is 0:
+of exactly the same shape as the code that calls it. Where a measurement cannot distinguish an unshared object from a
+shared one, its number is 0:
 no count is that low, so that everything counts as shared and is copied.
 """
 

@@ -1,8 +1,8 @@
-"""What op builders and gradient rules may ask of a value, in every mode: its shape and its dtype.
+"""What op builders and gradient rules may read from a value, in every mode: its shape and its dtype.
 
 A value is an eager Tensor, a static Variable, or what remains of one whose data was dropped. Each has an attribute
 ``_data`` with a ``shape`` (a tuple; -1 where a size is known only at run time) and a ``dtype`` (a numpy dtype): a
-Tensor's is its array, a Variable's an ``Abstract``. Which mode is current is not asked here.
+Tensor's is its array, a Variable's an ``Abstract``. The current mode does not matter here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Abstract:
 
     @classmethod
     def of(cls, desc: TensorDesc) -> Abstract:
-        """Return the abstract data that a description speaks of."""
+        """Return the abstract data for a description."""
         return cls(desc.shape, to_numpy(desc.dtype))
 
 
@@ -102,7 +102,7 @@ def normal_axis(axis: Any, ndim: int, op: str) -> int:
 
 
 def normal_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
-    """Return non-negative axes, ascending and each once; None and () stand for all.
+    """Return non-negative axes, ascending and each once; None and () mean all.
 
     Raises:
         ShapeError: an axis is out of range or given twice.
@@ -133,7 +133,7 @@ class AxisError(ShapeError, IndexError):
 
 
 def raise_axis(op: str, axis: Any, ndim: int) -> None:
-    """Refuse an axis that the operand has not."""
+    """Refuse an axis that the operand does not have."""
     raise AxisError(
         f"op {op!r}: axis {axis} does not fit a tensor of {ndim} axes (use {-ndim} to {ndim - 1}, each once)"
     )

@@ -1,6 +1,6 @@
 """Kernels of several passes run block by block, so that what one pass wrote is still in the cache for the next.
 
-Only how kernels walk over memory; no ops here. A block is computed exactly as the whole would be.
+Only the order of memory access is decided here; there are no ops. A block is computed exactly as the whole would be.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def row_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel ``(*arrays, out=None)`` over the last axis that works on large arrays some rows at a time.
 
     Args:
-        kernel: ``kernel(*arrays, out=None)`` on arrays of one shape; each row along the last axis stands alone.
+        kernel: ``kernel(*arrays, out=None)`` on arrays of one shape; each row along the last axis is independent.
     """
 
     @wraps(kernel)

@@ -1,6 +1,6 @@
-"""First values of variables: a distribution, and how its width follows from a shape.
+"""First values of variables: a distribution, and how its width depends on a shape.
 
-Plain numpy; no Tensor and no graph here. Facades name these functions their own way.
+Plain numpy; no Tensor and no graph here. Facades give these functions their own names.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def fans(shape: Sequence[int], *, channels_first: bool = True, rows_are_outputs:
     Args:
         shape: (outputs, inputs) of a dense weight, (outputs, inputs, *window) of a filter, or
             (outputs, *window, inputs) where ``channels_first`` is false.
-        channels_first: where a filter's input channels stand.
+        channels_first: which axis of a filter is its input channels.
         rows_are_outputs: false where a dense weight is (inputs, outputs).
 
     Raises:

@@ -39,7 +39,7 @@ def resampling_matrix(
     Args:
         size: of the axis.
         target: the new size.
-        scale: by what the size was multiplied, 0 where the new size was given itself.
+        scale: the factor of the size, 0 where the new size was given directly.
         rule: "nearest", "linear" or "bicubic".
         align_corners: the centres of the first and last pixels stay where they are.
         at_zero: linear without align_corners: pixels have their centres at 0, not at one half.

@@ -1,4 +1,4 @@
-"""Special functions that numpy has not, on arrays: erf, erfc, lgamma, digamma, polygamma.
+"""Special functions that numpy does not have, on arrays: erf, erfc, lgamma, digamma, polygamma.
 
 Numerics only, no ops. Halves and singles are computed in double precision and rounded once.
 """

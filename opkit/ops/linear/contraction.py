@@ -1,4 +1,4 @@
-"""``einsum``: products of tensors summed over named axes, made of transposes, reshapes and matrix products.
+"""``einsum``: products of tensors summed over named axes, built from transposes, reshapes and matrix products.
 
 Plain matrix products are in ``opkit.ops.linear.products``.
 """
@@ -116,7 +116,7 @@ def _diagonal(value: Value, first: int, second: int) -> Value:
 
 
 def _pair(first: str, x: Value, second: str, y: Value, kept: set[str]) -> tuple[str, Value]:
-    """Return the product of two operands, summed over the labels that nobody needs any more."""
+    """Return the product of two operands, summed over the labels that are not needed any more."""
     first, x = _summed(first, x, set(second) | kept)
     second, y = _summed(second, y, set(first) | kept)
     shared = [label for label in first if label in second]

@@ -45,14 +45,14 @@ def transposed(x: Value) -> Value:
 
 
 def check_square(op: str, descs: Sequence[TensorDesc]) -> None:
-    """Refuse what is not a square floating-point matrix, or stack of them."""
+    """Refuse anything that is not a square floating-point matrix or a stack of them."""
     check_floating(op, descs)
     if descs[0].ndim < 2 or not is_same_size(descs[0].shape[-1], descs[0].shape[-2]):
         raise shape_error(op, descs, "it takes square matrices or stacks of them")
 
 
 def decomposed(op: str, error: type[OpkitError], function: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
-    """Return what numpy computes of matrices; where it refuses them, raise an error of the type given."""
+    """Return numpy's result for matrices; where numpy refuses them, raise an error of the given type."""
     try:
         return function(x)
     except np.linalg.LinAlgError as reason:

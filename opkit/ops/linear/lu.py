@@ -41,7 +41,7 @@ def _eliminated(matrix: np.ndarray, order: np.ndarray | None) -> tuple[np.ndarra
     return left, pivots
 
 
-# ---- which rows change places ----------------------------------------------------------------------------------------
+# ---- row exchanges ---------------------------------------------------------------------------------------------------
 def _exchanges(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     lead, rows, least = x.shape[:-2], x.shape[-2], min(x.shape[-2:])
     orders = np.broadcast_to(np.arange(rows), (*lead, rows)).copy()

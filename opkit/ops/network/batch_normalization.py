@@ -196,7 +196,7 @@ MOVING_AVERAGE: OpDef = define(
 
 
 def _by_moving_averages(op: Operation) -> Rewrite | None:
-    """Normalise by the moving averages that this op's statistics go into; without such it stays as it is."""
+    """Normalise by the moving averages that this op updates; without them the op is kept unchanged."""
     moving: dict[Any, Any] = {}
     for other in op.block.ops:
         if other.opdef is MOVING_AVERAGE and other.inputs[1] in op.outputs:

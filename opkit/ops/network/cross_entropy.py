@@ -52,7 +52,7 @@ def _infer_sparse(op: str, outputs: str) -> Any:
 
 
 def _rows(label: np.ndarray, classes: int, ignored: int, op: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the labels in a row, and where they are to be ignored (None: nowhere)."""
+    """Return the labels as a vector, and where they are ignored (None: nowhere)."""
     flat = label.reshape(-1)
     if not flat.size or (flat.min() >= 0 and flat.max() < classes):
         return flat, flat == ignored if 0 <= ignored < classes else None
@@ -173,7 +173,7 @@ def sparse_softmax_cross_entropy(
         ``(probabilities, loss)``.
 
     Raises:
-        ShapeError: the shapes do not fit, or a label names no class.
+        ShapeError: the shapes do not fit, or a label is not a class.
     """
     attrs = {
         "depth": shape_of(prediction)[-1],

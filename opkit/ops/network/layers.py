@@ -96,9 +96,9 @@ DROPOUT_GRAD: OpDef = define(
 
 
 def _keep_all(op: Operation) -> Rewrite:
-    """In inference nothing is dropped: the input stays, times what the random mask and the scale make on average.
+    """In inference nothing is dropped: the input is multiplied by the average of the random mask and the scale.
 
-    With something to add to the output the scale must make up for the mask, as ``dropout`` has it.
+    With something to add to the output, the scale must compensate for the mask, as in ``dropout``.
     """
     x, mask, addend = op.inputs
     if addend is not None:
@@ -134,7 +134,7 @@ def dropout(x: Value, rate: float, seed: int = 0, *, upscale: bool = True) -> Va
     Args:
         x: floating-point, any shape.
         rate: between 0 and 1.
-        seed: of the mask alone; 0: the process' generator.
+        seed: of the mask alone; 0: the process's generator.
         upscale: divide what is kept by ``1 - rate``; else inference multiplies by ``1 - rate``.
 
     Raises:

@@ -317,7 +317,7 @@ def max_pool(
     ceil_mode: bool = False,
     data_format: str = "channels_first",
 ) -> Value:
-    """Return the largest of each window; of several equal ones the first gets the gradient.
+    """Return the largest of each window; of several equal ones, the first gets the gradient.
 
     Args:
         x: ``(N, C, sizes...)`` with one to three sizes; channels_last: ``(N, sizes..., C)``.

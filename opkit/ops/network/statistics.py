@@ -1,4 +1,4 @@
-"""The operator that all normalisation rests on, on arrays and on values.
+"""The operator that all normalisations use, on arrays and on values.
 
 It is the gradient of ``x -> h = (x - mean) * r`` with ``r = 1 / sqrt(variance + epsilon)``:
 ``D(dy) = r * (dy - mean(dy) - h * mean(dy * h))``. The ops that use it are in the modules named for them.

@@ -1,1 +1,1 @@
-"""Pointwise ops: each result depends on the elements at its place alone."""
+"""Pointwise ops: each result depends only on the elements at the same position."""

@@ -1,4 +1,4 @@
-"""Activations: relu and its family, elu, gelu, silu, the hard ones; each with its gradient op.
+"""Activations: relu and its family, elu, gelu, silu, the hard variants; each with its gradient op.
 
 sigmoid, tanh and softplus are in ``opkit.ops.pointwise.elementwise``, softmax in ``opkit.ops.reduce.log_space``.
 """
@@ -339,12 +339,12 @@ hardswish = entered("hardswish", HARDSWISH, "x * hardsigmoid(x)")
 
 
 def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:
-    """Return x cut off to [min, max]; the gradient at the corners is 0."""
+    """Return x clipped to [min, max]; the gradient at the corners is 0."""
     return _apply(HARDTANH, x, {"min_val": float(min), "max_val": float(max)})
 
 
 def relu6(x: Value) -> Value:
-    """Return x cut off to [0, 6]."""
+    """Return x clipped to [0, 6]."""
     return hardtanh(x, 0.0, 6.0)
 
 

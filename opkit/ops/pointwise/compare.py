@@ -177,7 +177,7 @@ def _choosing(choose: Choose) -> Callable[[Any, Any, Any], Any]:
 
 
 def choices(choose: Choose) -> dict[str, Callable[..., Any]]:
-    """Return the builders that choose between operands and that a dialect has a say in, by name."""
+    """Return the builders that choose between operands and depend on a dialect, by name."""
     return named(
         {
             "maximum": _pairing(BROADCAST_MAXIMUM, choose, "the larger (NaN wins; where equal, the gradient is y's)"),
@@ -230,7 +230,7 @@ CLIP: OpDef = define(
 
 
 def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
-    """Return ``x`` cut off below ``min`` and above ``max``; the gradient at the bounds is 0.
+    """Return ``x`` clipped to the range from ``min`` to ``max``; the gradient at the bounds is 0.
 
     Source: Paddle 2.6.
     """

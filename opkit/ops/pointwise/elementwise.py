@@ -76,7 +76,7 @@ Second = Callable[[Value], Value]
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """An op of one operand, what it computes in words, and whether it makes integers of integers."""
+    """An op of one operand, what it computes in words, and whether it maps integers to integers."""
 
     opdef: OpDef
     text: str
@@ -109,7 +109,7 @@ def functions(choose: Choose) -> dict[str, Unary]:
 
 
 def entered(name: str, opdef: OpDef, text: str, is_closed: bool = False) -> Unary:
-    """Enter an op under its builder's name, and return the strict builder."""
+    """Add an op under its builder's name, and return the strict builder."""
     function = _FUNCTIONS[name] = _Function(opdef, text, is_closed)
     build = _builder(function, strictly)
     build.__name__ = build.__qualname__ = name
@@ -135,10 +135,10 @@ def _unary(
         kernel: a ufunc, or a function with ``out=None``.
         slope: ``slope(x, dy)``: the gradient; left out: zero everywhere.
         second: the second derivative built of ops; left out: zero everywhere.
-        rule: a better gradient than the ``_grad`` op (one that reads the output, say).
+        rule: a better gradient than the ``_grad`` op (for example one that reads the output).
         reads: what ``rule`` reads.
         builder: the builder's name where it is not the op's.
-        is_closed: whether it makes integers of integers.
+        is_closed: whether it maps integers to integers.
     """
     kernel = quiet(kernel)
     slope = quiet(elementwise_blocks(slope or _flat))
@@ -232,7 +232,7 @@ sigmoid_from_y = _from_output("sigmoid_grad", _sigmoid_slope, lambda y: scalar_a
 sqrt_from_y = _from_output("sqrt_grad_from_y", _sqrt_slope, lambda y: scalar_mul(reciprocal(square(y)), -0.5))
 
 
-# ---- kernels that numpy has not --------------------------------------------------------------------------------------
+# ---- kernels that numpy lacks ----------------------------------------------------------------------------------------
 @elementwise_blocks
 def sigmoid_of(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     """Return the logistic function; exp may overflow to infinity, whose reciprocal is the right 0."""

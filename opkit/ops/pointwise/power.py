@@ -1,4 +1,4 @@
-"""Powers: a tensor to a tensor, to a number, and the functions of two operands that come with them.
+"""Powers: a tensor to a tensor, to a number, and related functions of two operands.
 
 atan2, xlogy, xdivy and floordiv are ops on operands of one shape; ``pow`` broadcasts.
 """

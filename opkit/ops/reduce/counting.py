@@ -79,7 +79,7 @@ def bincount(x: Value, weights: Value | None = None, minlength: int = 0) -> Valu
 
 # ---- mode ------------------------------------------------------------------------------------------------------------
 def _mode_place(row: np.ndarray) -> int:
-    """Return where the most frequent value stands last; of equally frequent ones the least."""
+    """Return the last position of the most frequent value; of equally frequent ones, the least."""
     values, counts = np.unique(row, return_counts=True)
     return int(np.flatnonzero(row == values[counts.argmax()])[-1])
 
@@ -100,7 +100,7 @@ MODE_PLACES: OpDef = define("mode_places", "x", "places", _mode_places, infer=_i
 
 
 def mode_places(x: Value, axis: int = -1) -> Value:
-    """Return, with size 1 along an axis, where the most frequent value stands last."""
+    """Return, with size 1 along an axis, the last position of the most frequent value."""
     return local.mode.apply(MODE_PLACES, (x,), {"axis": normal_axis(axis, ndim_of(x), "mode")})
 
 

@@ -179,7 +179,7 @@ REDUCE_PROD: OpDef = define(
 
 
 def reduce_prod(x: Value, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Value:
-    """Return the product over axes; its gradient is right at zeros too."""
+    """Return the product over axes; its gradient is correct at zeros too."""
     return _reduce(REDUCE_PROD, x if dtype is None else cast(x, dtype), axis, keepdims)
 
 

@@ -1,6 +1,6 @@
 """softmax, log_softmax and logsumexp: computed from the maximum down, so that nothing overflows.
 
-The cross entropies that rest on them are in ``opkit.ops.network.loss``.
+The cross entropies that use them are in ``opkit.ops.network.loss``.
 """
 
 from __future__ import annotations

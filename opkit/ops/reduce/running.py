@@ -29,7 +29,7 @@ __all__ = ["cummax", "cummin", "logcumsumexp"]
 
 # ---- cummax, cummin --------------------------------------------------------------------------------------------------
 def _running_places(x: np.ndarray, axis: int, largest: bool, dtype: str) -> np.ndarray:
-    """Return, at each place, where the extreme so far stands: the last of equal ones, NaN before all numbers."""
+    """Return, at each place, the position of the extreme so far: the last of equal ones, NaN before all numbers."""
     along = np.moveaxis(x, axis, -1)
     best = (np.maximum if largest else np.minimum).accumulate(along, -1)
     is_new = (along == best) | np.isnan(along)
@@ -60,12 +60,12 @@ def _running(x: Value, axis: int | None, largest: bool, dtype: Any) -> tuple[Val
 
 
 def cummax(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
-    """Return the largest so far along an axis (left out: flattened), and where it stands: the last of equal ones."""
+    """Return the largest so far along an axis (left out: flattened), and its position: the last of equal ones."""
     return _running(x, axis, True, dtype)
 
 
 def cummin(x: Value, axis: int | None = None, dtype: Any = "int64") -> tuple[Value, Value]:
-    """Return the smallest so far along an axis (left out: flattened), and where it stands: the last of equal ones."""
+    """Return the smallest so far along an axis (left out: flattened), and its position: the last of equal ones."""
     return _running(x, axis, False, dtype)
 
 

@@ -1,7 +1,7 @@
 """Model updates under their op names: they change a parameter and its state in place, block by block.
 
 ``d = scale * model_diff + l1 * sign(model) + l2 * model`` is the gradient that each rule uses. The learning rate is
-an input of one float32 element. Which gradient, which rate and which parameters is the facades'.
+an input of one float32 element. The facades choose the gradient, the rate and the parameters.
 
 Source: OneFlow v0.4.0.
 """
@@ -70,7 +70,7 @@ def _rate(learning_rate: np.ndarray, model: np.ndarray) -> Any:
 
 
 def _descend(w: np.ndarray, step: np.ndarray, rate: Any, weight_decay: float) -> None:
-    """Take one block by ``rate * (step + weight_decay * w)`` downhill; the step is used as scratch."""
+    """Move one block by ``rate * (step + weight_decay * w)`` downhill; the step is used as scratch."""
     if weight_decay:
         step += _like(weight_decay, w) * w
     step *= rate

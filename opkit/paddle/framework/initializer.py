@@ -170,7 +170,7 @@ def set_global_initializer(weight_init: Any, bias_init: Any = None) -> None:
 
 
 def default_for(is_bias: bool) -> Initializer:
-    """Return what a parameter starts from where nobody says otherwise: zeros for a bias, Xavier's for a weight."""
+    """Return the default initializer of a parameter: zeros for a bias, Xavier's for a weight."""
     chosen: Initializer | None = _global["bias" if is_bias else "weight"]
     if chosen is not None:
         return chosen

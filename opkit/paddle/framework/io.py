@@ -60,7 +60,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
-    """Write an object made of dicts, lists, tuples, Tensors, arrays, numbers and strings to a file.
+    """Write an object that consists of dicts, lists, tuples, Tensors, arrays, numbers and strings to a file.
 
     The file appears whole or not at all.
 

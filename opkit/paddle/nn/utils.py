@@ -109,7 +109,7 @@ class _WeightNorm:
 
 
 def weight_norm(layer: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Let a layer's weight be made of a direction and a length, per slice along ``dim`` (None: of the whole)."""
+    """Compose a layer's weight of a direction and a length, per slice along ``dim`` (None: of the whole)."""
     kind = _WeightNorm(name, None if dim is None else dim % getattr(layer, name).ndim)
     kind.split(layer)
     layer.__dict__[f"_weight_norm_{name}"] = kind, layer.register_forward_pre_hook(kind)

@@ -156,12 +156,12 @@ class Optimizer:
         if parameter._version is not None:
             parameter._version[0] += 1
 
-    # ---- what a kind of optimizer says -----------------------------------------------------------------------------
+    # ---- what a kind of optimizer defines ----------------------------------------------------------------------------
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes for a parameter (a Tensor or a static parameter).
 
         Args:
-            parameter: whose.
+            parameter: the parameter.
             group: options of its group that go before the optimizer's own.
         """
         return self.decay_of(parameter, group)

@@ -1,6 +1,6 @@
 """Layers of graphs: parameters and the ops that use them, as Paddle 2.6's ``static.nn`` builds them.
 
-How a parameter attribute reads is the facade's: it hands over a ``Spec`` per parameter.
+The facade reads parameter attributes and passes one ``Spec`` per parameter.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a user asked of a parameter.
+    """A user's settings for a parameter.
 
     Args:
         name: "" for the layer's own.

@@ -43,7 +43,7 @@ def set_printoptions(
     sci_mode: bool | None = None,
     linewidth: int | None = None,
 ) -> None:
-    """Change how Tensors print; what is left out stays as it is.
+    """Change how Tensors print; options that are left out keep their values.
 
     Raises:
         UsageError: an option has the wrong type.

@@ -20,7 +20,7 @@ _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 def promoted(first: np.dtype, second: np.dtype) -> np.dtype:
     """Return the dtype in which two tensors meet: of two of a kind the wider, else float over int over bool.
 
-    A float that meets an integer stays as it is, unlike numpy's.
+    A float that meets an integer keeps its dtype, unlike in numpy.
 
     Source: Paddle 2.6.
     """

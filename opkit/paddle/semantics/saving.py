@@ -73,7 +73,7 @@ def save_inference_program(
     fetches: Sequence[Variable],
     scope: Scope,
 ) -> None:
-    """Write what computes the fetches from the feeds: ``PATH.pdmodel`` and ``PATH.pdiparams``.
+    """Write the part that computes the fetches from the feeds: ``PATH.pdmodel`` and ``PATH.pdiparams``.
 
     Raises:
         SerialiseError: a Python function on the way has no import path.

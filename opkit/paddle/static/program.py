@@ -75,7 +75,7 @@ def py_func(func: Any, x: Any, out: Any, backward_func: Any = None, skip_vars_in
 
 
 def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Any = None) -> list[Any]:
-    """Return the gradients of targets with respect to inputs: None for one that has none, [] where none has one."""
+    """Return the gradients of targets with respect to inputs: None for one that has none, [] where no input has one."""
     found: list[Any] = static.gradients(targets, inputs, target_gradients, no_grad_set)
     return found if any(gradient is not None for gradient in found) else []
 

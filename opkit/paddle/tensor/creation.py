@@ -46,7 +46,7 @@ _FLOAT64 = np.dtype(np.float64)
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
     """Return a Tensor with a copy of the data.
 
-    An array that is a temporary, so that nobody could see the difference, is taken over without a copy.
+    A temporary array is used without a copy, since this makes no visible difference.
 
     Args:
         data: a number, a list or tuple of numbers, an array, or a Tensor.

@@ -1,4 +1,4 @@
-"""More functions of one or two operands, element by element: made of ops, so that gradients come of themselves."""
+"""More functions of one or two operands, element by element: built from ops, which provide the gradients."""
 
 from __future__ import annotations
 

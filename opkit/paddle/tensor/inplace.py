@@ -113,7 +113,7 @@ INPLACE["where_"] = where_
 
 
 def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
-    """Fill the diagonal with one number, in place; ``wrap`` begins anew below a tall matrix's square."""
+    """Fill the diagonal with one number, in place; ``wrap`` starts again below a tall matrix's square."""
     check_inplace(x, "fill_diagonal_")
     return become(x, layout.fill_diagonal(x, float(value), offset, wrap), "fill_diagonal_")
 

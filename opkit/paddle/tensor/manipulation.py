@@ -222,7 +222,7 @@ def gather_nd(x: Any, index: Any, name: str | None = None) -> Any:
 
 
 def _spread(arr: Any, indices: Any, axis: int) -> Any:
-    """Return indices broadcast to the shape of arr but for one axis; those that are larger stay as they are."""
+    """Return indices broadcast to the shape of arr except for one axis; larger sizes are kept."""
     wanted = list(arr.shape)
     wanted[axis] = indices.shape[axis]
     if wanted == list(indices.shape) or any(own < given for own, given in zip(arr.shape, indices.shape)):

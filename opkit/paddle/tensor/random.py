@@ -36,7 +36,7 @@ __all__ = [
 
 
 def seed(seed: int) -> Any:
-    """Start the random number generator anew; return it."""
+    """Restart the random number generator; return it."""
     ops.seed(seed)
     return ops.generator()
 

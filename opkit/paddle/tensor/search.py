@@ -84,6 +84,6 @@ def unique(
 
 
 def dynamic_only(name: str) -> None:
-    """Refuse to build a graph of what has a size that only data tell."""
+    """Refuse to build a graph whose sizes depend on the data."""
     if local.mode.is_static:
         raise UnsupportedError(f"{name}: the size of its result is unknown in a static program")

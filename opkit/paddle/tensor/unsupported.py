@@ -1,6 +1,6 @@
-"""Methods of Paddle's Tensor that opkit does not have: asking for one is an error that says so.
+"""Methods of Paddle's Tensor that opkit does not have: using one is an error that says so.
 
-A class attribute costs nothing where it is not asked for; a ``__getattr__`` would be on the way of every attribute.
+A class attribute costs nothing unless it is used; a ``__getattr__`` would slow down every attribute.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class StatementLowering(LoopLowering):
         if lowered.code == "None":
             return
         if lowered.type.name == "maybe":
-            # C++ drops an error that nobody looks at
+            # C++ drops an error that is not used
             self.emit("try:", node)
             self.emit(f"    {lowered.code}", node)
             self.emit("except RefusalError:", node)

@@ -51,7 +51,7 @@ def _is_about(opened: Token, token: Token, message: str) -> bool:
         return False
     if f"'{wanted}'" in message or token.kind == END or token.text in _CLOSING.values():
         return True
-    # A chain of calls that goes on where a statement should begin: the function before it has not ended.
+    # A chain of calls that continues where a statement should begin: the function before it is not closed.
     return wanted == "}" and token.text == "." and token.first
 
 

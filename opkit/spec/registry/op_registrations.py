@@ -146,7 +146,7 @@ class OpReader(ChainReader):
         if kind is None or self.is_taken(entry, name, args[0]):
             return
         default = self.attr_default(entry, kind, rest, link)
-        # With a mistake in its default the attribute is declared all the same: who uses it is not wrong too.
+        # An attribute with a wrong default still counts as declared, so that its uses are not reported too.
         value_of = default[0] if default is not None else ZEROS[kind]
         entry.attrs[name] = AttrSpec(name, kind, value_of, self.program.tree.span(args[0]))
 

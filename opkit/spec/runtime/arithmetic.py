@@ -244,7 +244,7 @@ def string_find(text: str, piece: str) -> int:
 
 def string_rfind(text: str, piece: str) -> int:
     """Behave like std::string::rfind."""
-    # At worst each place is compared with the whole piece.
+    # At worst each position is compared with the whole piece.
     METER.move(len(text) * len(piece) >> 8)
     found = text.rfind(piece)
     return found if found >= 0 else _M64

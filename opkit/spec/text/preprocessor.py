@@ -227,7 +227,7 @@ def _include(state: State, word: Token, rest: Tokens, source: SourceText, depth:
             help="give its folder with include_dirs",
         )
         return
-    # The file itself: through a link to a folder one file has names without end.
+    # The file itself: through a link to a folder one file can have endlessly many names.
     path = os.path.realpath(found)
     if path in state.once:
         return

@@ -223,7 +223,7 @@ class Plan:
         except MismatchError as mismatch:
             self.is_outdated = True
             self._recover(mismatch, slots)
-            arena = None  # its arrays are still read by what is left of this run
+            arena = None  # its arrays are still read by the rest of this run
             mismatch.__traceback__ = None
             self._interpret(mismatch.position + 1, slots, holders)
             return self._fetched(slots, arrays, holders)

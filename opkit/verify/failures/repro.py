@@ -92,7 +92,7 @@ class _Recipe:
 
 
 def _recipe(failure: Failure) -> _Recipe | None:
-    """Return how to run the op's kernels, None where it is no op of a directory (any longer)."""
+    """Return how to run the op's kernels, None where it is not, or no longer, an op of a directory."""
     root = failure.facts.get("root")
     if not failure.facts.get("dir") or not root or not os.path.isdir(root):
         return None

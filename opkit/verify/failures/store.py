@@ -29,7 +29,7 @@ from opkit.errors import UsageError
 
 __all__ = ["Failure", "FailureStore", "former", "op_key"]
 
-#: What tells one failure of an op from another: code, input, output.
+#: The key of a failure within an op: code, input, output.
 Key = tuple[str, str, str]
 _FORMAT = 1
 _MOST_PER_OP = 12

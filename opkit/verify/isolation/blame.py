@@ -1,4 +1,4 @@
-"""Blame: the end of a worker, told as a finding about the op that it was checking.
+"""Blame: the end of a worker, reported as a finding about the op that it was checking.
 
 How workers are run is the supervisor's business.
 """
@@ -92,7 +92,7 @@ def _finding(row: CheckCode, message: str, call: UserCall | None, where: Locatio
 
 
 def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
-    """Tell of a user's function that tried to leave the interpreter, or used all memory that there is for it."""
+    """Report a user's function that tried to leave the interpreter, or used up its memory."""
     where = user_line(left.cause.__traceback__)
     if isinstance(left.cause, MemoryError):
         message = f"out of memory {call.phase.text} ({limits}): {left.cause or 'MemoryError'}"
@@ -107,7 +107,7 @@ def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
 
 
 def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult:
-    """Tell of an exception that came out of a user's file while something was done with it."""
+    """Report an exception that came from a user's file while it was used."""
     where = user_line(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         where = Location(shown_path(error.filename), error.lineno or 0, error.offset or 0)
@@ -115,7 +115,7 @@ def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult
 
 
 def blame_ourselves(error: Exception, call: UserCall) -> CheckResult:
-    """Tell of an exception that came out of opkit's own checker."""
+    """Report an exception that came from opkit's own checker."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     at = f"{os.path.basename(frame.filename)}:{frame.lineno}"
     message = f"opkit's checker raised {type(error).__name__}: {error} (at {at}); the op was not judged"
@@ -123,7 +123,7 @@ def blame_ourselves(error: Exception, call: UserCall) -> CheckResult:
 
 
 def blame_death(ended: Ended, limits: str, find_call: Callable[[int], UserCall | None]) -> CheckResult:
-    """Tell of a worker's end.
+    """Report a worker's end.
 
     Args:
         ended: how it ended.

@@ -88,7 +88,7 @@ class RawGradient:
         attrs: Mapping[str, Any],
         needs: frozenset[str],
     ) -> tuple[dict[str, Any], list[KernelCall]]:
-        """Run the gradient and tell what each user kernel got and gave."""
+        """Run the gradient and report what each user kernel received and returned."""
         calls: list[KernelCall] = []
         return self._run(arrays, outputs, douts, attrs, needs, calls.append), calls
 

@@ -124,11 +124,11 @@ class _Calls:
             return value
         array = np.asarray(getattr(value, "_data", value))
         if value is None or array.dtype.kind not in "biufc":
-            raise KernelError(f"{what} is no array of numbers but {type(value).__name__}")
+            raise KernelError(f"{what} is not an array of numbers but {type(value).__name__}")
         return array
 
     def given(self, cases: Sequence[Case]) -> frozenset[int]:
-        """Return the inputs for which backward gives a gradient; all where it raises (the checks tell that)."""
+        """Return the inputs for which backward gives a gradient; all where it raises (the checks report that)."""
         every = frozenset(range(len(self._names)))
         try:
             arrays = cases[0].inputs

@@ -60,7 +60,7 @@ class RawKernel:
             outputs: names the optional outputs that are asked for.
 
         Raises:
-            KernelError: the result is no array, or their number is wrong.
+            KernelError: the result is not an array, or the number of results is wrong.
             Exception: what the kernel raised.
         """
         kernel = self.op.kernel

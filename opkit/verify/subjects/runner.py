@@ -95,7 +95,7 @@ class Runner:
         return outputs, owned
 
     def count_outputs(self, values: Mapping[str, Any]) -> int:
-        """Return how many Tensors forward returns for arguments by name; 1 where it raises (the checks tell that)."""
+        """Return how many Tensors forward returns for arguments by name; 1 where it raises (the checks report that)."""
         arrays = {name: plain_arrays(values.get(name)) for name in self._inputs}
         attrs = {name: value for name, value in values.items() if name not in self._inputs}
         try:
@@ -142,7 +142,7 @@ class Runner:
         arrays: Mapping[str, Any],
         needs: frozenset[str],
     ) -> dict[str, Any]:
-        """Return gradients by input, as backward itself returned them where that can be told."""
+        """Return gradients by input, as backward itself returned them, where this is known."""
         raw = _raw_slots(self._raw[-1], len(slots)) if self._raw else None
         result: dict[str, Any] = {}
         for position, (name, leaves) in enumerate(slots):

@@ -86,7 +86,7 @@ class _Second:
             open_ = [item for item in found if not item._sg and item._node is not None]
             sources = [leaves[name] for name in self.targets]
             return bool(open_) and any(item is not None for item in grad(open_, sources, allow_unused=True))
-        except Exception:  # whatever is wrong at first order is told there
+        except Exception:  # whatever is wrong at first order is reported there
             return False
 
     def _gradients(

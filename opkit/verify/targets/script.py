@@ -155,7 +155,7 @@ class _Gathered:
             self.checkables.append(replace(made, recorded=cases))
 
     def _directory(self, opdef: OpDef) -> LoadedOps | None:
-        """Return the op directory whose kernel an op runs, None where it is none of a directory."""
+        """Return the op directory whose kernel an op runs, None where it is not an op of a directory."""
         if opdef.where is None:
             return None
         folder = os.path.dirname(opdef.where.file)

@@ -1,4 +1,4 @@
-"""Reading: what an API function does with its parameters, as far as its syntax tree tells.
+"""Reading: what an API function does with its parameters, as far as its syntax tree shows.
 
 It helps to choose stubs, and to know where a value came from; findings by tree are ``opkit.project.api_check``'s.
 """

@@ -34,7 +34,7 @@ def check_alone(
     Args:
         checkable: the op.
         options: of the run; former failures are checked first where it says so.
-        flight: told of every call of a user's function.
+        flight: notified of every call of a user's function.
         tell: told of every finished check, as it is finished.
 
     Returns:

@@ -67,7 +67,7 @@ class Account:
         """Give every op that is owed a report with one finding, enter these reports and return them.
 
         Args:
-            finding: why there is no other; an op that had not begun while others ran is told apart in the message.
+            finding: why there is no other; the message distinguishes an op that had not begun while others ran.
             seconds: how long was spent.
         """
         running = self.running

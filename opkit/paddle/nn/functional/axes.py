@@ -1,4 +1,4 @@
-"""Paddle's ways to say where channels stand and how windows are padded, for convolutions and pools."""
+"""Paddle's ways to specify the axis of channels and the padding of windows, for convolutions and pools."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class DeclaredLayer(Layer):
         super().__init__()
 
     def _arguments(self) -> dict[str, Any]:
-        """Return the fields by name, all but the layer's name."""
+        """Return the fields by name, all except the layer's name."""
         return {name: getattr(self, name) for name in self._settings}
 
     def extra_repr(self) -> str:

@@ -48,7 +48,7 @@ class PixelShuffle(_Rearranged):
 
 @declared
 class PixelUnshuffle(_Rearranged):
-    """Makes r * r times as many channels from images whose height and width it divides by r."""
+    """Divides the height and width of images by r, and multiplies their channels by r * r."""
 
     downscale_factor: int
     data_format: str = "NCHW"
