@@ -39,7 +39,7 @@ class Exported:
         name: of the public function.
         text: the file.
         form: "native" or "callback"; "graph" for a listing.
-        proof: what was proved; None where it was not asked for.
+        proof: what was proved; None where it was not requested.
         test: a test file for it.
         note: why the form is not the native one, "" where it is.
     """

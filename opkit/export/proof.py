@@ -1,6 +1,6 @@
 """The proof: an exported file run beside its framework, in a process of its own, against numpy's results.
 
-What is compared stands in ``provers``; here the process is run and its rows are read.
+What is compared is in ``provers``; here the process is run and its rows are read.
 """
 
 from __future__ import annotations

@@ -300,4 +300,6 @@ def _gradients(
     try:
         return {name: np.array(values[blob]) for (name, _), blob in plan.bindings.items()}
     except KeyError as error:
-        raise OpkitError(f"the gradient of {kernel.name!r} reads {error.args[0]!r}, which nothing computes") from error
+        raise OpkitError(
+            f"the gradient of {kernel.name!r} reads {error.args[0]!r}, which is not computed anywhere"
+        ) from error

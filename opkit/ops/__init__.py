@@ -1,7 +1,7 @@
 # ruff: noqa: A004 - builders have the field's names, some of which are Python's too
 """Op definitions, the registry, the current mode, and the built-in ops with their builders.
 
-The module is long because it names every builder twice, one a line: where it comes from, and that it is public. A
+The module is long because it names every builder twice, one per line: where it comes from, and that it is public. A
 builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
 """
 

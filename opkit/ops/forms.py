@@ -1,7 +1,7 @@
 """Op types that are special forms of others: available by name, without builders.
 
 The module is long because ``SPECIAL_FORMS`` is the list of what it defines. A user's gradient registration or
-user_op_builder may name them. Their maths is that of the ops they specialise.
+user_op_builder may name them. They compute the same as the ops that they specialise.
 
 Source: OneFlow v0.4.
 """

@@ -131,7 +131,7 @@ def test_an_option_that_the_kernel_changes_is_found(change: Callable[[Any], None
 
 
 def test_a_right_op_with_a_list_option_passes() -> None:
-    """An option that is only read is no finding."""
+    """An option that is only read is not a finding."""
     assert check(with_option(sorted, [3, 1, 2])).status is Status.PASS  # type: ignore[arg-type]
 
 

@@ -68,7 +68,7 @@ def test_bisection_names_the_wrong_element() -> None:
 
 
 def test_a_right_large_gradient_passes() -> None:
-    """Kinks that the steps cross among many elements are no fault."""
+    """Kinks that the steps cross among many elements are not a fault."""
     x = np.random.default_rng(1).normal(size=50_000)
     report = check_functions(lambda x: np.maximum(x, 0), lambda x, dy: dy * (x > 0), [x])
     assert report.status is Status.PASS

@@ -51,7 +51,7 @@ def test_a_climb_ends_where_nothing_is_taken() -> None:
 
 
 def test_a_climb_moves_two_inputs_together() -> None:
-    """Bands that must be alike, and one shorter than the diagonal, are no hill that single moves could climb."""
+    """Bands that must be alike, and one shorter than the diagonal, do not form a hill that single moves could climb."""
     ask = _asking(
         lambda low, diag, up: len(diag) == 1, lambda low, diag, up: low == up, lambda low, diag, up: len(low) == 1,
         lambda low, diag, up: low[0] == diag[0] - 1,
@@ -133,7 +133,7 @@ def test_a_fault_beyond_a_thousand_elements_is_found() -> None:
 
 
 def test_a_shape_for_an_unknown_input_is_named() -> None:
-    """A misspelt --shape is no silent default."""
+    """A misspelt --shape is not a silent default."""
     op = Checkable("named", (Arg("image"),), (Arg("y"),), lambda arrays, attrs: [arrays["image"]])
     report = check(op, Options(shapes={"imag": (2, 3)}))
     assert [item.message for item in report.checks if item.code == "GC182"] == [
@@ -169,7 +169,7 @@ def test_any_two_values_of_two_attributes_meet() -> None:
 
 
 def test_one_attribute_alone_is_not_mixed() -> None:
-    """There is nothing to pair, and constants of one value are no attribute to vary."""
+    """There is nothing to pair, and constants of one value are not an attribute to vary."""
     assert pairwise({"alpha": [1.0, 2.0], "beta": [3.0]}) == []
 
 

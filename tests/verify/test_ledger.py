@@ -36,7 +36,7 @@ def test_a_target_of_which_nothing_was_heard_is_owed_itself() -> None:
 
 
 def test_ops_without_a_report_are_owed() -> None:
-    """What the plan names and no report came of is missing; findings about the target itself are no op's report."""
+    """What the plan names and no report came of is missing; findings about the target itself are not part of an op's report."""
     account = planned()
     account.note(Checked(0, -1, report("lib")))
     account.note(Checked(0, 1, report("b")))

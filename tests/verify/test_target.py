@@ -19,7 +19,7 @@ def test_a_folder_gives_its_op_directories_sorted(here: Path) -> None:
 
 
 def test_a_file_of_an_op_directory_means_the_directory(here: Path) -> None:
-    """The kernel file of an op directory is no script."""
+    """The kernel file of an op directory is not a script."""
     make_op(here, "one")
     (target,) = resolve(["one/one_py_kernel.py"])
     assert (target.kind, target.label) == (TargetKind.DIRECTORY, "one")

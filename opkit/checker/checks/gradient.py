@@ -121,7 +121,7 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
         for number, ev in enumerate(session.large):
             _probe_large(ev, 900 + number, ledger)
     if ledger.left_out:
-        session.notes.append(f"{ledger.left_out} cases were left out to keep within the time set")
+        session.notes.append(f"{ledger.left_out} cases were left out to keep within the time limit")
     yield from _results(ledger, evaluators)
 
 

@@ -114,7 +114,7 @@ class _ScanLine:
             gradient = self.ev.gradients(douts, inputs=self.inputs(points))[self.leaf]
             claimed = np.asarray(gradient, dtype=np.float64).reshape(-1) / WEIGHT
             excess = _excess(claimed, derivative(self.forward, points), self.forward(points) / points)
-        except Exception:  # user code; it does not take so many elements: the other cases are those it does take
+        except Exception:  # user code; it does not take that many elements: the other cases are those it does take
             return None
         chosen = np.argsort(-excess, kind="stable")[:SCAN_KEPT]
         chosen = chosen[excess[chosen] > 1.0]

@@ -158,7 +158,7 @@ class Judge:
         unsteady = self.is_wrong & self._unsteady(evaluator, leaf)
         self.cancelled = unsteady & self._is_well_conditioned(unsteady)
         self.is_wrong &= ~unsteady | self.cancelled
-        if again.size > MOST_CONFIRMED:  # so many columns cannot all be accidents: confirm the worst ones only
+        if again.size > MOST_CONFIRMED:  # that many columns cannot all be accidents: confirm the worst ones only
             with np.errstate(all="ignore"):
                 excess = np.where(self.is_wrong, np.abs(self.claimed - self.estimate.value) / self.tolerance, 0.0)
             again = np.sort(np.argsort(-np.nan_to_num(excess, nan=np.inf).max(axis=1))[:MOST_CONFIRMED])

@@ -47,7 +47,7 @@ _SMALL = np.array(SMALL_LOOKS)
 def misled(
     columns: Columns, rows: np.ndarray, estimate: Estimate, claimed: np.ndarray, wrong: np.ndarray
 ) -> np.ndarray:
-    """Return the entries (M, J) among the wrong ones whose numeric value is no evidence.
+    """Return the entries (M, J) among the wrong ones whose numeric value is not evidence.
 
     Args:
         columns: evaluates the function.

@@ -203,7 +203,7 @@ class Checkable:
         tolerance: {input name: relative tolerance} that the user declared.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
         runners: other ways to run the op, {"static": run}; run(arrays, attrs, douts) -> (outputs, gradients).
-        afresh: makes the same op with its user code loaded anew (forward and backward, no more), where that can be
+        afresh: makes the same op with its user code loaded again (forward and backward, no more), where that can be
             done without running a script again.
         second: the gradient as an op of its own ((inputs, douts) -> gradients), where second order is offered.
         asks_second: whether that is promised or used (registered, declared, ``create_graph=True`` in a recorded run),

@@ -1,4 +1,4 @@
-"""Copies: arrays, lists and dicts made anew with their layout, and the comparison of two of them by content.
+"""Copies: arrays, lists and dicts made with the same layout, and the comparison of two of them by content.
 
 Who is handed what, and what a difference means, is custody's business.
 """

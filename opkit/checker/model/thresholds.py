@@ -29,7 +29,7 @@ RATIO = 4.0
 STEPS = 14
 #: The first step, as a share of the magnitude: no simple fraction, so that no period divides all steps. Tuned.
 FIRST_STEP = 0.2836
-#: Steps below so many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
+#: Steps below this many resolutions of the input (times FIRST_STEP: 16 ulps) are rounding alone. Derived.
 LEAST_STEP = 64.0
 #: Resolution of float64, rounded up. Derived: 2**-52.
 RESOLUTION = 2.3e-16
@@ -54,13 +54,13 @@ MORE_RUNGS, SECOND_LADDER = 5, 0.6180339887
 #: Below this share of the scale, float32 or float16 inside a kernel shows (1/eps of float16 is 1e3, of float32 1e7).
 #: Tuned.
 FINE = 2e-5
-#: Coarse steps begin so many times above it. Tuned.
+#: Coarse steps begin this many times above it. Tuned.
 COARSE_STEP = 30.0
 #: A function that is flat below this share of the scale may be one computed in float16. Tuned.
 COARSE = 4e-3
 #: Coarse steps show a slope where its error and its bend are at most this share of it. Tuned.
 SMOOTH = 0.3
-#: Two slopes conflict where they differ by more than so many of their bounds; three bounds accuse too. Tuned.
+#: Two slopes conflict where they differ by more than this many of their bounds; three bounds are a failure too. Tuned.
 BOUNDS = 3.0
 #: Share of the gap between two slopes within which a step still shows the finer one. Tuned.
 REACH_GAP = 0.25
@@ -70,9 +70,9 @@ REACH = 0.1
 SLIGHT = 0.01
 #: Much finer steps hold another slope for possible: their share of the chosen step, error and distance. Tuned.
 FINER_STEP, FINER_ERROR, FINER_GAP = 0.03, 5e-3, 0.02
-#: Values lie on a grid of at most so many ulps of what they are made of: two roundings on each side. Derived.
+#: Values lie on a grid of at most this many ulps of what they are made of: two roundings on each side. Derived.
 GRID_ULPS = 4.0
-#: A kink's bend must exceed the noise over h so many times. Tuned.
+#: A kink's bend must exceed the noise over h this many times. Tuned.
 KINK_NOISE = 40.0
 #: A bend is steady where it changes by at most these shares over one rung and over two. Tuned.
 KINK_STEADY, KINK_STEADIER = 0.25, 0.5
@@ -87,7 +87,7 @@ GROWTH = 1.15
 QUIET_RUNGS, QUIET_NOISE = 5, 100.0
 #: A singular slope is there on steps below this share of the scale, by changes of this share of the values. Tuned.
 SINGULAR_STEP, SINGULAR_CHANGE = 1e-5, 1e-6
-#: A jump exceeds the rounding so many times, changes by at most this share over two rungs, and is this share of the
+#: A jump exceeds the rounding this many times, changes by at most this share over two rungs, and is this share of the
 #: values. Tuned.
 JUMP_NOISE, JUMP_STEADY, JUMP_CHANGE = 1e3, 0.05, 1e-5
 #: Rungs that show a jump. Derived: two comparisons and their neighbours.
@@ -105,7 +105,7 @@ MAGNITUDES = (0.5, 1.5)
 MOVES = (0.4, 1.0)
 #: Steps above this share of the scale need two patterns of moves to prove rows independent. Tuned.
 WIDE_STEP = 0.2
-#: Rows are proven independent on steps so many times the largest that will be used. Derived: above 1.
+#: Rows are proven independent on steps this many times the largest that will be used. Derived: above 1.
 ROW_MARGIN = 1.2
 #: A full ladder's steps, as a share of the scale, on which rows must be independent: just above FIRST_STEP. Derived.
 LADDER_SHARE = 0.3
@@ -152,9 +152,9 @@ CORNER = 1e-5
 VAGUE, VAGUE_LEAST = 0.03, 1e-6
 #: A gradient that is not finite is accused where the bound is below these (relative, absolute). Tuned.
 SHARP, SHARP_LEAST = 1e-2, 1e-6
-#: Beside a jump a slope so many times what is natural is as good as none. Tuned.
+#: Beside a jump a slope this many times what is natural is as good as none. Tuned.
 HUGE_SLOPE = 1e6
-#: Columns that a second ladder confirms: so many cannot all be accidents. Cost.
+#: Columns that a second ladder confirms: this many cannot all be accidents. Cost.
 MOST_CONFIRMED = 24
 #: Below this share of the scale an element is stepped by its own magnitude the second time. Tuned.
 OWN_SCALE = 0.5
@@ -163,11 +163,11 @@ MOST_TIED, TIE_ORDERS = 400, 60
 #: Ties are broken by this share of the scale, steps beside them are this share of it, and slopes there count with this
 #: slack. Tuned.
 TIE_SHIFT, TIE_STEP, TIE_SLACK = 1e-3, 1e-6, 1e-2
-#: Outputs whose gradient is asked for again at a moved point; more of them off by the second are no lost digits.
+#: Outputs whose gradient is asked for again at a moved point; more of them off by the second are not lost digits.
 #: Tuned.
 MOST_MOVED, GROSS = 8, 1e-3
-#: A point is moved so often, by so many ulps, and the gradient is unsteady where it moves by this share (1/10) of the
-#: deviation. Tuned.
+#: A point is moved this many times, by this many ulps, and the gradient is unsteady where it moves by this share (1/10)
+#: of the deviation. Tuned.
 NUDGE_TRIES, NUDGE_ULPS, UNSTEADY = 3, 4, 10.0
 #: Digits are lost where the deviation is this share of the derivative (float64, float32), of the largest one by the
 #: third, and the bound is below the fourth of it. Tuned.
@@ -187,16 +187,17 @@ COARSE_LOOKS, FINE_LOOKS = (0.2836, 0.07, 0.0177), (1e-11, 3e-12)
 SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 3e-12, 2e-14)
 #: Shares of the length over which a claimed slope would change the values: flat parts bend within less of it. Tuned.
 FINER_LOOKS, FINER_REACH = (1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16), 0.4
-#: A value oscillates where the finest steps change it by this share of what coarse ones do, above so many ulps. Tuned.
+#: A value oscillates where the finest steps change it by this share of what coarse ones do, above this many ulps.
+#: Tuned.
 OSCILLATES, OSCILLATION_ULPS = 0.02, 1e3
 #: Step of the finer difference, as a share of the coarser: 1 / RATIO. Derived.
 QUARTER = 0.25
 #: A slope is there where differences agree with it to this share; where small steps do, to the second. Tuned.
 HAS_SLOPE, HAS_SMALL_SLOPE = 0.05, 0.02
-#: A claimed slope so many times the numeric one is looked for on finer scales. Tuned.
+#: A claimed slope this many times the numeric one is looked for on finer scales. Tuned.
 STEEPER = 3.0
-#: Slopes that differ by less than this share are no matter of scales; the others must exceed the rounding so many
-#: times. Tuned.
+#: Slopes that differ by less than this share do not show different scales; the others must exceed the rounding this
+#: many times. Tuned.
 OTHER_SCALE, OTHER_SCALE_NOISE = 0.2, 10.0
 #: Finer steps lie below this share of the scale; of a direction along ties between these two. Tuned.
 FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
@@ -207,7 +208,7 @@ TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 #: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
 CORNER_STEP = 2.0**-8
 #: An output crosses a corner where its bend exceeds these shares of its change, and of the bend at four times the
-#: step, beside so many ulps. Tuned.
+#: step, beside this many ulps. Tuned.
 CORNER_BEND, CORNER_NEAR, CORNER_ULPS = 0.05, 0.25, 100.0
 #: They get no weight where they are at most this share; else the direction itself says nothing. Tuned.
 CORNER_SHARE = 0.5
@@ -217,7 +218,7 @@ PROBE_SHARP, PROBE_SHARP_SINGLE = 1e-2, 0.5
 EXTRA_PROBES = 2
 
 # ---- comparing gradients case by case --------------------------------------------------------------------------------
-#: Runs of the kernels that comparisons may take at effort 1, once the first so many cases are compared. Cost.
+#: Runs of the kernels that comparisons may take at effort 1, once the first this many cases are compared. Cost.
 RUN_BUDGET, SURE_CASES = 120_000, 12
 #: Runs that a comparison takes beside two an element and one an entry. Tuned.
 RUNS_A_CASE = 60
@@ -327,7 +328,7 @@ FOLLOWED = 9
 LARGEST_HINT, CLIMB_HINTS, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 3
 #: Attempts after which a way to fill inputs that infer always refuses is given up. Cost.
 HOPELESS = 30
-#: Shapes made of one case by changing a size: so many per size, and elements that they may have. Cost.
+#: Shapesmade from one case by changing a size: this many per size, and elements that they may have. Cost.
 GROWN, MOST_GROWN = 4, 300
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.
 LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 49, 17, 500, 20_000
@@ -354,7 +355,7 @@ FIRST_SHAPES, RELATIONS, RELATIONS_OF_MANY = 17, {1: 60, 2: 60, 3: 22, 4: 9, 5: 
 MOST_RANKS = 3
 #: Shapes for a label's other value, for a number's first values (so many), and for later ones and mixtures. Cost.
 LABEL_CASES, VALUE_CASES, FIRST_VALUES, FLOAT_CASES = 8, 5, 4, 2
-#: A default below this keeps a divisor from 0, and other sizes are no matter of such an attribute. Tuned.
+#: A default below this keeps a divisor from 0, and other sizes do not depend on such an attribute. Tuned.
 GUARD = 1e-2
 #: Elements of the longer case that carries the sweep of regimes: above, and at most. Cost.
 LONG_CARRIER = (12, 48)

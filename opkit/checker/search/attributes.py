@@ -69,7 +69,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
 
 
 def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MOST_MIXED) -> list[dict[str, Any]]:
-    """Return settings in which every two values of two attributes meet, as far as so many settings allow.
+    """Return settings in which every two values of two attributes meet, as far as that many settings allow.
 
     Args:
         choices: {attribute: its values}, the default first and the most telling ones after it.
@@ -142,7 +142,7 @@ def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
-    if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes are no matter of such an attribute
+    if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes do not depend on such an attribute
         return near
     sign = 1.0 if default > 0 else -1.0  # a scale, a slope or a bound keeps its meaning within its sign
     return [*near, sign * 1.0, sign * 1.7, sign * 0.3]

@@ -170,6 +170,6 @@ class Roles:
 
 
 def _subsets(items: Sequence[int], count: int) -> Iterator[frozenset[int]]:
-    """Yield all subsets of so many items."""
+    """Yield all subsets of that many items."""
     for chosen in combinations(items, count):
         yield frozenset(chosen)

@@ -82,7 +82,7 @@ def _whole_quotient(x: np.ndarray, y: Any, out: np.ndarray | None = None) -> Any
 
 @quiet
 def quotient_of(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> Any:
-    """Divide arrays; integers are cut off towards 0."""
+    """Divide arrays; integers are truncated towards 0."""
     return _true_divide(x, y, out) if x.dtype.kind in "fc" else _whole_quotient(x, y, out)
 
 

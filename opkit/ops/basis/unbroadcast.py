@@ -82,7 +82,7 @@ def multiply(x: Value, y: Value) -> Value:
 def add_n(values: Sequence[Value]) -> Value:
     """Return the sum of values of one shape and dtype."""
     if not values:
-        raise ShapeError("op 'add_n' got nothing to add")
+        raise ShapeError("op 'add_n' needs at least one tensor")
     return local.mode.apply(ADD_N, tuple(values), NO_ATTRS)
 
 

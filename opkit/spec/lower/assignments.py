@@ -18,7 +18,7 @@ class AssignmentLowering(ExpressionLowering):
     """Lower what changes a variable."""
 
     def assign(self, node: syntax.Assign) -> Lowered:
-        """Lower an assignment inside of an expression."""
+        """Lower an assignment inside an expression."""
         self.assign_statement(node)
         return self.lower(node.left)
 
@@ -71,7 +71,7 @@ class AssignmentLowering(ExpressionLowering):
             self.emit(f"{code}.assign({right.code})", node)
 
     def compound(self, node: syntax.Assign, left: Lowered, right: Lowered) -> None:
-        """Write ``a += b`` and its like."""
+        """Write ``a += b`` and similar assignments."""
         op = node.op[:-1]
         self.store_check(left, node.left)
         made = self.operate(op, left, right, node) if op != "<<" else self.arithmetic(op, left, right, node)
@@ -94,7 +94,7 @@ class AssignmentLowering(ExpressionLowering):
                 self.assigned(variable)
 
     def step(self, operand: syntax.Expr, op: str, node: syntax.Node, is_prefix: bool) -> Lowered:
-        """Lower ``++x`` and its like where their value is used."""
+        """Lower ``++x`` and similar operators where their value is used."""
         value = self.lower(operand)
         if value.is_unknown:
             return value
@@ -118,7 +118,7 @@ class AssignmentLowering(ExpressionLowering):
         return value if is_prefix else Lowered(old, value.type)
 
     def stepped(self, value: Lowered, sign: str, node: syntax.Node) -> str:
-        """Return the code of a value one further."""
+        """Return the code of the next value."""
         if not value.type.is_number:
             return f"{value.code} {sign} 1"
         return convert_number(self.arithmetic(sign, value, number_literal(1, INT32), node), value.type).code

@@ -18,7 +18,7 @@ Bindings: TypeAlias = Mapping[str, Binding]
 
 
 def binding_text(binding: Binding) -> str:
-    """Return a binding in a form that tells it from others."""
+    """Return a binding in a form that distinguishes it from others."""
     if isinstance(binding, Lowered):
         return f"={binding.const!r}" if binding.is_const else f"={binding.code}"
     return binding if isinstance(binding, str) else f":{binding}"

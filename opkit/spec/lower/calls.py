@@ -352,7 +352,7 @@ class CallLowering(MemberLowering):
             return convert(args[0], kind, node) if not kind.is_object else self.owned(convert(args[0], kind, node))
         if braced:
             return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
-        raise LowerError("SPEC022", f"a {spelled(kind)} is not made of {len(args)} arguments", node)
+        raise LowerError("SPEC022", f"a {spelled(kind)} cannot be constructed from {len(args)} arguments", node)
 
     def fresh_value(self, kind: Type, node: syntax.Node) -> str:
         """Return code for a new element of a container."""

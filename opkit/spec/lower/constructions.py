@@ -90,7 +90,9 @@ def _make_shape(self: Constructing, kind: Type, args: list[Lowered], node: synta
             return Lowered(code, kind)
         if braced and value.type.is_integer:
             return construct_list(Lowered("", Type("init"), items=(value,)), kind, node)
-        raise LowerError("SPEC022", f"a Shape is not made of a {spelled(value.type)}", node, "write Shape({...})")
+        raise LowerError(
+            "SPEC022", f"a Shape cannot be constructed from a {spelled(value.type)}", node, "write Shape({...})"
+        )
     if args and braced:
         return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
     return None
@@ -104,7 +106,9 @@ def _make_op_arg(
     if len(args) == 1 and args[0].type == kind:
         return args[0]
     if len(args) != 2:
-        raise LowerError("SPEC022", f"an OpArg is made of a name and an index, {len(args)} arguments given", node)
+        raise LowerError(
+            "SPEC022", f"an OpArg is constructed from a name and an index, {len(args)} arguments given", node
+        )
     return construct_list(Lowered("", Type("init"), items=tuple(args)), kind, node)
 
 
@@ -147,7 +151,7 @@ def _make_builder(
     self: Constructing, kind: Type, args: list[Lowered], node: syntax.Node, braced: bool
 ) -> Lowered | None:
     if len(args) != 1:
-        raise LowerError("SPEC022", "a UserOpConfWrapperBuilder is made of the op's name", node)
+        raise LowerError("SPEC022", "a UserOpConfWrapperBuilder is constructed from the op's name", node)
     return Lowered(f"OpBuilder({convert(args[0], STRING, node).code})", kind)
 
 

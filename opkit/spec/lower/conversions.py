@@ -106,7 +106,7 @@ def condition(value: Lowered, node: Node) -> Lowered:
     if kind.name in ("ptr", "function", "null"):
         shown = value.at(CMP + 1)
         return Lowered(f"{shown} is not None", BOOL, CMP, negated=f"{shown} is None")
-    raise LowerError("SPEC023", f"a {spelled(kind)} is no condition", node)
+    raise LowerError("SPEC023", f"a {spelled(kind)} is not a condition", node)
 
 
 def convert(value: Lowered, wanted: Type, node: Node) -> Lowered:

@@ -67,7 +67,7 @@ class DeclarationLowering(StandardLowering):
         self.remember_constant(variable, value)
 
     def without_value(self, node: syntax.Declaration, item: syntax.Declarator, kind: Type) -> Lowered | None:
-        """Return the value of a variable that is declared without one, where its type alone does not tell."""
+        """Return the value of a variable that is declared without one, where its type alone does not determine it."""
         part = node.type.name.parts[-1]
         if kind.name == "ptr" and part.text in ("shared_ptr", "unique_ptr"):
             return Lowered("None", kind)

@@ -114,7 +114,7 @@ class OperatorLowering(Writer):
         raise LowerError("SPEC023", "'&' needs a variable or an element", node)
 
     def operate(self, op: str, left: Lowered, right: Lowered, node: syntax.Node) -> Lowered:
-        """Lower one binary operator but <<, && and ||."""
+        """Lower one binary operator other than <<, && and ||."""
         if left.is_unknown or right.is_unknown:
             return Lowered("None", BOOL if op in _COMPARE else UNKNOWN)
         if op == ",":

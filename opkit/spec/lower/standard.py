@@ -113,7 +113,7 @@ class StandardLowering(CallLowering):
         raise LowerError("SPEC012", f"sizeof({spelled(kind)}) is not supported in definitions", node)
 
     def check_value(self, node: syntax.Call, text: str) -> Lowered:
-        """Lower a CHECK macro that stands inside of an expression."""
+        """Lower a CHECK macro that stands inside an expression."""
         if text in ("CHECK_NOTNULL", "CHECK_NOTNULL_OR_RETURN"):
             value = self.lower(node.args[0]) if node.args else unknown_value()
             if value.is_unknown:
@@ -145,7 +145,7 @@ class StandardLowering(CallLowering):
         return Lowered(code, pointer(held), prec, deref=code if self.is_celled(held) else "")
 
     def unimplemented(self, node: syntax.Call, name: syntax.Name) -> Lowered:
-        """Lower UNIMPLEMENTED() and its like where a value is expected."""
+        """Lower UNIMPLEMENTED() and similar macros where a value is expected."""
         return Lowered(f"fail({self.program.site(node)}, [], 'not implemented')", VOID, error_parts=())
 
     def error_value(self, node: syntax.Call, name: syntax.Name) -> Lowered:

@@ -90,7 +90,7 @@ class StatementLowering(LoopLowering):
         self.chains.setdefault(root.text, []).append(node)
 
     def check_chains(self, body: syntax.Compound) -> None:
-        """Report builders of which a function says much, but never Build()."""
+        """Report builders that a function fills in without ever calling Build()."""
         for name, chains in self.chains.items():
             mentions = sum(1 for item in walk(body) if isinstance(item, syntax.Name) and item.text == name)
             if mentions <= len(chains):

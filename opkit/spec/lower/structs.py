@@ -50,7 +50,7 @@ def field_value(owner: Lowered, name: str, kind: Type) -> Lowered:
 
 
 def missing_field(program: SpecProgram, name: str, struct: syntax.Struct, node: syntax.Node) -> LowerError:
-    """Return the error for a member that a struct has not got."""
+    """Return the error for a member that a struct does not have."""
     known = [*field_types(program, struct), *(item.name.text for item in struct.functions)]
     said = unknown(f"{struct.name} has no member", name, known, otherwise=f"it has {', '.join(known) or 'none'}")
     return LowerError("SPEC021", said.message, node, said.help)

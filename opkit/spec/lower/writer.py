@@ -113,7 +113,7 @@ class Writer:
         return name
 
     def declare(self, name: str, kind: Type, how: str, node: Node, value: Lowered | None = None) -> Variable:
-        """Declare a variable of the spec in the innermost scope."""
+        """Declare a variable of the definition file in the innermost scope."""
         python = self.fresh(name) if value is None else ""
         made = Variable(name, python, kind, how, self.frame, node, value=value)
         self.scopes[-1][name] = made

@@ -75,7 +75,7 @@ class OpReader(ChainReader):
             self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
 
     def is_misspelt(self, method: str, links: Sequence[Link]) -> bool:
-        """Whether one of the calls is not a method, and this one is the nearest there is."""
+        """Whether one of the calls is not a method, and this one is the nearest."""
         known = (*ARGUMENTS, "Attr", *SETTERS, *FLAGS)
         return any(link.name not in known and method in nearest(link.name, known) for link in links)
 

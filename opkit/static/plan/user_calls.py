@@ -39,7 +39,7 @@ class MismatchError(Exception):
 
 
 class PlannedCall:
-    """One user's function in a plan: what it should return, and what to do where it returns something else.
+    """One user's function in a plan: what it should return, and how to handle other results.
 
     Args:
         op: the Operation.

@@ -132,7 +132,7 @@ def _has_children() -> bool:
 
 
 def _reap(killed: Collection[int]) -> None:
-    """Wait until killed children are gone, a second at the most: one may hang in the system."""
+    """Wait until killed children are gone, a second at most: one may hang in the system."""
     until = time.monotonic() + 1
     for child in killed:
         with contextlib.suppress(ChildProcessError):

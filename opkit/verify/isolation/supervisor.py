@@ -1,6 +1,6 @@
-"""Supervisor: runs jobs in forked children, so many at a time, and outlives whatever they do.
+"""Supervisor: runs jobs in forked children, a limited number at a time, and outlives whatever they do.
 
-It knows time, memory and death, not ops: what a child sends is handed on unread.
+It knows time, memory and death, not ops: what a child sends is passed on unread.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Supervisor:
                 selector.register(descriptor, selectors.EVENT_READ, child)
 
     def _patience(self) -> float:
-        """Return how long to wait for the next message: until the earliest deadline, half a second at the most."""
+        """Return how long to wait for the next message: until the earliest deadline, half a second at most."""
         now = time.monotonic()
         earliest = min(child.flight.read().deadline for child in self._children.values())
         longest = _PATIENCE if all(child.death is not None for child in self._children.values()) else _POLL

@@ -71,7 +71,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
 
 
 def _afresh(loaded: LoadedOps, name: str) -> Checkable:
-    """Return an op with its kernel file run anew: what it and its gradient compute, nothing else."""
+    """Return an op with its kernel file run again: what it and its gradient compute, nothing else."""
     with frameworks():
         op = refreshed(loaded).ops[name]
     if op.compiled is None:

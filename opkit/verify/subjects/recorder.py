@@ -20,7 +20,7 @@ from opkit.verify.subjects.parameters import parameters_of
 
 __all__ = ["Heard", "Recorder", "Sort", "Traits"]
 
-#: So many inputs are kept per op and signature, and so many signatures per op.
+#: How many inputs are kept per op and signature, and how many signatures per op.
 MOST_CALLS = 3
 MOST_SIGNATURES = 16
 

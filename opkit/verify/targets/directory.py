@@ -1,6 +1,6 @@
 """An op directory as a target: loaded, each forward op a checkable, what does not build a report.
 
-Making the checkables stands in ``subjects.directory``.
+Making the checkables is in ``subjects.directory``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """FunctionTrial: one function of an API file called with stubs, in several ways, and what all complete calls show.
 
-Which functions there are stands in ``trying``.
+Which functions there are is in ``trying``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Trial: a child process that tries one API file, is given two seconds, and is ended with all that it started.
 
-What it tries stands in ``trying``; what comes back is data, read from a file, which a grandchild cannot keep open.
+What it tries is in ``trying``; what comes back is data, read from a file, which a grandchild cannot keep open.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def plausible(op: CompiledOp) -> dict[str, TensorDesc]:
 
 
 def _choices(count: int) -> Iterator[Iterable[TensorDesc]]:
-    """Give descriptions of so many inputs: all alike first, then one of integers, then of different shapes."""
+    """Give descriptions of that many inputs: all alike first, then one of integers, then of different shapes."""
     for shape in _SHAPES:
         yield [TensorDesc(shape, "float32")] * count
     for shape, place in itertools.product(_SHAPES, range(count)):

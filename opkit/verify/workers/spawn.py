@@ -22,7 +22,7 @@ from opkit.verify.workers.messages import Message
 
 __all__ = ["PATIENCE", "run_alone"]
 
-#: A script under the recorder may train for a while: its limit is so many times that of an op.
+#: A script under the recorder may train for a while: its limit is that many times that of an op.
 PATIENCE = 10
 
 
