@@ -215,4 +215,4 @@ def check_unique(roots: Sequence[Tensor]) -> None:
         UsageError: it does.
     """
     if len({id(root) for root in roots}) != len(roots):
-        raise UsageError("backward: a tensor stands twice in the list")
+        raise UsageError("backward: a tensor is in the list twice")

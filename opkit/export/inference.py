@@ -104,7 +104,7 @@ def _targets(item: ast.Assign) -> list[str]:
 
 def _unknown(kernel: ExportKernel, what: str) -> ExportError:
     return ExportError(
-        f"the definition of {kernel.name!r} uses {what}, which inference in an exported file cannot say",
+        f"the definition of {kernel.name!r} uses {what}, which inference in an exported file does not support",
         where=kernel.compiled.span.location,
     )
 

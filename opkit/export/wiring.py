@@ -139,7 +139,7 @@ def _expression(op: UserOp, step: str, name: str, seen: list[tuple[Any, Mapping[
         f"the gradient of {op.name!r} gives {step!r} an attribute {name!r} that is computed in a way which has no "
         "expression in the exported file",
         where=op.grad.span.location if op.grad is not None and op.grad.span is not None else op.where,
-        help="hand forward's attribute on as it is and compute in the kernel",
+        help="pass on forward's attribute unchanged and compute in the kernel",
     )
 
 

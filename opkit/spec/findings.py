@@ -48,7 +48,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SPEC043": (_W, "an output is left to its default"),
     "SPEC044": (_W, "a gradient ignores an output"),
     "SPEC045": (_W, "an input without a gradient"),
-    "SPEC046": (_W, "a backward output that nothing uses"),
+    "SPEC046": (_W, "an unused backward output"),
     "SPEC047": (_W, "a check that can never hold"),
     "SPEC048": (_W, "a gradient for an op that is not registered here"),
     "SPEC049": (_E, "a gradient uses an op type that is not registered"),

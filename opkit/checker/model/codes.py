@@ -63,7 +63,7 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC160", "empty", "empty arrays are handled"),
         CheckCode("GC161", "scalar", "0-d arrays are handled"),
         # --- other ways to run the op
-        CheckCode("GC170", "parity", "eager and static mode give the same results and gradients"),
+        CheckCode("GC170", "parity", "dynamic and static mode give the same results and gradients"),
         CheckCode("GC171", "second_order", "the gradient of the gradient agrees with numeric differences"),
         # --- the run itself
         CheckCode("GC180", "forward_raises", "forward runs on its domain"),

@@ -45,7 +45,7 @@ def difference(found: np.ndarray, expected: np.ndarray, slack: float = 0.0) -> s
         return "" if np.array_equal(found, expected) else f"{int((found != expected).sum())} values differ"
     special = ~np.isfinite(expected)
     if not np.array_equal(found[special], expected[special], equal_nan=True) or not np.isfinite(found[~special]).all():
-        return "NaN or infinities stand in other places"
+        return "NaN or infinities are in other positions"
     wide, ideal = found[~special].astype("float64"), expected[~special].astype("float64")
     if not ideal.size:
         return ""

@@ -49,7 +49,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False)
     """
     roots = _tensors(tensors, "backward: tensors")
     if len({id(root) for root in roots}) != len(roots):
-        raise TensorListError("backward: a tensor stands twice in the list")
+        raise TensorListError("backward: a tensor is in the list twice")
     eager.run_backward(roots, _seeds(grad_tensors, roots, "backward: grad_tensors"), retain_graph=retain_graph)
 
 

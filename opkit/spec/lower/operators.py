@@ -247,9 +247,7 @@ class OperatorLowering(Writer):
         if right.items is not None and left.type != UNKNOWN:
             right = convert(right, left.type, node)
         if (left.type == DATA_TYPE and right.type.is_integer) or (right.type == DATA_TYPE and left.type.is_integer):
-            raise LowerError(
-                "SPEC023", "a DataType is compared with a number", node, "name the DataType::k... it stands for"
-            )
+            raise LowerError("SPEC023", "a DataType is compared with a number", node, "use its name, DataType::k...")
         if fit(left, right.type, node) is None and fit(right, left.type, node) is None:
             raise LowerError("SPEC023", f"a {spelled(left.type)} cannot be compared with a {spelled(right.type)}", node)
         if op not in ("==", "!=") and left.type.name in ("Shape", "TensorDesc", "map", "set"):

@@ -305,7 +305,7 @@ class _Parser(StatementParser):
         if self.here == "explicit":
             self.at += 1
         if self.take_name() != name:
-            raise self.wrong("'explicit' stands before a constructor", start)
+            raise self.wrong("'explicit' is only for constructors", start)
         params = self.parameter_list()
         self.note_references(name, params)
         inits: list[tuple[str, tuple[Expr, ...]]] = []
