@@ -6,6 +6,7 @@ Nothing is traced or run here.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Leaf:
     Args:
         path: how the caller names it: "x", or "x[1]" inside a tuple.
         desc: declared shape and dtype.
-        is_list: it is fed as a list with one array, whose sizes may be smaller.
+        is_list: it is fed as a list with one array, of at most as many elements.
     """
 
     path: str
@@ -122,7 +123,7 @@ class JobSignature:
         fits = value.shape == declared or (
             leaf.is_list
             and value.ndim == len(declared)
-            and all(size <= limit for size, limit in zip(value.shape, declared))
+            and value.size <= math.prod(declared)  # the buffer's size is what v0.4 asks for, not that of an axis
         )
         if not fits:
             raise ShapeError(
