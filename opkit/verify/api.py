@@ -14,8 +14,10 @@ from typing import Any
 import opkit
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
+from opkit.forked import end_if_forked
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.isolation.supervisor import can_fork
+from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
@@ -79,7 +81,12 @@ def outcome_of(
     if forward is not None or backward is not None:
         if target is not None or forward is None or backward is None:
             raise UsageError("gradcheck takes a target, or forward= and backward= together")
-        return _here(pair(forward, backward, inputs, cases), options)
+        process = os.getpid()
+        try:
+            checkable = pair(forward, backward, inputs, cases)
+        finally:
+            end_if_forked(process)
+        return _here(checkable, options)
     if isinstance(target, Checkable):
         return _here(target, options)
     if isinstance(target, type):
@@ -111,6 +118,7 @@ def _here(checkable: Checkable, options: Mapping[str, Any]) -> Outcome:
 
 def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
     started = time.perf_counter()
+    checkable = SingleProcess().over(checkable)
     again = check_former(checkable, options)
     return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)
 

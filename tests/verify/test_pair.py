@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,18 @@ def test_a_function_can_be_isolated() -> None:
     report = gradcheck(forward=np.sin, backward=lambda x, dy: os._exit(3), inputs=[X], isolate=True)
     assert report.status.value == "error"
     assert report.ops[0].findings[0].code == "GC193"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_function_that_forks_is_checked_in_one_process() -> None:
+    """In this process too, the copy ends where the function is left."""
+    copies: list[int] = []
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        if len(copies) < 3:
+            copies.append(os.fork())
+        return np.asarray(x * x)
+
+    report = gradcheck(forward=forward, backward=lambda x, dy: 2 * x * dy, inputs=[np.linspace(-1, 1, 5)], effort=0.2)
+    assert [os.waitpid(copy, 0)[1] for copy in copies] == [0, 0, 0]
+    assert report.status.value == "pass"

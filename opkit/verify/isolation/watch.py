@@ -18,7 +18,7 @@ from opkit.forked import end_if_forked
 from opkit.verify.isolation.flight import Flight, Phase, Stop
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
-__all__ = ["UserCall", "Left", "Paused", "Watch", "refuse_to_pause"]
+__all__ = ["UserCall", "Left", "Paused", "SingleProcess", "Watch", "refuse_to_pause"]
 
 
 @dataclass(slots=True)
@@ -166,6 +166,26 @@ class Watch:
             drawn = start({}, {}, rng)
             while (item := more({}, {}, drawn)) is not _NOTHING:
                 yield item
+
+        return watched
+
+
+class SingleProcess(Watch):
+    """Lets what the functions raise through as it is; a copy of the process that one forks ends where it is left."""
+
+    def __init__(self) -> None:
+        super().__init__(Flight())
+
+    def _watched(
+        self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
+    ) -> Callable[..., Any]:
+        process = self._process
+
+        def watched(*args: Any) -> Any:
+            try:
+                return function(*args)
+            finally:
+                end_if_forked(process)
 
         return watched
 
