@@ -98,7 +98,7 @@ def test_the_error_carries_the_report_and_the_line() -> None:
         ({"forward": np.sin, "backward": lambda: 0, "inputs": [X]}, "takes 0 arguments"),
         ({"target": ".", "inputs": [X]}, "go with"),
         ({"target": ".", "sede": 1}, "seed"),
-        ({"target": int}, "no PyLayer"),
+        ({"target": int}, "not a PyLayer"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(arguments, message) -> None:
