@@ -18,6 +18,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
+from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Trial, Verdict
@@ -197,10 +198,11 @@ def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Excepti
     what = case.label or "a recorded case"
     code = "GC122" if is_write(error) else "GC180"
     if verdict is Verdict.REFUSED:
-        message = f"the infer function refuses {what}"
+        message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
         return _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
     message = f"forward raised on {what}: {type(error).__name__}: {error}"
-    return _result(code, Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
+    made = _result(code, Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
+    return replace(made, where=raised_at(error, made.where))
 
 
 # --- found by search
@@ -223,11 +225,12 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
         case, error = trial.errors[0]
         message = f"forward raised on everything that was tried, first {type(error).__name__}: {error}"
         evidence = Evidence(case=case)
-        found.findings.append(
-            _result("GC180", Status.ERROR, message, checkable, case=case.to_json(), evidence=evidence)
-        )
+        made = _result("GC180", Status.ERROR, message, checkable, case=case.to_json(), evidence=evidence)
+        found.findings.append(replace(made, where=raised_at(error, made.where)))
         return found
     message = "no inputs were found that the infer function accepts; a cases file would provide them"
+    if trial.refusal is not None:
+        message += f"; of what came furthest it said: {trial.refusal}"
     found.findings.append(_result("GC182", Status.ERROR, message, checkable))
     return found
 

@@ -14,6 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
+from opkit.checker.causes import folded
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
 from opkit.checker.checks.history import history
@@ -30,6 +31,7 @@ from opkit.checker.model.codes import OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
+from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SEARCH_SHARE
@@ -99,7 +101,7 @@ def check(
     results.sort(key=lambda item: item.code)
     return OpReport(
         checkable.name,
-        tuple(_merged(results)),
+        tuple(folded(list(_merged(results)))),
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
@@ -183,7 +185,8 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
     except Exception as error:  # user code that raises on a later call than the checks before saw, or the check itself
         message = f"raised while being checked: {type(error).__name__}: {error}"
         if is_users(error):
-            yield session.failed("GC181", message)
+            where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)
+            yield session.failed("GC181", message, where=where)
         else:
             yield session.result("GC181", Status.UNDECIDED, f"opkit {message}; this check has no result")
 

@@ -17,7 +17,7 @@ from opkit.diagnostics import render_text
 from opkit.reporters.heatmap import HeatMap, heat_map
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.run import Finding, RunView, counts, subject
-from opkit.reporters.values import case_text, index_text, source_line, value_text
+from opkit.reporters.values import case_text, index_text, source_lines, value_text
 
 __all__ = ["html_report"]
 
@@ -105,13 +105,18 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         yield "case", case_text(result.case)
     if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
         yield "looks like", evidence.pattern
+    if result.hint:
+        yield "hint", result.hint
+    if result.consequences:
+        yield "from this", ", ".join(f"{item.code} {item.message}" for item in result.consequences)
 
 
 def _source(result: CheckResult) -> str:
     if result.where is None:
         return ""
-    line = source_line(result.where)
-    return f"--> {result.where}" + (f"\n{result.where.line:>5} | {line}" if line is not None else "")
+    lines = source_lines(result.where)
+    marks = (f"\n{'>' if number == result.where.line else ' '}{number:>5} | {line}" for number, line in lines)
+    return f"--> {result.where}" + "".join(marks)
 
 
 def _size(heat: HeatMap) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
 from opkit.reporters.run import Finding, RunView, counts, findings, subject
-from opkit.reporters.values import case_text, index_text, printable, source_line, value_text
+from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
 __all__ = ["text_report"]
 
@@ -159,6 +159,11 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
         yield "case", case
     if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
         yield "looks like", evidence.pattern
+    if result.hint:
+        yield "hint", result.hint
+    if result.consequences:
+        codes = ", ".join(sorted({item.code for item in result.consequences}))
+        yield "from this", f"{len(result.consequences)} further finding{'s' * (len(result.consequences) > 1)}: {codes}"
 
 
 def _source(console: Console, result: CheckResult) -> None:
@@ -166,11 +171,10 @@ def _source(console: Console, result: CheckResult) -> None:
     if where is None:
         return
     console.print(Text.assemble(("   --> ", "cyan"), str(where)), soft_wrap=True)
-    line = source_line(where)
-    if line is not None:
-        console.print(
-            Text.assemble((f"{where.line:>6} | ", "cyan"), line[: max(console.width - 9, 20)]), soft_wrap=True
-        )
+    for number, line in source_lines(where):
+        mark = ">" if number == where.line else " "
+        shown = line[: max(console.width - 11, 20)]
+        console.print(Text.assemble((f"{mark}{number:>6} | ", "cyan"), shown), soft_wrap=True)
 
 
 def _next_step(console: Console, finding: Finding) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.errors import Location
 
-__all__ = ["case_text", "index_text", "printable", "source_line", "value_text"]
+__all__ = ["case_text", "index_text", "printable", "source_lines", "value_text"]
 
 _LONGEST = 160
 
@@ -91,15 +91,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def source_line(where: Location | None) -> str | None:
-    """Return the line of a user's file that a location names, None where it cannot be read."""
+def source_lines(where: Location | None, around: int = 2) -> list[tuple[int, str]]:
+    """Return the lines around a location with their numbers, none where the file cannot be read."""
     if where is None or where.line <= 0:
-        return None
+        return []
+    found: list[tuple[int, str]] = []
     try:
         with Path(where.file).open(encoding="utf-8", errors="replace") as handle:
             for number, line in enumerate(handle, 1):
-                if number == where.line:
-                    return printable(line.rstrip("\r\n").expandtabs(4))
+                if abs(number - where.line) <= around:
+                    found.append((number, printable(line.rstrip("\r\n").expandtabs(4))))
     except (OSError, ValueError):
-        return None
-    return None
+        return []
+    return found if any(number == where.line for number, _ in found) else []

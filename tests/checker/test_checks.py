@@ -71,6 +71,8 @@ def test_the_report_is_the_golden_one(row: Row) -> None:
     for key in ("expected", "actual", "bound", "detectable"):
         if isinstance(data[key], float):
             data[key] = "a number"
+    if "consequences" in data:  # their own numbers are theirs
+        data["consequences"] = sorted({item["code"] for item in data["consequences"]})
     data["message"] = _without_digits(data["message"])
     path = _GOLDEN / f"{row.code}.json"
     text = json.dumps(data, indent=1, sort_keys=True) + "\n"

@@ -14,6 +14,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
+from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
 from opkit.checker.model.thresholds import (
@@ -145,7 +146,7 @@ def _check_gradients(ev: Evaluator, found: _FirstFailures, rng: np.random.Genera
         code = "GC123" if is_write(error) else "GC181"
         if isinstance(error, KernelError):
             code, message = "GC144", error.message
-        found.add(code, message, ev, where=session.checkable.backward_where)
+        found.add(code, message, ev, where=raised_at(error, session.checkable.backward_where))
         return
     for leaf, gradient in gradients.items():
         array = ev.array(leaf)
@@ -187,7 +188,8 @@ def _check_alone(ev: Evaluator, found: _FirstFailures, rng: np.random.Generator)
             continue
         except Exception as error:  # user code
             message = f"backward raised {type(error).__name__} where only {name} needs a gradient: {error}"
-            found.add("GC181", message, ev, where=found.session.checkable.backward_where, input=name)
+            where = raised_at(error, found.session.checkable.backward_where)
+            found.add("GC181", message, ev, where=where, input=name)
             continue
         for leaf in (item for item in ev.leaves if item.name == name):
             one, other = alone[leaf], together[leaf]

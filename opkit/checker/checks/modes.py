@@ -70,7 +70,9 @@ def second_order(session: CheckSession, check: Callable[[Checkable, Options], Op
         return
     for item in bad:
         yield replace(item, check="second_order", code="GC171", message=f"second order: {item.message}")
-    if not bad:
+    if report.status is Status.SKIP:
+        yield session.skipped("GC171", "there is nothing to differentiate a second time")
+    elif not bad:
         undecided = any(item.status is Status.UNDECIDED for item in report.checks)
         yield session.result("GC171", Status.UNDECIDED if undecided else Status.PASS)
 

@@ -113,6 +113,8 @@ class CheckResult:
         where: file and line of the user's function.
         evidence: arrays behind a failure; not part of the JSON.
         cases: how many cases the check ran on.
+        consequences: findings that follow from this one.
+        hint: what the pattern of the finding suggests, "" where it suggests nothing.
     """
 
     check: str
@@ -129,6 +131,8 @@ class CheckResult:
     where: Location | None = None
     evidence: Evidence | None = None
     cases: int = 0
+    consequences: tuple[CheckResult, ...] = ()
+    hint: str = ""
 
     @property
     def title(self) -> str:
@@ -152,6 +156,8 @@ class CheckResult:
             "bound": plain(self.bound),
             "detectable": plain(self.detectable),
             "where": where,
+            **({"hint": self.hint} if self.hint else {}),
+            **({"consequences": [item.to_json() for item in self.consequences]} if self.consequences else {}),
         }
 
 

@@ -226,8 +226,9 @@ RUNS_A_CASE = 60
 SMALL_CASE = 260
 #: Failing cases after which no more are compared. Cost.
 ENOUGH_FAILING = 6
-#: Seconds of a call from which on the cases are cut to the time, and calls that all checks of one case take. Cost.
-SLOW_CALL, CALLS_A_CASE = 0.004, 200
+#: Seconds of a call from which on the cases are cut to the time, calls timed anew to be sure, and calls that all
+#: checks of one case take. Cost.
+SLOW_CALL, CALLS_TIMED, CALLS_A_CASE = 0.004, 3, 200
 #: Calls for each element of an input that a whole Jacobian takes at most, ladders aside. Derived: two steps.
 PLAIN_CALLS = 4
 #: Share of the time that the search for cases may take, once some are found. Cost.

@@ -19,6 +19,7 @@ from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
 from opkit.checker.model.thresholds import (
     MOST_ERRORS,
+    SLOW_CALL,
 )
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
@@ -80,13 +81,17 @@ class Trial:
 
     Args:
         checkable: the op.
-        until: from this time on nothing more is tried, once something was accepted.
+        until: from this time on nothing more is tried of an op whose calls take long, once something was accepted.
+        quickest: seconds of the quickest call of forward.
     """
 
     checkable: Checkable
     until: float = float("inf")
+    quickest: float = float("inf")
     counts: Counter[Verdict] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
+    refusal: Exception | None = None
+    _reached: float = -1.0
 
     def promise(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[TensorDesc, ...] | None:
         """Return what infer promises, None where nothing is promised.
@@ -104,9 +109,17 @@ class Trial:
             return True
         try:
             self.checkable.infer(descs, attrs)
-        except Exception:  # whatever an infer function raises, it does not take these inputs
+        except Exception as error:  # whatever an infer function raises, it does not take these inputs
+            self._refused(error)
             return False
         return True
+
+    def _refused(self, error: Exception) -> None:
+        """Keep the refusal that came furthest in infer's checks: it says most of what is wanted."""
+        where = error.where if isinstance(error, OpkitError) else None
+        line = 0.0 if where is None else float(where.line)
+        if line > self._reached:
+            self.refusal, self._reached = error, line
 
     def reach(self, descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> float:
         """Return how far into infer's checks these descriptions get: the line that refuses, infinity where none does.
@@ -125,12 +138,12 @@ class Trial:
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
-        if self.counts[Verdict.ACCEPTED] and perf_counter() > self.until:
+        if self.counts[Verdict.ACCEPTED] and self.quickest > SLOW_CALL and perf_counter() > self.until:
             self.counts[Verdict.UNTRIED] += 1
             return Attempt(Verdict.UNTRIED)
         outcome = self.probe(case)
         self.counts[outcome.verdict] += 1
-        if outcome.error is not None and len(self.errors) < MOST_ERRORS:
+        if outcome.verdict is Verdict.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
 
@@ -138,12 +151,15 @@ class Trial:
         """Try a case like ``attempt``, but leave it out of the counts: it says nothing of the domain searched."""
         try:
             promised = self.promise(case.inputs, case.attrs)
-        except Exception:  # whatever an infer function raises, it does not take these inputs
-            return Attempt(Verdict.REFUSED)
+        except Exception as error:  # whatever an infer function raises, it does not take these inputs
+            self._refused(error)
+            return Attempt(Verdict.REFUSED, error=error)
         inputs = {name: _freeze(value) for name, value in case.inputs.items()}
         try:
             with np.errstate(all="ignore"):
+                begun = perf_counter()
                 outputs = snapshot(self.checkable.forward(inputs, case.attrs))
+                self.quickest = min(self.quickest, perf_counter() - begun)
                 if self.checkable.surrogate is not None:
                     self.checkable.surrogate(inputs, case.attrs)
         except Exception as error:  # user code: whatever it raises is noted with its case

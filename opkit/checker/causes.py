@@ -1,0 +1,87 @@
+"""Causes: which findings follow from which; what follows is folded under its cause, so that one mistake is one finding.
+
+Sorts what the checks found and adds hints; nothing is run, and no status changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opkit.checker.model.report import CheckResult, Status
+
+__all__ = ["folded", "hint_of"]
+
+_NUMBERS = frozenset(
+    {
+        *("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC112", "GC113"),
+        *("GC121", "GC125", "GC131", "GC150", "GC152", "GC170", "GC171"),
+    }
+)
+_EDGES = frozenset({"GC160", "GC161"})
+#: Cause -> what follows from it, the first causes first: a wrong contract or an exception explains wrong numbers.
+_FOLLOWS: dict[str, frozenset[str]] = {
+    "GC180": frozenset({"GC180"}),
+    "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
+    "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
+    "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
+    "GC142": _NUMBERS | _EDGES | {"GC148"},
+    "GC145": _NUMBERS,
+}
+#: Causes that concern one input: findings about another input stand for themselves.
+_OF_AN_INPUT = frozenset({"GC142", "GC145"})
+
+
+def folded(results: list[CheckResult]) -> list[CheckResult]:
+    """Return the results with consequences under their causes; the order and the statuses stay."""
+    open_ = [item for item in results if item.status in (Status.FAIL, Status.ERROR)]
+    under: dict[int, list[CheckResult]] = {}
+    taken: set[int] = set()
+    for code, follows in _FOLLOWS.items():
+        for cause in (item for item in open_ if item.code == code):
+            if id(cause) in taken:
+                continue
+            mine = [
+                item for item in open_ if item is not cause and id(item) not in taken and _is_of(item, cause, follows)
+            ]
+            taken.update(id(item) for item in mine)
+            under[id(cause)] = mine
+    return [
+        replace(item, consequences=tuple(under.get(id(item), ())), hint=hint_of(item))
+        if item.status in (Status.FAIL, Status.ERROR)
+        else item
+        for item in results
+        if id(item) not in taken
+    ]
+
+
+def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
+    if item.code not in follows:
+        return False
+    return cause.code not in _OF_AN_INPUT or item.input is None or item.input == cause.input
+
+
+def hint_of(item: CheckResult) -> str:
+    """Return what the pattern of a finding suggests, "" where it suggests nothing."""
+    message = item.message
+    if item.code == "GC145" or "NoneType" in message or "returned None" in message:
+        return "a return may be missing, or a None among the gradients"
+    if "not enough values to unpack" in message or "too many values to unpack" in message:
+        return "compare what is unpacked with the inputs that the kernel is given, in their order"
+    if "could not be broadcast" in message:
+        return "a reduction without keepdims=True loses the axis that the next operation lines up with"
+    if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
+        return _of_shapes(item.expected, item.actual)
+    return ""
+
+
+def _of_shapes(expected: object, actual: object) -> str:
+    if not isinstance(expected, (list, tuple)) or not isinstance(actual, (list, tuple)):
+        return ""
+    if len(actual) < len(expected) and [size for size in expected if size != 1] == [
+        size for size in actual if size != 1
+    ]:
+        return "a reduction without keepdims=True loses its axis"
+    padded = [1] * (len(actual) - len(expected)) + list(expected)
+    if len(padded) == len(actual) and all(want in (1, size) for want, size in zip(padded, actual)):
+        return "the input is broadcast in forward: its gradient is the sum over the broadcast axes"
+    return ""

@@ -1,0 +1,46 @@
+"""Place: the line of a user's file at which an exception came up.
+
+Tells user code from opkit's, numpy's and Python's own by their folders; nothing is read.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from opkit.errors import Location
+
+__all__ = ["raised_at"]
+
+_OURS = tuple(
+    os.path.realpath(path) + os.sep
+    for path in (
+        Path(__file__).parents[2],
+        Path(np.__file__).parent,
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("purelib"),
+    )
+)
+
+
+def raised_at(error: BaseException | None, known: Location | None = None) -> Location | None:
+    """Return the innermost line of user code in an exception's traceback, ``known`` where there is none.
+
+    Args:
+        error: what was raised.
+        known: where the function starts; a file that it names is shown the same way.
+    """
+    if error is None:
+        return known
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = frame.filename
+        if file.startswith("<") or os.path.realpath(file).startswith(_OURS):
+            continue
+        if known is not None and os.path.realpath(known.file) == os.path.realpath(file):
+            file = known.file
+        return Location(file, frame.lineno or 0, function=frame.name)
+    return known
