@@ -184,11 +184,16 @@ class _Rewriter(ast.NodeTransformer):
                 parts.append(ast.Constant(" ("))
                 for index, item in enumerate(given.elts):
                     parts += [ast.Constant(" vs ")] if index else []
-                    parts.append(ast.FormattedValue(self.visit(item), -1))
+                    shown = self.visit(item)
+                    is_plain = isinstance(shown, ast.Constant)
+                    parts.append(ast.Constant(str(shown.value)) if is_plain else ast.FormattedValue(shown, -1))
                 parts.append(ast.Constant(")"))
             parts += [ast.Constant(": ")] if more else []
         parts += [item if isinstance(item, ast.Constant) else ast.FormattedValue(item, -1) for item in more]
-        return ast.Raise(ast.Call(ast.Name("ValueError"), [ast.JoinedStr(parts)], []))
+        message: ast.expr = ast.JoinedStr(parts)
+        if all(isinstance(item, ast.Constant) for item in parts):
+            message = ast.Constant("".join(str(item.value) for item in parts if isinstance(item, ast.Constant)))
+        return ast.Raise(ast.Call(ast.Name("ValueError"), [message], []))
 
     # --- expressions
     def _is_pointer(self, node: ast.expr) -> bool:

@@ -15,10 +15,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from opkit.export.model import ExportOp
 
-__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove"]
+__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove", "task_of"]
 
 #: The oldest release of a framework whose names an exported file uses.
 LEAST_VERSIONS = {"torch": "2.4", "jax": "0.4.34"}
@@ -74,18 +75,34 @@ def prove(
     if not is_installed(framework):
         note = f"{framework} is not installed: pip install 'opkit[{framework}]' (at least {LEAST_VERSIONS[framework]})"
         return ProofResult(framework, "", ((op.name, "values", "unverified", note),))
-    task = {
+    task = task_of(op)
+    task |= {"is_checked": is_checked, "inductor": has_inductor}
+    with tempfile.TemporaryDirectory(prefix="opkit-export-") as folder:
+        file = Path(folder) / f"{op.name}_{framework}.py"
+        file.write_text(text, encoding="utf-8")
+        data, report = Path(folder) / "task.pickle", Path(folder) / "report.json"
+        data.write_bytes(pickle.dumps(task))
+        return _ran(op, framework, [str(file), str(data), str(report)], report)
+
+
+def task_of(op: ExportOp) -> dict[str, Any]:
+    """Return what a prover is handed: the names of an op, its examples and what numpy gave for them."""
+    return {
         "name": op.name,
         "type": op.forward.name,
         "attrs": [(spec.name, spec.type) for spec in op.forward.attrs],
         "exceptions": list(op.exceptions),
-        "is_checked": is_checked,
-        "inductor": has_inductor,
         "seconds": _SECONDS,
         "cases": [
             {
                 "inputs": dict(item.inputs),
-                "attrs": {name: value for name, value in item.attrs.items() if name != "device_sub_tag"},
+                "complete": {spec.name: item.attrs[spec.name] for spec in op.forward.attrs},
+                # What equals its default is left out, so that the file's own defaults are proved too.
+                "attrs": {
+                    spec.name: item.attrs[spec.name]
+                    for spec in op.forward.attrs
+                    if item.attrs[spec.name] != spec.default
+                },
                 "outputs": list(item.outputs),
                 "douts": list(item.douts),
                 "grads": dict(item.grads),
@@ -95,12 +112,6 @@ def prove(
             for item in op.examples
         ],
     }
-    with tempfile.TemporaryDirectory(prefix="opkit-export-") as folder:
-        file = Path(folder) / f"{op.name}_{framework}.py"
-        file.write_text(text, encoding="utf-8")
-        data, report = Path(folder) / "task.pickle", Path(folder) / "report.json"
-        data.write_bytes(pickle.dumps(task))
-        return _ran(op, framework, [str(file), str(data), str(report)], report)
 
 
 def _ran(op: ExportOp, framework: str, args: Sequence[str], report: Path) -> ProofResult:

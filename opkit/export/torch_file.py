@@ -208,7 +208,7 @@ def _backward(op: ExportOp, indent: str) -> list[str]:
     lines: list[str] = []
     saved = _saved(op)
     if saved:
-        lines.append(f"{indent}{', '.join(saved)}{',' if len(saved) == 1 else ''} = ctx.saved_tensors")
+        lines.append(f"{indent}{f'({saved[0]},)' if len(saved) == 1 else ', '.join(saved)} = ctx.saved_tensors")
     lines += [
         indent + line for line in step_lines(op, {spec.name: f"ctx.{safe[spec.name]}" for spec in op.forward.attrs})
     ]

@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.export.provers.agreement import Proof, run_prover
 
-__all__ = ["prove"]
+__all__ = ["outcome", "prove"]
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -48,6 +48,11 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
 
 def _is_narrow(case: dict[str, Any]) -> bool:
     return any(value is not None and value.dtype == np.float32 for value in case["inputs"].values())
+
+
+def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return outputs and gradients of one case by name."""
+    return _run(function, case)
 
 
 def _flat(result: Any) -> list[Any]:

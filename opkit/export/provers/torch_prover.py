@@ -16,7 +16,7 @@ import torch
 
 from opkit.export.provers.agreement import Proof, run_prover
 
-__all__ = ["prove"]
+__all__ = ["outcome", "prove"]
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -33,7 +33,7 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     sample = _sample(cases)
     custom = getattr(module, f"{task['name']}_op", None) or getattr(module, f"_{task['type']}", None)
     values = [value for _, value in _tensors(sample).items()]
-    attrs = [_encoded(kind, sample["attrs"][name]) for name, kind in task["attrs"]]
+    attrs = [_encoded(kind, sample["complete"][name]) for name, kind in task["attrs"]]
     proof.check("opcheck", lambda: _opcheck(custom, values, attrs))
     _gradcheck(function, sample, task, proof)
     proof.check("compile aot_eager", lambda: _compiled(function, cases, "aot_eager"))
@@ -67,6 +67,11 @@ def _sample(cases: list[dict[str, Any]]) -> dict[str, Any]:
         return not wide, size == 0, size
 
     return min(cases, key=rank)
+
+
+def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return outputs and gradients of one case by name."""
+    return _run(function, case, _tensors(case))
 
 
 def _flat(result: Any) -> list[Any]:
