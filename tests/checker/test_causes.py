@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import CheckResult, Status, check, checkable_of
+from opkit.checker import CheckResult, Report, Status, check, checkable_of
 from opkit.checker.causes import folded
 
 X = [[np.linspace(-1.0, 2.0, 12).reshape(3, 4)], [np.linspace(-1.0, 1.0, 16).reshape(4, 4)]]
@@ -63,3 +63,13 @@ def test_two_wrong_numbers_stand_side_by_side() -> None:
     """Without a cause nothing is folded."""
     results = [CheckResult("jacobian", Status.FAIL, "GC101"), CheckResult("additive", Status.FAIL, "GC110")]
     assert folded(results) == results
+
+
+def test_a_report_reads_as_text_in_python() -> None:
+    """str() is plain text with every finding, repr() one short line, the HTML form escaped; failures are at hand."""
+    report = Report("1", 0, (check(checkable_of(softmax, without_keepdims, X)),))
+    assert repr(report) == "<Report of 1 op: fail>"
+    assert str(report).startswith("fail      softmax\n  fail GC181 backward_raises: backward raised ValueError")
+    assert "hint: " in str(report)
+    assert "--&gt;" in report._repr_html_()
+    assert [item.code for item in report.failures] == ["GC181"]

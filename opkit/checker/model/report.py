@@ -5,9 +5,10 @@ Data and its JSON form only; how it looks on a terminal or a page is the reporte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,7 @@ class OpReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """A whole run.
 
@@ -223,6 +224,20 @@ class Report:
     opkit: str
     seed: int
     ops: tuple[OpReport, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Report of {len(self.ops)} op{'s' * (len(self.ops) != 1)}: {self.status.value}>"
+
+    def __str__(self) -> str:
+        return "\n".join(line for op in self.ops for line in _lines(op)) or "no ops"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    @property
+    def failures(self) -> tuple[CheckResult, ...]:
+        """The findings of all ops: what failed or could not be checked."""
+        return tuple(item for op in self.ops for item in op.findings)
 
     @property
     def status(self) -> Status:
@@ -242,3 +257,22 @@ class Report:
             "seed": self.seed,
             "ops": [op.to_json() for op in self.ops],
         }
+
+
+def _lines(op: OpReport) -> Iterator[str]:
+    """Yield an op as plain lines: its status, then each finding with its values and its place."""
+    yield f"{op.status.value:<9} {op.op}" + (f"  {op.dir}" if op.dir else "")
+    if op.status is Status.SKIP and op.undifferentiated is not None:
+        yield f"  {op.undifferentiated.message}"
+    for item in op.checks:
+        if item.status in (Status.PASS, Status.SKIP):
+            continue
+        yield f"  {item.status.value} {item.code} {item.check}: {item.message}"
+        if item.expected is not None or item.actual is not None:
+            yield f"    expected {plain(item.expected)}, got {plain(item.actual)}"
+        if item.where is not None:
+            yield f"    --> {item.where}"
+        if item.hint:
+            yield f"    hint: {item.hint}"
+    for note in op.notes:
+        yield f"  note: {note}"
