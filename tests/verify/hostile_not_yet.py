@@ -13,7 +13,6 @@ NOT_YET: dict[str, str] = {
     "modules_dropped": "undecided, not error or fail or pass",
     "builtins_changed": "opkit blames itself",
     "message_and_name_raise": "opkit blames itself",
-    "interface_forged": "pass, not error or fail",
     "results_changed_later": "opkit blames itself",
     "numpy_changed": "opkit blames itself",
     "strings": "opkit blames itself",
