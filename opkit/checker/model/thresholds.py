@@ -136,6 +136,8 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
+#: Assignments of shapes after which one reading of a signature without cases is given up. Cost.
+FEW_SHAPES = 120
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
 #: Ulps of results over arguments, of which a gradient may be the small difference. Tuned.

@@ -59,6 +59,10 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
         found = _floats(float(default))
     elif kind == "string" or isinstance(default, str):
         found = [value for value in constants if isinstance(value, str)][:8]
+    elif default is None and kind == "any":
+        found = _instead_of_none(attr.name, constants)
+    elif kind == "any" and isinstance(default, (list, tuple)):
+        found = [type(default)(item) for item in _plain_lists(attr.name, list(default))]
     elif kind in ("list_int32", "list_int64"):
         found = _integer_lists(attr.name, list(default or ()))
     elif kind in ("list_float", "list_double"):
@@ -66,6 +70,20 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     else:
         found = []
     return [value for value in _unique(found) if value != default or type(value) is not type(default)]
+
+
+def _instead_of_none(name: str, constants: Sequence[Any]) -> list[Any]:
+    """Return values for an option that may be left out and whose kind nothing tells."""
+    words = [value for value in constants if isinstance(value, str)]
+    return [0, -1, 1] if _is_axis(name) else [0.5, -0.5, 1, 2, 1.7, True, *words[:4]]
+
+
+def _plain_lists(name: str, default: list[Any]) -> list[list[Any]]:
+    if all(type(item) is int for item in default):
+        return _integer_lists(name, default)
+    if all(type(item) in (int, float) for item in default):
+        return _float_lists([float(item) for item in default])
+    return []
 
 
 def pairwise(choices: Mapping[str, Sequence[Any]], most: int = MOST_MIXED) -> list[dict[str, Any]]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
+from opkit.checker.model.thresholds import FEW_SHAPES
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.sweeps import Sweeps
 
-__all__ = ["Found", "search"]
+__all__ = ["Found", "search", "takes_some"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,13 @@ class Found:
     dtype: str = "float64"
     domain: str | None = None
     notes: list[str] = field(default_factory=list)
+
+
+def takes_some(checkable: Checkable, options: Options) -> bool:
+    """Say whether forward takes some inputs of usual shapes: a short search, whose finds are not kept."""
+    scope = SearchScope(checkable, options, Trial(checkable))
+    attrs = {**checkable.default_attrs, **options.attrs}
+    return bool(Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES))
 
 
 def search(checkable: Checkable, options: Options, trial: Trial) -> Found:

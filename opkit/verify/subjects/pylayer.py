@@ -20,7 +20,7 @@ from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.pair import location_of
 from opkit.verify.subjects.parameters import Parameters, parameters_of
 from opkit.verify.subjects.recorder import Traits
-from opkit.verify.subjects.runner import Runner, plain_arrays, tensors_in
+from opkit.verify.subjects.runner import Runner, plain_arrays
 from opkit.verify.subjects.second import second_of
 
 __all__ = ["checkable_of_layer", "dynamic_mode", "is_layer"]
@@ -86,7 +86,7 @@ def checkable_of_layer(
         cases=None if cases is None else _drawn(cases, parameters, layer),
         recorded=tuple(_case(item, inputs) for item in given) if cases is None else (),
         gradients=frozenset(item for item in inputs if item not in constants and _is_float(item, given)),
-        surrogate=None if declared.surrogate is None else _surrogate(declared.surrogate, runner),
+        surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
         allow=declared.allow,
@@ -189,12 +189,3 @@ def _case(values: Mapping[str, Any], inputs: Sequence[str]) -> Case:
     arrays = {name: plain_arrays(values.get(name)) for name in inputs}
     attrs = {name: value for name, value in values.items() if name not in inputs}
     return Case(arrays, attrs, "recorded", origin="recorded", label="seen in the run")
-
-
-def _surrogate(function: Callable[..., Any], runner: Runner) -> Callable[..., Any]:
-    """Return a declared function as a forward: it takes forward's arguments as Tensors, without ctx."""
-
-    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-        return [tensor._data for tensor in tensors_in(runner.called(function, runner.arguments(arrays, attrs)))]
-
-    return forward

@@ -86,6 +86,14 @@ class Runner:
         args, kwargs = self._parameters.call(values)
         return function(*args, **kwargs)
 
+    def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
+        """Return a declared function as a forward: it takes forward's arguments as Tensors, without ctx."""
+
+        def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+            return [tensor._data for tensor in tensors_in(self.called(function, self.arguments(arrays, attrs)))]
+
+        return forward
+
     def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
         """Return the outputs of one application to arguments by name, and the watch over these arguments."""
         given = {name: value if name in self._leaves else _passed_on(value) for name, value in values.items()}

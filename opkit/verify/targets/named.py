@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -26,12 +26,11 @@ from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.pair import location_of
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
+from opkit.verify.subjects.searched import searched_layer
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 
 __all__ = ["layer_loaded", "load_named"]
-
-_SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (5,), (2, 3, 2), (1, 1))
 
 
 def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
@@ -79,7 +78,8 @@ def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: Run
         declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
         cases = _cases(layer, declared, options)
         if cases is None:
-            return Loaded(reports=(OpReport(label, (_no_cases(layer),)),))
+            found = searched_layer(layer, declared, label, options.check)
+            return Loaded((found,)) if found is not None else Loaded(reports=(OpReport(label, (_no_cases(layer),)),))
         return Loaded((checkable_of_layer(layer, cases, declared=declared, name=label),))
     except OpkitError as error:
         result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
@@ -92,7 +92,8 @@ def _no_cases(layer: type) -> CheckResult:
         "domain",
         Status.ERROR,
         "GC182",
-        f"there are no cases for {layer.__name__}: define cases_{layer.__name__}(rng) in the file, which yields "
+        f"there are no cases for {layer.__name__}, and forward raised on all arguments that were tried: "
+        f"define cases_{layer.__name__}(rng) in the file, which yields "
         f"dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
         where=location_of(layer.forward),  # type: ignore[attr-defined]
     )
@@ -101,19 +102,10 @@ def _no_cases(layer: type) -> CheckResult:
 def _cases(
     layer: type, declared: Declared, options: RunOptions
 ) -> Callable[[np.random.Generator], Iterable[Any]] | None:
-    """Return the cases of a PyLayer: the file's, those of the shapes given, or made up for a lone array argument."""
+    """Return the cases of a PyLayer: the file's, those of the shapes given, None where they are to be searched."""
     if declared.cases is not None:
         return declared.cases
-    parameters = parameters_of(layer)
-    required = [name for name in parameters.names if name not in parameters.defaults and name != parameters.starred]
     if options.check.shapes:
         shapes = dict(options.check.shapes)
         return lambda rng: [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
-    if len(required) == 1 and not parameters.starred:
-        return lambda rng: _made_up(required[0], rng)
     return None
-
-
-def _made_up(name: str, rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
-    for shape in _SHAPES:
-        yield {name: rng.standard_normal(shape)}

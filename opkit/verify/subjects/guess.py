@@ -1,0 +1,90 @@
+"""Guess: which of a PyLayer's parameters take arrays and which take options, where no case says so.
+
+Names, annotations and defaults only; whether a guess is right is found out by trial.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from opkit.verify.subjects.parameters import Parameters
+
+__all__ = ["Guess", "guesses"]
+
+#: Words in the names of parameters that are options even where they have no default, and a usual value.
+_USUAL: dict[str, Any] = {
+    **dict.fromkeys(("axis", "dim", "axes"), -1),
+    **dict.fromkeys(("n", "k", "num", "size", "count", "times", "steps", "groups", "stride", "power", "kernel"), 2),
+    **dict.fromkeys(("alpha", "factor", "rate", "lambd", "lambda", "lam", "temperature", "coef", "coeff", "p"), 0.5),
+    **dict.fromkeys(("eps", "epsilon"), 1e-5),
+    **dict.fromkeys(("training", "inplace", "flag", "keepdim", "causal"), True),
+    **dict.fromkeys(("reduction",), "mean"),
+}
+_OF_TYPE: dict[str, Any] = {"int": 2, "float": 0.5, "bool": True, "str": "mean"}
+#: Words of inputs that may be left out: None as a default stands for no array.
+_ARRAYS = frozenset(
+    ("b", "w", "bias", "weight", "weights", "mask", "gamma", "beta", "y", "z", "residual", "target", "label", "index")
+)
+#: Values for a parameter of which nothing is known, one after the other.
+_ANY: tuple[Any, ...] = (0.5, 2, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One way to read a signature.
+
+    Args:
+        inputs: parameters that take arrays, in order; those of ``optional`` may be left out.
+        optional: inputs with None as their default.
+        options: {other parameter: value}, the defaults where there are some.
+    """
+
+    inputs: tuple[str, ...]
+    optional: frozenset[str]
+    options: dict[str, Any]
+
+
+def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Guess]:
+    """Yield readings of a signature, the most likely first.
+
+    Args:
+        parameters: of forward.
+        annotations: those of forward, by parameter.
+    """
+    options = dict(parameters.defaults)
+    optional = {name for name, default in options.items() if default is None and _is_word_in(name, _ARRAYS)}
+    required = [name for name in parameters.names if name not in options]
+    fixed = {name: _usual(name, annotations.get(name)) for name in required}
+    known = {name: value for name, value in fixed.items() if value is not None}
+    if len(known) == len(required) and required:  # something must be an array
+        known.pop(required[0])
+    open_ = [name for name in required if name not in known]
+    options = {name: value for name, value in options.items() if name not in optional}
+    yield _guess(parameters, open_, optional, {**options, **known})
+    if optional:
+        yield _guess(parameters, open_, set(), {**options, **known, **dict.fromkeys(optional)})
+    if known:
+        yield _guess(parameters, required, set(), {**options, **dict.fromkeys(optional)})
+    for name in reversed(open_[1:]):
+        for value in _ANY:
+            rest = [other for other in open_ if other != name]
+            yield _guess(parameters, rest, set(), {**options, **known, name: value, **dict.fromkeys(optional)})
+
+
+def _guess(parameters: Parameters, arrays: list[str], optional: set[str], options: dict[str, Any]) -> Guess:
+    inputs = tuple(name for name in parameters.names if name in arrays or name in optional)
+    return Guess(inputs, frozenset(optional), options)
+
+
+def _usual(name: str, annotation: Any) -> Any:
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if annotation is not inspect.Parameter.empty and text in _OF_TYPE:
+        return next((value for word, value in _USUAL.items() if _is_word_in(name, {word})), _OF_TYPE[text])
+    return next((value for word, value in _USUAL.items() if _is_word_in(name, {word})), None)
+
+
+def _is_word_in(name: str, words: Any) -> bool:
+    return any(word in words for word in name.lower().split("_"))

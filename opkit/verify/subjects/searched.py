@@ -1,0 +1,64 @@
+"""A checkable from a PyLayer without cases: its arguments are guessed, and forward says by trial what it takes.
+
+The search itself is the checker's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Attr, Checkable, Options, constants_of, takes_some
+from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.guess import Guess, guesses
+from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.parameters import Parameters, parameters_of
+from opkit.verify.subjects.runner import Runner
+
+__all__ = ["searched_layer"]
+
+
+def searched_layer(layer: Any, declared: Declared, name: str, options: Options) -> Checkable | None:
+    """Make a checkable of a PyLayer whose inputs are to be searched.
+
+    Args:
+        layer: the class.
+        declared: exceptions that the file declares.
+        name: what the report calls it.
+        options: seed, and shapes given by hand.
+
+    Returns:
+        the checkable, None where forward took nothing that was tried.
+    """
+    parameters = parameters_of(layer)
+    annotations = {item.name: item.annotation for item in inspect.signature(layer.forward).parameters.values()}
+    for guess in guesses(parameters, annotations):
+        if not guess.inputs:
+            continue
+        made = _made(layer, parameters, guess, declared, name)
+        with np.errstate(all="ignore"):
+            if takes_some(made, options):
+                return made
+    return None
+
+
+def _made(layer: Any, parameters: Parameters, guess: Guess, declared: Declared, name: str) -> Checkable:
+    runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
+    return Checkable(
+        name=name,
+        inputs=tuple(Arg(item, item in guess.optional, item == parameters.starred) for item in guess.inputs),
+        outputs=(Arg("y"),),
+        forward=runner.forward,
+        vjp=runner.vjp,
+        attrs=tuple(Attr(item, "any", value) for item, value in guess.options.items()),
+        constants=constants_of([layer.forward, layer.backward]),
+        nondifferentiable_outputs=declared.nondifferentiable_outputs,
+        surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
+        tolerance=declared.tolerance,
+        allow=declared.allow,
+        asks_second=declared.second_order,
+        forward_where=location_of(layer.forward),
+        backward_where=location_of(layer.backward),
+    )
