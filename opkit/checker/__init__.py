@@ -28,7 +28,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
 from opkit.checker.numeric import check_functions, checkable_of
 from opkit.checker.search.constants import constants_of
-from opkit.checker.search.pipeline import takes_some
+from opkit.checker.search.pipeline import first_case
 
 __all__ = [
     "CODES",
@@ -60,5 +60,5 @@ __all__ = [
     "checkable_of",
     "code_of",
     "constants_of",
-    "takes_some",
+    "first_case",
 ]

@@ -120,12 +120,28 @@ def kernel_of(row: Hostile) -> str:
 H = Hostile
 
 PROCESSES = (
-    H("fork_and_wait", "if once():\n    pid = os.fork()\n    if pid == 0:\n        os._exit(0)\n    os.waitpid(pid, 0)", PASS),
+    H(
+        "fork_and_wait",
+        "if once():\n    pid = os.fork()\n    if pid == 0:\n        os._exit(0)\n    os.waitpid(pid, 0)",
+        PASS,
+    ),
     H("fork_and_return", "if once():\n    os.fork()", quick=True),
     H("fork_on_each_call", "if fewer_than(24):\n    os.fork()", PASS, quick=True),
-    H("fork_asleep", "if once():\n    pid = os.fork()\n    if pid == 0:\n        time.sleep(20)\n        os._exit(0)\n    note(pid)", leaves=True, quick=True),
-    H("session_asleep", "if once():\n    pid = os.fork()\n    if pid == 0:\n        os.setsid()\n        time.sleep(20)\n        os._exit(0)\n    note(pid)", leaves=True, quick=True),
-    H("grandchild_asleep", """
+    H(
+        "fork_asleep",
+        "if once():\n    pid = os.fork()\n    if pid == 0:\n        time.sleep(20)\n        os._exit(0)\n    note(pid)",
+        leaves=True,
+        quick=True,
+    ),
+    H(
+        "session_asleep",
+        "if once():\n    pid = os.fork()\n    if pid == 0:\n        os.setsid()\n        time.sleep(20)\n        os._exit(0)\n    note(pid)",
+        leaves=True,
+        quick=True,
+    ),
+    H(
+        "grandchild_asleep",
+        """
       if once():
           pid = os.fork()
           if pid == 0:
@@ -136,20 +152,48 @@ PROCESSES = (
               os._exit(0)
           os.waitpid(pid, 0)
           time.sleep(0.1)
-      """, leaves=True, quick=True),
+      """,
+        leaves=True,
+        quick=True,
+    ),
     H("fork_never_reaped", "if once() and os.fork() == 0:\n    os._exit(1)"),
     H("command_asleep", "if once():\n    note(subprocess.Popen(['sleep', '20']).pid)", leaves=True),
-    H("command_with_pipes", "if once():\n    note(subprocess.Popen(['sleep', '20'], close_fds=False).pid)", leaves=True),
-    H("command_in_session", "if once():\n    note(subprocess.Popen(['sleep', '20'], start_new_session=True).pid)", leaves=True),
+    H(
+        "command_with_pipes",
+        "if once():\n    note(subprocess.Popen(['sleep', '20'], close_fds=False).pid)",
+        leaves=True,
+    ),
+    H(
+        "command_in_session",
+        "if once():\n    note(subprocess.Popen(['sleep', '20'], start_new_session=True).pid)",
+        leaves=True,
+    ),
     H("command_runs", "if once():\n    subprocess.run(['true'], check=True)", PASS),
-    H("shell_background", "if once():\n    os.system('sleep 20 & echo $! > ' + os.path.join(HERE, 'pid'))", leaves=True),
+    H(
+        "shell_background",
+        "if once():\n    os.system('sleep 20 & echo $! > ' + os.path.join(HERE, 'pid'))",
+        leaves=True,
+    ),
     H("pool", "if once():\n    with multiprocessing.get_context('fork').Pool(1) as pool:\n        pool.map(abs, [1])"),
-    H("process_asleep", "if once():\n    p = multiprocessing.get_context('fork').Process(target=time.sleep, args=(20,))\n    p.start()\n    note(p.pid)", leaves=True, timeout=4),
+    H(
+        "process_asleep",
+        "if once():\n    p = multiprocessing.get_context('fork').Process(target=time.sleep, args=(20,))\n    p.start()\n    note(p.pid)",
+        leaves=True,
+        timeout=4,
+    ),
     H("kills_itself", "os.kill(os.getpid(), signal.SIGKILL)", BAD, quick=True),
     H("terminates_itself", "os.kill(os.getpid(), signal.SIGTERM)", BAD),
     H("interrupts_itself", "os.kill(os.getpid(), signal.SIGINT)", BAD),
-    H("kills_its_parent", "if once() and os.getppid() == LOADER:\n    os.kill(LOADER, signal.SIGKILL)\n    time.sleep(0.2)", ANY),
-    H("terminates_its_parent", "if once() and os.getppid() == LOADER:\n    os.kill(LOADER, signal.SIGTERM)\n    time.sleep(0.2)", ANY),
+    H(
+        "kills_its_parent",
+        "if once() and os.getppid() == LOADER:\n    os.kill(LOADER, signal.SIGKILL)\n    time.sleep(0.2)",
+        ANY,
+    ),
+    H(
+        "terminates_its_parent",
+        "if once() and os.getppid() == LOADER:\n    os.kill(LOADER, signal.SIGTERM)\n    time.sleep(0.2)",
+        ANY,
+    ),
     H("stops_itself", "os.kill(os.getpid(), signal.SIGSTOP)", BAD, timeout=2),
     H("stops_its_parent", "if once() and os.getppid() == LOADER:\n    os.kill(LOADER, signal.SIGSTOP)", ANY, timeout=3),
     H("leads_a_session", "if once():\n    try:\n        os.setsid()\n    except OSError:\n        pass", PASS),
@@ -164,24 +208,66 @@ LEAVING = (
     H("exits_with_words", "sys.exit('enough')", BAD),
     H("exits_in_backward", "", BAD, back="sys.exit(0)"),
     H("leaves_in_backward", "", BAD, back="os._exit(0)"),
-    H("exits_from_a_thread", "if first():\n    t = threading.Thread(target=os._exit, args=(0,))\n    t.start()\n    time.sleep(0.2)", BAD),
+    H(
+        "exits_from_a_thread",
+        "if first():\n    t = threading.Thread(target=os._exit, args=(0,))\n    t.start()\n    time.sleep(0.2)",
+        BAD,
+    ),
     H("exits_when_imported", "", BAD, module="sys.exit(0)"),
     H("leaves_when_imported", "", BAD, module="os._exit(0)"),
     H("aborts_when_imported", "", BAD, module="os.abort()"),
     H("raises_when_imported", "", BAD, module="raise KeyError('no')"),
 )
 EXCEPTIONS = (
-    H("cyclic_cause", "a, b = ValueError('a'), ValueError('b')\na.__cause__, b.__cause__ = b, a\nraise a", BAD, timeout=4, quick=True),
-    H("cyclic_context", "a, b = ValueError('a'), ValueError('b')\na.__context__, b.__context__ = b, a\nraise a", BAD, timeout=4),
-    H("message_raises", "raise Silent()", BAD, module="class Silent(Exception):\n    def __str__(self):\n        raise RuntimeError('no words')", quick=True),
-    H("message_and_name_raise", "raise Silent()", BAD, module="class Silent(Exception):\n    def __str__(self):\n        raise RuntimeError\n    __repr__ = __str__"),
-    H("message_exits", "raise Leaving()", BAD, module="class Leaving(Exception):\n    def __str__(self):\n        sys.exit(0)"),
-    H("message_hangs", "raise Slow()", BAD, module="class Slow(Exception):\n    def __str__(self):\n        time.sleep(60)", timeout=2),
+    H(
+        "cyclic_cause",
+        "a, b = ValueError('a'), ValueError('b')\na.__cause__, b.__cause__ = b, a\nraise a",
+        BAD,
+        timeout=4,
+        quick=True,
+    ),
+    H(
+        "cyclic_context",
+        "a, b = ValueError('a'), ValueError('b')\na.__context__, b.__context__ = b, a\nraise a",
+        BAD,
+        timeout=4,
+    ),
+    H(
+        "message_raises",
+        "raise Silent()",
+        BAD,
+        module="class Silent(Exception):\n    def __str__(self):\n        raise RuntimeError('no words')",
+        quick=True,
+    ),
+    H(
+        "message_and_name_raise",
+        "raise Silent()",
+        BAD,
+        module="class Silent(Exception):\n    def __str__(self):\n        raise RuntimeError\n    __repr__ = __str__",
+    ),
+    H(
+        "message_exits",
+        "raise Leaving()",
+        BAD,
+        module="class Leaving(Exception):\n    def __str__(self):\n        sys.exit(0)",
+    ),
+    H(
+        "message_hangs",
+        "raise Slow()",
+        BAD,
+        module="class Slow(Exception):\n    def __str__(self):\n        time.sleep(60)",
+        timeout=2,
+    ),
     H("message_no_text", "raise Odd()", BAD, module="class Odd(Exception):\n    def __str__(self):\n        return 7"),
     H("message_huge", "raise ValueError('x' * 20_000_000)", BAD),
     H("message_surrogates", "raise ValueError('\\udc80 \\x00 \\x1b[2J')", BAD),
     H("cannot_be_pickled", "error = ValueError('no')\nerror.held = lambda: 0\nraise error", BAD),
-    H("cannot_be_rebuilt", "raise Needs(1, 2)", BAD, module="class Needs(Exception):\n    def __init__(self, a, b):\n        super().__init__('needs two')"),
+    H(
+        "cannot_be_rebuilt",
+        "raise Needs(1, 2)",
+        BAD,
+        module="class Needs(Exception):\n    def __init__(self, a, b):\n        super().__init__('needs two')",
+    ),
     H("class_in_function", "class Local(Exception):\n    pass\nraise Local('here')", BAD),
     H("base_exception", "raise Own('own')", BAD, module="class Own(BaseException):\n    pass", quick=True),
     H("keyboard_interrupt", "raise KeyboardInterrupt", BAD),
@@ -190,7 +276,12 @@ EXCEPTIONS = (
     H("memory_error", "raise MemoryError", BAD),
     H("own_exit", "raise Own(0)", BAD, module="class Own(SystemExit):\n    pass"),
     H("recursion", "def deeper(n):\n    return deeper(n + 1)\ndeeper(0)", BAD),
-    H("recursion_without_limit", "sys.setrecursionlimit(10**9)\ndef deeper(n):\n    return deeper(n + 1) + len(repr(n))\ndeeper(0)", BAD, timeout=6),
+    H(
+        "recursion_without_limit",
+        "sys.setrecursionlimit(10**9)\ndef deeper(n):\n    return deeper(n + 1) + len(repr(n))\ndeeper(0)",
+        BAD,
+        timeout=6,
+    ),
     H("raises_in_backward", "", BAD, back="raise ValueError('no')"),
     H("traceback_cut", "raise ValueError('no').with_traceback(None)", BAD),
     H("many_notes", "error = ValueError('no')\nerror.__notes__ = 7\nraise error", BAD),
@@ -201,11 +292,21 @@ DESCRIPTORS = (
     H("closes_stdout", "if first():\n    os.closerange(1, 2)", PASS),
     H("closes_stderr", "if first():\n    os.closerange(2, 3)", PASS),
     H("closes_the_rest", "if first():\n    os.closerange(3, 256)", ANY, quick=True),
-    H("redirects_the_rest", "if first():\n    null = os.open(os.devnull, os.O_RDWR)\n    for fd in range(3, 64):\n        if fd != null:\n            os.dup2(null, fd)", ANY, timeout=4),
-    H("writes_to_the_rest", "if first():\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'\\x80garbage' * 9)\n        except OSError:\n            pass", ANY, timeout=4),
+    H(
+        "redirects_the_rest",
+        "if first():\n    null = os.open(os.devnull, os.O_RDWR)\n    for fd in range(3, 64):\n        if fd != null:\n            os.dup2(null, fd)",
+        ANY,
+        timeout=4,
+    ),
+    H(
+        "writes_to_the_rest",
+        "if first():\n    for fd in range(3, 64):\n        try:\n            os.write(fd, b'\\x80garbage' * 9)\n        except OSError:\n            pass",
+        ANY,
+        timeout=4,
+    ),
     H("floods_stdout", "print('flood ' * 5000)", PASS),
     H("floods_stderr", "os.write(2, b'flood ' * 5000)", PASS),
-    H("prints_json", "print('{\"schema\": 1, \"ops\": []}', flush=True)", PASS),
+    H("prints_json", 'print(\'{"schema": 1, "ops": []}\', flush=True)', PASS),
     H("reads_stdin", "sys.stdin.read()", ANY, timeout=3),
     H("reads_descriptor_0", "os.read(0, 10)", ANY, timeout=3),
     H("asks", "input('why? ')", ANY, timeout=3),
@@ -217,13 +318,27 @@ _WRONG = "-7 * x * dy"
 MEMORY = (
     H("flag_set", "y = x * x\nx.flags.writeable = True\nx[...] = 0", BAD, "y", quick=True),
     H("flag_set_and_wrong", "y = x * x\nx.flags.writeable = True\nx[...] = 0", BAD, "y", grad=_WRONG),
-    H("base_walked", "y = x * x\nb = x\nwhile isinstance(b.base, np.ndarray):\n    b = b.base\nb.flags.writeable = True\nb[...] = 0", BAD, "y", grad=_WRONG, quick=True),
+    H(
+        "base_walked",
+        "y = x * x\nb = x\nwhile isinstance(b.base, np.ndarray):\n    b = b.base\nb.flags.writeable = True\nb[...] = 0",
+        BAD,
+        "y",
+        grad=_WRONG,
+        quick=True,
+    ),
     H("memory_set", "y = x * x\nctypes.memset(x.ctypes.data, 0, x.nbytes)", BAD, "y", quick=True),
     H("memory_set_and_wrong", "y = x * x\nctypes.memset(x.ctypes.data, 0, x.nbytes)", BAD, "y", grad=_WRONG),
     H("memory_of_dy", "", BAD, "x * x", "g = 2 * x * dy\nctypes.memset(dy.ctypes.data, 0, dy.nbytes)", "g"),
     H("memory_of_x_in_backward", "", BAD, "x * x", "g = 2 * x * dy\nctypes.memset(x.ctypes.data, 0, x.nbytes)", "g"),
-    H("interface_forged", "y = x * x\nh = type('H', (), {'__array_interface__': {**x.__array_interface__, 'data': (x.ctypes.data, False)}})()\nnp.asarray(h)[...] = 0", BAD, "y"),
-    H("frames_walked", """
+    H(
+        "interface_forged",
+        "y = x * x\nh = type('H', (), {'__array_interface__': {**x.__array_interface__, 'data': (x.ctypes.data, False)}})()\nnp.asarray(h)[...] = 0",
+        BAD,
+        "y",
+    ),
+    H(
+        "frames_walked",
+        """
       y = x * x
       frame = sys._getframe(1)
       while frame is not None:
@@ -231,7 +346,11 @@ MEMORY = (
               if isinstance(value, np.ndarray) and value.flags.writeable and value.dtype.kind == "f":
                   value[...] = 0
           frame = frame.f_back
-      """, NOT_PASS, "y", grad=_WRONG),
+      """,
+        NOT_PASS,
+        "y",
+        grad=_WRONG,
+    ),
     H("results_changed_later", "y = x * x\nDONE.append(y)\nfor old in DONE[:-1]:\n    old[...] = 0", BAD, "y"),
     H("memory_hog", "held = [np.ones(10**8) for _ in range(100)]", BAD),
     H("memory_hog_in_python", "held = []\nwhile True:\n    held.append('x' * 10**7 + str(len(held)))", BAD),
@@ -242,13 +361,25 @@ GLOBALS = (
     H("numpy_errors_call", "np.seterrcall(sys.exit)\nnp.seterr(all='call')", PASS),
     H("print_options", "np.set_printoptions(threshold=1, formatter={'all': lambda v: 1 / 0})", PASS),
     H("warnings_are_errors", "warnings.simplefilter('error')", PASS),
-    H("signals_ignored", "for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGHUP):\n    signal.signal(number, signal.SIG_IGN)", PASS),
+    H(
+        "signals_ignored",
+        "for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGHUP):\n    signal.signal(number, signal.SIG_IGN)",
+        PASS,
+    ),
     H("alarm", "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.1)", BAD),
     H("elsewhere", "os.chdir('/')", PASS),
     H("nowhere", "folder = tempfile.mkdtemp()\nos.chdir(folder)\nos.rmdir(folder)", PASS),
     H("environment_empty", "os.environ.clear()", PASS),
-    H("recursion_limit", "sys.setrecursionlimit(sys.getrecursionlimit())\ntry:\n    sys.setrecursionlimit(90)\nexcept RecursionError:\n    pass", ANY),
-    H("modules_dropped", "for name in ('json', 'pickle', 'traceback', 'inspect', 'numpy'):\n    sys.modules.pop(name, None)", ANY),
+    H(
+        "recursion_limit",
+        "sys.setrecursionlimit(sys.getrecursionlimit())\ntry:\n    sys.setrecursionlimit(90)\nexcept RecursionError:\n    pass",
+        ANY,
+    ),
+    H(
+        "modules_dropped",
+        "for name in ('json', 'pickle', 'traceback', 'inspect', 'numpy'):\n    sys.modules.pop(name, None)",
+        ANY,
+    ),
     H("path_empty", "sys.path.clear()", PASS),
     H("builtins_changed", "builtins.open = None\nbuiltins.print = None\nbuiltins.sorted = None", ANY),
     H("numpy_changed", "np.asarray = None\nnp.isfinite = None\nnp.array_equal = None", ANY),
@@ -271,10 +402,24 @@ GLOBALS = (
     H("own_kernel_changed", "with open(__file__, 'a') as file:\n    file.write('# again\\n')", PASS),
     H("core_limits", "resource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass", BAD, timeout=4),
     H("thread_asleep", "if first():\n    threading.Thread(target=time.sleep, args=(20,)).start()", PASS, quick=True),
-    H("thread_busy", "if first():\n    threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()", ANY, timeout=6),
+    H(
+        "thread_busy",
+        "if first():\n    threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()",
+        ANY,
+        timeout=6,
+    ),
     H("thread_raises", "threading.Thread(target=lambda: 1 / 0).start()", ANY),
-    H("many_threads", "if first():\n    for _ in range(50):\n        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()", ANY),
-    H("raises_when_freed", "Loud()", PASS, module="class Loud:\n    def __del__(self):\n        raise ValueError('freed')"),
+    H(
+        "many_threads",
+        "if first():\n    for _ in range(50):\n        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
+        ANY,
+    ),
+    H(
+        "raises_when_freed",
+        "Loud()",
+        PASS,
+        module="class Loud:\n    def __del__(self):\n        raise ValueError('freed')",
+    ),
 )
 RESULTS = (
     H("structured", "", BAD, "np.zeros(x.shape, [('a', 'f8'), ('b', 'i4')])", quick=True),
@@ -288,9 +433,27 @@ RESULTS = (
     H("masked", "", ANY | {"undecided"}, "np.ma.masked_array(x * x, x > 0)"),
     H("matrix", "", ANY | {"undecided"}, "np.atleast_2d(x * x).view(np.matrix) if x.ndim == 2 else x * x"),
     H("subclass", "", ANY, "(x * x).view(Own)", module="class Own(np.ndarray):\n    pass"),
-    H("subclass_that_lies", "", ANY, "(x * x).view(Own)", module="class Own(np.ndarray):\n    def __array_ufunc__(self, *a, **k):\n        raise RuntimeError('no')\n    def __eq__(self, other):\n        return True\n    def __getitem__(self, at):\n        raise RuntimeError('no')"),
-    H("array_like_that_raises", "", BAD, "Like()", module="class Like:\n    def __array__(self, *a, **k):\n        raise RuntimeError('no')"),
-    H("array_like_that_exits", "", BAD, "Like()", module="class Like:\n    def __array__(self, *a, **k):\n        os._exit(0)"),
+    H(
+        "subclass_that_lies",
+        "",
+        ANY,
+        "(x * x).view(Own)",
+        module="class Own(np.ndarray):\n    def __array_ufunc__(self, *a, **k):\n        raise RuntimeError('no')\n    def __eq__(self, other):\n        return True\n    def __getitem__(self, at):\n        raise RuntimeError('no')",
+    ),
+    H(
+        "array_like_that_raises",
+        "",
+        BAD,
+        "Like()",
+        module="class Like:\n    def __array__(self, *a, **k):\n        raise RuntimeError('no')",
+    ),
+    H(
+        "array_like_that_exits",
+        "",
+        BAD,
+        "Like()",
+        module="class Like:\n    def __array__(self, *a, **k):\n        os._exit(0)",
+    ),
     H("lists", "", BAD, "(x * x).tolist()"),
     H("list_of_itself", "whole = []\nwhole.append(whole)", BAD, "whole"),
     H("no_result", "", BAD, "None", quick=True),
@@ -320,16 +483,39 @@ TIME = (
     H("endless_later", "first()\nwhile len(DONE) > 20:\n    pass", BAD, timeout=3),
     H("endless_in_c", "re.match('(a+)+$', 'a' * 60 + 'b')", BAD, timeout=2, quick=True),
     H("endless_number", "len(str(10 ** 10 ** 9))", BAD, timeout=2),
-    H("catches_everything", "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass", BAD, timeout=2),
-    H("signals_blocked", "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\nwhile True:\n    pass", BAD, timeout=2),
+    H(
+        "catches_everything",
+        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
+        BAD,
+        timeout=2,
+    ),
+    H(
+        "signals_blocked",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\nwhile True:\n    pass",
+        BAD,
+        timeout=2,
+    ),
     H("deadlock", "lock = threading.Lock()\nlock.acquire()\nlock.acquire()", BAD, timeout=2),
     H("slow", "time.sleep(0.3)", ANY, timeout=3, quick=True),
     H("slow_and_wrong", "time.sleep(0.02)", BAD, grad=_WRONG, timeout=5),
     H("slower_and_slower", "DONE.append(1)\ntime.sleep(0.001 * len(DONE))", ANY, timeout=4),
-    H("endless_with_children", "if once():\n    pid = os.fork()\n    if pid == 0:\n        os.setsid()\n        time.sleep(20)\n        os._exit(0)\n    note(pid)\nwhile True:\n    pass", BAD, timeout=2, leaves=True),
+    H(
+        "endless_with_children",
+        "if once():\n    pid = os.fork()\n    if pid == 0:\n        os.setsid()\n        time.sleep(20)\n        os._exit(0)\n    note(pid)\nwhile True:\n    pass",
+        BAD,
+        timeout=2,
+        leaves=True,
+    ),
 )
 
 #: All of them.
 HOSTILE: tuple[Hostile, ...] = (
-    *PROCESSES, *LEAVING, *EXCEPTIONS, *DESCRIPTORS, *MEMORY, *GLOBALS, *RESULTS, *TIME,
+    *PROCESSES,
+    *LEAVING,
+    *EXCEPTIONS,
+    *DESCRIPTORS,
+    *MEMORY,
+    *GLOBALS,
+    *RESULTS,
+    *TIME,
 )

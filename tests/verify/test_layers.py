@@ -140,7 +140,7 @@ class Mul(PyLayer):
         return Tensor(dy.numpy() * w.numpy()), Tensor(dy.numpy() * x.numpy())
 """
     assert run(here, text, "Mul", shapes={"x": (3, 4), "w": (3, 4)}).report.status.value == "pass"
-    outcome = run(here, text, "Mul")
+    outcome = run(here, text.replace("(ctx, x, w):\n", "(ctx, x, w):\n        w.no_such_thing\n"), "Mul")
     (finding,) = outcome.report.ops[0].findings
     assert finding.code == "GC182"
     assert "cases_Mul" in finding.message
@@ -255,3 +255,68 @@ def test_the_repro_of_a_second_order_failure_shows_its_slope(here: Path) -> None
         slope = ((arrays["above"] - arrays["below"]) / (2 * arrays["steps"]))[3]
     (finding,) = outcome.report.ops[0].findings
     assert slope == pytest.approx(finding.expected, rel=1e-5)
+
+
+OPEN = """
+class Open(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x.numpy()
+        return Tensor(np.clip(ctx.x, 0, 6))
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() * (ctx.x > 0))
+
+
+class Times(PyLayer):
+    @staticmethod
+    def forward(ctx, x, k=1.0):
+        return Tensor(x.numpy() * k)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
+class Pair(PyLayer):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.a, ctx.b = a.numpy(), b.numpy()
+        return Tensor(ctx.a @ ctx.b)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() @ ctx.b), Tensor(ctx.a.T @ dy.numpy())
+"""
+
+
+@pytest.mark.parametrize("name", ["Open", "Times", "Pair"])
+def test_a_layer_without_cases_is_searched_like_a_directory(here: Path, name: str) -> None:
+    """A clipped region, an option off its default and a wrong contraction are found without a case."""
+    (op,) = run(here, OPEN, name).report.ops
+    assert op.status.value == "fail"
+
+
+CONSTANT = """
+class Blend(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w):
+        assert w.stop_gradient
+        ctx.w = w.numpy()
+        return Tensor(x.numpy() * ctx.w)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() * ctx.w), None
+
+
+def cases_Blend(rng):
+    yield {"x": rng.normal(size=4), "w": Tensor(rng.normal(size=4))}
+"""
+
+
+def test_a_tensor_among_the_cases_that_takes_no_gradient_is_a_constant(here: Path) -> None:
+    """Its None is right, and forward sees its stop_gradient."""
+    (op,) = run(here, CONSTANT, "Blend").report.ops
+    assert op.status.value == "pass"

@@ -93,10 +93,10 @@ def run(here: Path, text: str) -> Outcome:
 
 
 def test_layers_are_checked_on_what_the_run_saw(here: Path) -> None:
-    """The script runs once as __main__; constants stay constants; what is outside the inputs seen is not accused."""
+    """The script runs once as __main__; constants stay constants; what is outside the inputs seen is undecided."""
     outcome = run(here, LAYERS.replace("FACTOR", "2"))
     status = {op.op: op.status.value for op in outcome.report.ops}
-    assert status == {"job.py::Mul": "pass", "job.py::Positive": "pass", "job.py::Never": "skip"}
+    assert status == {"job.py::Mul": "pass", "job.py::Positive": "undecided", "job.py::Never": "skip"}
     assert (here / "ran").read_text() == "__main__ []\n"
     assert outcome.exit_status() == 0
 
@@ -216,3 +216,52 @@ def test_what_a_run_saw_is_replayed_as_it_was(here: Path) -> None:
     (here / "job.py").write_text(LEAF)
     report = run_targets([str(here / "job.py")], QUICK).report
     assert [op.status.value for op in report.ops] == ["pass", "pass"]
+
+
+BEYOND = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Times(PyLayer):
+    @staticmethod
+    def forward(ctx, x, k=1.0):
+        return x * k
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
+class Idle(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * 1.5
+
+
+Times.apply(paddle.to_tensor([0.5, -1.0, 2.5], stop_gradient=False)).sum().backward()
+Idle.apply(paddle.to_tensor([0.5, -1.0, 2.5]))
+"""
+
+
+def test_what_fails_beyond_the_inputs_seen_is_undecided(here: Path) -> None:
+    """An option that never varied, and a gradient that nothing asked for, are shown with what breaks them."""
+    (here / "job.py").write_text(BEYOND)
+    report = run_targets([str(here / "job.py")], QUICK).report
+    assert [op.status.value for op in report.ops] == ["undecided", "undecided"]
+    found = [item.to_json() for op in report.ops for item in op.checks if item.beyond]
+    assert all(item["beyond"] for item in found)
+    assert any("k = " in item["message"] for item in found)
+    assert not report.is_clean(strict=True)
+
+
+def test_recorded_only_leaves_out_what_lies_beyond(here: Path) -> None:
+    """The op is then judged on what was seen alone."""
+    (here / "job.py").write_text(BEYOND)
+    report = run_targets([str(here / "job.py")], RunOptions(Options(recorded_only=True), timeout=30)).report
+    assert report.ops[0].status.value == "pass"

@@ -22,7 +22,9 @@ _NO_FORK = "import opkit.verify.isolation.supervisor as s; s.can_fork = lambda: 
 def no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend that this platform cannot fork, here and in the workers."""
     monkeypatch.setattr(client_module, "can_fork", lambda: False)
-    program = start_module._PROGRAM.replace("from opkit.verify.workers.zygote", _NO_FORK + "from opkit.verify.workers.zygote")
+    program = start_module._PROGRAM.replace(
+        "from opkit.verify.workers.zygote", _NO_FORK + "from opkit.verify.workers.zygote"
+    )
     monkeypatch.setattr(start_module, "_PROGRAM", program)
 
 

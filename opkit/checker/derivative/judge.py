@@ -101,6 +101,8 @@ class Judge:
         largest_value = max(np.abs(columns.base[np.isfinite(columns.base)]).max(initial=0.0), columns.evaluator.typical)
         self.natural = largest_value / smallest
         rounding = CANCELLED_ULPS * columns.evaluator.eps() * self.natural + UNDERFLOW
+        if columns.evaluator.case.origin != "recorded":  # elsewhere terms may cancel that did not where it was seen
+            rounding = rounding + columns.evaluator.slack() * self.natural
         # Values may lie on a grid as coarse as the resolution of the terms they are made of, however small they are.
         self.grid = GRID_ULPS * columns.evaluator.eps() * largest_value
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).

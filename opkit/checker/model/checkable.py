@@ -60,11 +60,13 @@ class Attr:
         type: one of "bool", "int32", "int64", "float", "double", "string", "shape", "data_type",
             or "list_" and one of these; "any" where nothing is known.
         default: a plain Python value.
+        choices: other values that are known to be meant.
     """
 
     name: str
     type: str
     default: Any
+    choices: tuple[Any, ...] = ()
 
 
 def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:

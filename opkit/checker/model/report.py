@@ -116,6 +116,7 @@ class CheckResult:
         cases: how many cases the check ran on.
         consequences: findings that follow from this one.
         hint: what the pattern of the finding suggests, "" where it suggests nothing.
+        beyond: whether it is undecided because it fails only beyond the inputs that a run was seen with.
     """
 
     check: str
@@ -134,6 +135,7 @@ class CheckResult:
     cases: int = 0
     consequences: tuple[CheckResult, ...] = ()
     hint: str = ""
+    beyond: bool = False
 
     @property
     def title(self) -> str:
@@ -159,6 +161,7 @@ class CheckResult:
             "where": where,
             **({"hint": self.hint} if self.hint else {}),
             **({"consequences": [item.to_json() for item in self.consequences]} if self.consequences else {}),
+            **({"beyond": True} if self.beyond else {}),
         }
 
 

@@ -138,6 +138,10 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 SEEN_ULPS = 8.0
 #: Assignments of shapes after which one reading of a signature without cases is given up. Cost.
 FEW_SHAPES = 120
+#: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.
+MOST_NEIGHBOURS, MOST_BEYOND = 14, 4
+#: Rows count as shares where they sum to 1 within this; values of an input that say something of their kind. Tuned.
+ROW_SUM, TELLING_VALUES = 1e-5, 4
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
 #: Ulps of results over arguments, of which a gradient may be the small difference. Tuned.

@@ -69,7 +69,7 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
         found = _float_lists([float(item) for item in default or ()])
     else:
         found = []
-    return [value for value in _unique(found) if value != default or type(value) is not type(default)]
+    return [value for value in _unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
 
 
 def _instead_of_none(name: str, constants: Sequence[Any]) -> list[Any]:

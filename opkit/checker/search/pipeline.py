@@ -13,11 +13,13 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
+from opkit.checker.search.near import Near
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.sweeps import Sweeps
+from opkit.errors import KernelError
 
-__all__ = ["Found", "search", "takes_some"]
+__all__ = ["Found", "first_case", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,16 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def takes_some(checkable: Checkable, options: Options) -> bool:
-    """Say whether forward takes some inputs of usual shapes: a short search, whose finds are not kept."""
+def first_case(checkable: Checkable, options: Options) -> Case | None:
+    """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search.
+
+    A forward that breaks a rule of its own (``KernelError``) has taken its inputs.
+    """
     scope = SearchScope(checkable, options, Trial(checkable))
     attrs = {**checkable.default_attrs, **options.attrs}
-    return bool(Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES))
+    found = Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES)
+    broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
+    return next(iter([*found, *broken]), None)
 
 
 def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
@@ -55,12 +62,13 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
         trial: counts what is tried.
     """
     scope = SearchScope(checkable, options, trial)
-    natural = Natural(scope, Roles(scope))
+    natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
     shapes = natural.cases()
     if not shapes:
         return Found([], dtype=scope.dtype)
     sweeps = Sweeps(scope, natural)
     shapes += sweeps.grown(shapes)
     large = sweeps.large(shapes)
-    cases = shapes + sweeps.emptied(shapes) + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
+    emptied = [] if checkable.seen else sweeps.emptied(shapes)
+    cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     return Found(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)

@@ -51,7 +51,7 @@ class Roles:
         """Yield what the inputs may be filled with: what worked before, then other domains, then integers."""
         count = len(self.scope.args)
         if self.scope.roles is not None:
-            if not any(role.is_integer for role in self.scope.roles):
+            if all(role.is_fixed or not role.is_integer for role in self.scope.roles):
                 yield self.scope.roles
                 return
             if not self.accepts_dtypes(assignment, attrs, self.scope.roles):

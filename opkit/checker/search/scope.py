@@ -24,12 +24,22 @@ __all__ = ["Role", "SearchScope"]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What an input is filled with: floats of a domain, or integers below a limit."""
+    """What an input is filled with: floats of a domain, or integers below a limit.
+
+    Args:
+        domain: a key of ``values.DOMAINS``.
+        dtype: that of whole numbers, "" for floats.
+        limit, least: whole numbers lie from ``least`` to below ``limit``.
+        is_fixed: whether these bounds were seen in a run, and are not to be searched.
+        is_rows: whether the last axis holds shares that sum to 1.
+    """
 
     domain: str = "real"
     dtype: str = ""
     limit: int = 0
     least: int = 0
+    is_fixed: bool = False
+    is_rows: bool = False
 
     @property
     def is_integer(self) -> bool:
@@ -92,13 +102,14 @@ class SearchScope:
     def array(self, shape: Shape, role: Role, regime: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
         """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
-            return fill(shape, regime, role.domain, rng, dtype)
+            values = fill(shape, regime, role.domain, rng, dtype)
+            return values / values.sum(axis=-1, keepdims=True) if role.is_rows and values.ndim else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
         if values.size > 1 and regime == "ties":
             values[...] = values.flat[0]
-        return values.astype(role.dtype)
+        return values.astype(dtype if role.dtype.startswith("float") and dtype else role.dtype)
 
     def case(
         self,

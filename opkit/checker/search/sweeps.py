@@ -33,7 +33,7 @@ from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
-from opkit.checker.search.values import REGIMES, fill, is_anchor, near_constants
+from opkit.checker.search.values import REGIMES, is_anchor, near_constants
 
 __all__ = ["Sweeps"]
 
@@ -286,7 +286,7 @@ class Sweeps:
         inputs = dict(carrier.inputs)
         for arg, role in zip(self.scope.args, roles):
             value = inputs[arg.name]
-            if _holds_floats(value) and isinstance(value, np.ndarray):
+            if _holds_floats(value) and isinstance(value, np.ndarray) and not (role.is_rows or role.is_integer):
                 inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
         label = "at constants" if exact else "near constants"
         case = replace(carrier, inputs=inputs, regime=label, seed=seed)
@@ -300,7 +300,7 @@ class Sweeps:
             return value
         if role.is_integer:
             return self.scope.array(value.shape, role, regime, rng, "") if regime == "ties" else value
-        return fill(value.shape, regime, role.domain, rng, value.dtype.name)
+        return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
 
     def without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
         """Leave out ranks at which forward or backward never keep their promises while they do at others.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable
+from opkit.checker import Arg, Attr, Case, Checkable, constants_of
 from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import Location, UsageError
 from opkit.ops import local
@@ -97,7 +97,27 @@ def checkable_of_layer(
         cases_where=declared.cases_where or (location_of(cases) if cases is not None else None),
     )
     example = {key: plain_arrays(value) for key, value in given[0].items()}
-    return replace(made, second=second_of(made, runner, example))
+    made = replace(made, second=second_of(made, runner, example))
+    return made if cases is not None else replace(made, beyond=_beyond(made, parameters, layer))
+
+
+def _beyond(made: Checkable, parameters: Parameters, layer: Any) -> Checkable:
+    """Return a recorded PyLayer as one whose inputs are searched near those it was seen with."""
+    attrs = []
+    for attr in made.attrs:
+        values = [case.attrs[attr.name] for case in made.recorded if attr.name in case.attrs]
+        first = values[0] if values else attr.default
+        others = [*values, *([attr.default] if attr.name in parameters.defaults else [])]
+        plain = tuple(value for value in others if value is None or isinstance(value, (bool, int, float, str)))
+        attrs.append(Attr(attr.name, "any", first, plain))
+    return replace(
+        made,
+        recorded=(),
+        seen=made.recorded,
+        second=None,
+        attrs=tuple(attrs),
+        constants=constants_of([layer.forward, layer.backward]),
+    )
 
 
 def _first(cases: Iterable[Any], count: int = 8) -> list[Any]:

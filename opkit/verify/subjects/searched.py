@@ -6,16 +6,19 @@ The search itself is the checker's.
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Checkable, Options, constants_of, takes_some
+from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.guess import Guess, guesses
 from opkit.verify.subjects.pair import location_of
-from opkit.verify.subjects.parameters import Parameters, parameters_of
+from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.runner import Runner
+from opkit.verify.subjects.second import second_of
 
 __all__ = ["searched_layer"]
 
@@ -37,18 +40,26 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
     for guess in guesses(parameters, annotations):
         if not guess.inputs:
             continue
-        made = _made(layer, parameters, guess, declared, name)
+        runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
+        made = _made(layer, runner, guess, parameters.starred, declared, name)
         with np.errstate(all="ignore"):
-            if takes_some(made, options):
-                return made
+            case = first_case(made, options)
+        if case is not None:
+            return replace(made, second=_second(made, runner, case))
     return None
 
 
-def _made(layer: Any, parameters: Parameters, guess: Guess, declared: Declared, name: str) -> Checkable:
-    runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
+def _second(made: Checkable, runner: Runner, case: Case) -> Checkable | None:
+    """Return the gradient as an op, checked on the case that forward took."""
+    floats = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array))
+    example = {**case.inputs, **case.attrs}
+    return second_of(replace(made, recorded=(case,), gradients=floats), runner, example)
+
+
+def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Declared, name: str) -> Checkable:
     return Checkable(
         name=name,
-        inputs=tuple(Arg(item, item in guess.optional, item == parameters.starred) for item in guess.inputs),
+        inputs=tuple(Arg(item, item in guess.optional, item == starred) for item in guess.inputs),
         outputs=(Arg("y"),),
         forward=runner.forward,
         vjp=runner.vjp,

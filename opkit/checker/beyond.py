@@ -1,0 +1,69 @@
+"""Beyond: what an op does near the inputs that a recorded run saw, where no case says what it is for.
+
+Runs the same checks on searched neighbours; what fails only there is undecided, never a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from opkit.checker.model.case import Case, plain
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.thresholds import MOST_BEYOND
+
+__all__ = ["beyond", "idle"]
+
+
+def beyond(
+    checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]
+) -> Iterator[CheckResult]:
+    """Yield what fails near the recorded inputs, as undecided.
+
+    Args:
+        checkable: the recorded op; on what was seen it holds.
+        options: of the run.
+        check: the engine's.
+    """
+    other = checkable.beyond
+    if other is None or options.recorded_only:
+        return
+    report = check(other, replace(options, power=False, second_order=False))
+    bad = [item for item in report.checks if item.status is Status.FAIL]
+    for item in bad[:MOST_BEYOND]:
+        where = _difference(item, other.seen)
+        message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
+        yield replace(item, status=Status.UNDECIDED, message=message, beyond=True)
+
+
+def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return the results on an op of which the run asked no gradient: what fails is undecided."""
+    why = "no input took a gradient in the run"
+    return [
+        replace(item, status=Status.UNDECIDED, message=f"{why}: {item.message}", beyond=True)
+        if item.status is Status.FAIL
+        else item
+        for item in results
+    ]
+
+
+def _difference(item: CheckResult, seen: Sequence[Case]) -> str:
+    """Say in a few words how a case differs from what was seen: options, shapes, or values."""
+    case = None if item.evidence is None else item.evidence.case
+    if case is None:
+        return ""
+    options = [
+        f"{name} = {plain(value)!r}"
+        for name, value in case.attrs.items()
+        if not any(plain(one.attrs.get(name)) == plain(value) for one in seen)
+    ]
+    if options:
+        return ", ".join(options)
+    shapes = {tuple(array.shape for _, array in leaves_of(one.inputs)) for one in seen}
+    own = tuple(array.shape for _, array in leaves_of(case.inputs))
+    if own not in shapes:
+        return f"shapes {', '.join(str(list(shape)) for shape in own)}"
+    return f"values: {case.regime}"

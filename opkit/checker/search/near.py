@@ -1,0 +1,177 @@
+"""Near: cases like those that a run was seen with: their shapes and neighbours of these, values of the same kind.
+
+What was seen itself is checked elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.thresholds import MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
+from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.natural import Natural
+from opkit.checker.search.scope import Role
+from opkit.checker.search.shapes import Assignment, Shape
+
+__all__ = ["Near"]
+
+#: Shapes of an op whose arrays were all alike.
+_ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3), (2, 2, 4, 3), (4, 4), (1,))
+
+
+@dataclass(slots=True)
+class Near(Natural):
+    """Finds neighbours of the cases that a checkable was seen with."""
+
+    _precision: str = ""
+
+    def cases(self) -> list[Case]:
+        """Return cases of the shapes seen, then of their neighbours; none where forward takes no other values."""
+        seen = self.scope.checkable.seen
+        attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
+        is_single = any(array.dtype == np.float32 for case in seen for array in _arrays(case))
+        known = list(dict.fromkeys(shapes_of(case) for case in seen))
+        for dtype in ("float64", "float32") if is_single else ("float64",):
+            self.scope.dtype = dtype
+            self._precision = "float32" if is_single and dtype == "float64" else ""
+            for roles in self._readings(seen):
+                self.scope.roles = roles
+                found = [self.attempt(one, attrs, 50 + number, {}) for number, one in enumerate(known)]
+                cases = [case for case in found if case is not None]
+                if cases and (dtype == "float32" or self._stays_wide(cases[0])):
+                    return cases + self._neighbours(known, attrs)
+        return []
+
+    def attempt(
+        self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
+    ) -> Case | None:
+        """Return a case of these shapes, held to the precision that was seen, or None."""
+        case = Natural.attempt(self, assignment, attrs, seed, relations)
+        return case if case is None else replace(case, precision=self._precision)
+
+    def accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int = 0, patience: int = 0) -> list[Case]:
+        """Return nothing: where no known shape goes with an option, the run says nothing of others."""
+        return []
+
+    def _stays_wide(self, case: Case) -> bool:
+        """Say whether forward and backward keep float64."""
+        ev = Evaluator(self.scope.checkable, case)
+        try:
+            ev.prepare()
+            found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs])
+        except Exception:  # user code; the checks tell what it raises
+            return True
+        arrays = [*ev.outputs, *(value for value in found.values() if isinstance(value, np.ndarray))]
+        return not any(array.dtype == np.float32 for array in arrays)
+
+    def _readings(self, seen: Sequence[Case]) -> Iterator[tuple[Role, ...]]:
+        """Yield what the inputs may hold: the wider reading of the values seen first."""
+        kinds = [
+            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])]) for arg in self.scope.args
+        ]
+        yield tuple(kind[0] for kind in kinds)
+        if any(len(kind) > 1 for kind in kinds):
+            yield tuple(kind[-1] for kind in kinds)
+
+    def _neighbours(self, known: Sequence[Assignment], attrs: Mapping[str, Any]) -> list[Case]:
+        found: list[Case] = []
+        tried = set(known)
+        for case, base in zip(self.scope.checkable.seen, map(shapes_of, self.scope.checkable.seen)):
+            results = [np.shape(item) for item in self.scope.trial.probe(case).outputs]
+            for assignment in _around(base, _ways([array.shape for array in _arrays(case)], results)):
+                if assignment in tried or len(found) >= MOST_NEIGHBOURS:
+                    continue
+                tried.add(assignment)
+                made = self.attempt(assignment, attrs, 500 + len(tried), {})
+                if made is not None:
+                    found.append(made)
+        return found
+
+
+def _items(value: Any) -> list[np.ndarray]:
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def _arrays(case: Case) -> Iterator[np.ndarray]:
+    for value in case.inputs.values():
+        yield from _items(value)
+
+
+def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
+    """Return the readings of an input's values, the widest first."""
+    if not arrays:
+        return [Role()]
+    values = np.concatenate([array.ravel() for array in arrays])
+    if values.dtype.kind != "f":
+        if values.dtype == bool or not values.size:
+            return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
+        return [Role("real", arrays[0].dtype.name, int(values.max()) + 1, int(values.min()), is_fixed=True)]
+    if not values.size:
+        return [Role()]
+    low, high = float(values.min()), float(values.max())
+    if set(np.unique(values)) == {0.0, 1.0} and values.size >= TELLING_VALUES:
+        return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
+    if low >= 0 and all(_is_rows(array) for array in arrays):
+        return [Role("unit", is_rows=True)]
+    if low < 0 < high or low == 0:
+        return [Role(), Role("symmetric")] if low > -1 and high < 1 else [Role()]
+    if high <= 0:
+        return [Role("negative")]
+    if low > 1:
+        return [Role("positive"), Role("above one")]
+    return [Role("unit")] if high <= 1 and values.size >= TELLING_VALUES else [Role("positive"), Role("unit")]
+
+
+def _is_rows(array: np.ndarray) -> bool:
+    if array.ndim == 0 or array.shape[-1] < 2 or not array.size:
+        return False
+    return bool((np.abs(array.sum(axis=-1, dtype=np.float64) - 1) < ROW_SUM).all())
+
+
+def _around(base: Assignment, ways: Ways) -> Iterator[Assignment]:
+    """Yield shapes that an op seen with these may take as well."""
+    if any(shape and isinstance(shape[0], tuple) for shape in base):
+        return
+    if len({shape for shape in base if shape is not None}) == 1:
+        for shape in _ALIKE:
+            if shape.count(0) == 0 or ways.is_pointwise:
+                yield tuple(None if one is None else shape for one in base)
+    if not ways.is_broadcast:
+        return
+    first: Any = base[0]
+    second: Any = base[1]
+    for axis in range(len(second)):
+        yield first, (*second[:axis], 1, *second[axis + 1 :])
+    if second:
+        yield first, second[1:]
+    yield (2, *first), second
+    yield first[1:], second
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How results follow from the inputs' shapes in a run.
+
+    Args:
+        is_pointwise: whether every result has the shape that all inputs have.
+        is_broadcast: whether there are two inputs of different shapes, and results have the shape they broadcast to.
+    """
+
+    is_pointwise: bool
+    is_broadcast: bool
+
+
+def _ways(shapes: Sequence[Shape], results: Sequence[Shape]) -> Ways:
+    try:
+        whole = np.broadcast_shapes(*shapes)
+    except ValueError:
+        return Ways(False, False)
+    fits = all(shape == whole for shape in results)
+    is_alike = len(set(shapes)) == 1
+    return Ways(fits and is_alike, fits and not is_alike and len(shapes) == 2)
