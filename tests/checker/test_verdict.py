@@ -67,8 +67,8 @@ def test_a_slow_op_is_decided_within_its_time(factor: float, status: Status) -> 
     assert time.perf_counter() - begun < 15.0
 
 
-def test_a_pair_that_no_case_decides_is_undecided() -> None:
-    """Each input needs a derivative of its own: one whose arrays are all empty has none."""
+def test_each_pair_of_input_and_output_has_a_verdict_of_its_own() -> None:
+    """A pass over two inputs holds one decided derivative for each."""
     made = checkable_of(
         lambda a, b: a * 2.0 + b.sum(), lambda a, b, y, dy: (2.0 * dy, np.full(b.shape, dy.sum())), [X, X]
     )
