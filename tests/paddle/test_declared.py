@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,24 @@ def test_a_layer_that_is_not_declared_again_keeps_its_bases_signature() -> None:
 
     assert list(_defaults(Derived)) == ["width"]
     assert repr(Derived(5)) == "Derived(width=5)"
+
+
+def _function_of(kind: Any) -> Any:
+    """Return the function that a layer calls with its fields, None where it does something else."""
+    if kind is nn.Upsample:
+        return nn.functional.interpolate
+    if "Pool" in kind.__name__:
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+        return getattr(nn.functional, words.replace("un_pool", "unpool"))
+    return getattr(kind, "_function", None)
+
+
+def test_the_fields_stand_in_the_order_of_the_functions_arguments() -> None:
+    """A layer passes its fields by position."""
+    kinds = [kind for kind in vars(nn).values() if isinstance(kind, type) and issubclass(kind, DeclaredLayer)]
+    pairs = [(kind, _function_of(kind)) for kind in kinds if kind._settings and _function_of(kind) is not None]
+    assert len(pairs) > 45
+    for kind, function in pairs:
+        taken = list(inspect.signature(function).parameters)
+        first = taken.index(kind._settings[0])
+        assert tuple(taken[first : first + len(kind._settings)]) == kind._settings, kind

@@ -169,13 +169,16 @@ def _difference(by_number: Builder, choose: Choose) -> Builder:
 def _quotient(by_number: Builder, choose: Choose) -> Builder:
     def div(x: Any, y: Any) -> Value:
         """Return ``x / y``; operands broadcast, a number takes the tensor's dtype; integers are truncated towards 0."""
-        if is_number(y):
+        kind = type(y)
+        if kind is float or kind is int:
             return by_number(x, y)
         try:
-            if x._data.dtype is y._data.dtype and x._data.dtype.kind == "f":
+            dtype = x._data.dtype
+            if dtype is y._data.dtype and dtype.kind == "f":
                 return local.mode.apply(BROADCAST_DIV, (x, y), NO_ATTRS)
         except AttributeError:
-            pass
+            if is_number(y):
+                return by_number(x, y)
         dialect = choose(x, y)
         left, right = met("broadcast_div", x, y, dialect)
         if dialect.quotient is not None and dtype_of(left).kind not in "fc":

@@ -108,8 +108,12 @@ def _activation(
 
 
 def _apply(opdef: OpDef, x: Any, attrs: Mapping[str, Any] = NO_ATTRS) -> Value:
-    x = as_value(x)
-    if x._data.dtype.kind not in "fc":
+    try:
+        kind = x._data.dtype.kind
+    except AttributeError:
+        x = as_value(x)
+        kind = x._data.dtype.kind
+    if kind not in "fc":
         function_dtype(opdef.name, x, STRICT)
     return local.mode.apply(opdef, (x,), attrs)
 

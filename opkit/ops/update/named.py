@@ -8,7 +8,7 @@ Source: OneFlow v0.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,24 +27,26 @@ _COMMON = "scale:double l1:float l2:float weight_decay:float"
 _DEFAULTS: dict[str, Any] = {"scale": 1.0, "l1": 0.0, "l2": 0.0, "weight_decay": 0.0}
 
 
-def blocks_of(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield matching flat pieces of arrays of one shape; writing to a piece writes to its array.
+def blocks_of(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
+    """Return matching flat pieces of arrays of one shape; writing to a piece writes to its array.
 
     Raises:
-        ShapeError: an array that is written to is not contiguous in memory, or shapes differ.
+        ShapeError: the shapes differ.
     """
-    first = arrays[0]
-    if any(array.shape != first.shape for array in arrays):
-        raise ShapeError(f"a model update takes arrays of one shape, got {[array.shape for array in arrays]}")
-    if not all(array.flags.c_contiguous for array in arrays):
-        yield arrays
-        return
-    flat = [array.reshape(-1) for array in arrays]
-    size = first.size
-    if size <= _BLOCK:
-        yield tuple(flat)
-        return
-    for start in range(0, size, _BLOCK):
+    shape = arrays[0].shape
+    for array in arrays:
+        if array.shape != shape:
+            raise ShapeError(f"a model update takes arrays of one shape, got {[array.shape for array in arrays]}")
+    flat = []
+    for array in arrays:
+        if not array.flags.c_contiguous:
+            return (arrays,)  # a flat copy would not write to its array
+        flat.append(array.reshape(-1))
+    return (tuple(flat),) if flat[0].size <= _BLOCK else _cut(flat)
+
+
+def _cut(flat: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, ...]]:
+    for start in range(0, flat[0].size, _BLOCK):
         yield tuple([array[start : start + _BLOCK] for array in flat])
 
 

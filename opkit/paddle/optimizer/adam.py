@@ -18,14 +18,12 @@ class _WithBetas(Optimizer):
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: float) -> None:
         self._beta1, self._beta2 = self._between("beta1", beta1), self._between("beta2", beta2)
         self._epsilon = float(epsilon)
+        self._rates = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
 
     def _between(self, name: str, value: Any) -> float:
         if not 0 <= float(value) < 1:
             raise UsageError(f"{type(self).__name__}: {name} must be at least 0 and below 1, got {value!r}")
         return float(value)
-
-    def _betas(self) -> dict[str, Any]:
-        return {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
 
     def state_spec(self) -> StateSpec:
         """Return the moments and the running powers of the betas."""
@@ -56,7 +54,7 @@ class Adam(_WithBetas):
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {**self._betas(), **self.decay_of(parameter, group)}
+        return {**self._rates, **self.decay_of(parameter, group)}
 
 
 class AdamW(_WithBetas):
@@ -96,7 +94,7 @@ class AdamW(_WithBetas):
         """Return the update op's attributes."""
         decays = self._decays is None or self._decays(parameter.name)
         coeff = float(group.get("weight_decay", self._coeff))
-        return {**self._betas(), "coeff": coeff if decays else 0.0}
+        return {**self._rates, "coeff": coeff if decays else 0.0}
 
     def _update(self, parameter: Any, gradient: Any, rate: float, group: Mapping[str, Any]) -> None:
         factor = 1.0 if self._lr_ratio is None else self._lr_ratio(parameter)
@@ -128,7 +126,7 @@ class Adamax(_WithBetas):
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {**self._betas(), **self.decay_of(parameter, group)}
+        return {**self._rates, **self.decay_of(parameter, group)}
 
 
 class Lamb(_WithBetas):
@@ -165,7 +163,7 @@ class Lamb(_WithBetas):
         """Return the update op's attributes."""
         is_excluded = self._excludes is not None and self._excludes(parameter)
         return {
-            **self._betas(),
+            **self._rates,
             "decay": 0.0 if is_excluded else float(group.get("lamb_weight_decay", self._decay)),
             "always_adapt": self._always_adapt,
         }

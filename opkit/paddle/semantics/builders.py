@@ -24,7 +24,12 @@ def in_floating_point(build: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(build)
     def built(x: Any, *args: Any, **options: Any) -> Any:
-        return build(x if ops.as_value(x)._data.dtype.kind in "fc" else ops.cast(x, FLOAT32), *args, **options)
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = ops.as_value(x)
+            kind = x._data.dtype.kind
+        return build(x if kind in "fc" else ops.cast(x, FLOAT32), *args, **options)
 
     return built
 

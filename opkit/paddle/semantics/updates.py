@@ -15,7 +15,7 @@ import numpy as np
 from opkit.ir import TensorDesc
 from opkit.ops.core.define import quiet
 from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
-from opkit.ops.update.named import SGD_UPDATE, blocks_of
+from opkit.ops.update.named import blocks_of
 
 __all__ = ["ADADELTA", "ADAGRAD", "ADAM", "ADAMAX", "ADAMW", "LAMB", "MOMENTUM", "RMSPROP", "SGD"]
 
@@ -24,9 +24,10 @@ def _scalar(array: np.ndarray, like: np.ndarray) -> Any:
     return like.dtype.type(array.reshape(-1)[0])
 
 
-def _decayed(param: np.ndarray, grad: np.ndarray, *, l1: float, l2: float) -> np.ndarray:
-    """Return the gradient with the regularisation terms added; kernels take the two weights as ``decay``."""
-    grad = grad if grad.dtype == param.dtype else grad.astype(param.dtype)
+def _decayed(param: np.ndarray, grad: np.ndarray, l1: float, l2: float) -> np.ndarray:
+    """Return the gradient with the regularisation terms added."""
+    if grad.dtype != param.dtype:
+        grad = grad.astype(param.dtype)
     if l2:
         grad = grad + param.dtype.type(l2) * param
     if l1:
@@ -34,9 +35,12 @@ def _decayed(param: np.ndarray, grad: np.ndarray, *, l1: float, l2: float) -> np
     return grad
 
 
+@quiet
 def _sgd(param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *, l1: float, l2: float) -> tuple[()]:
     """``param -= lr * grad``."""
-    SGD_UPDATE.kernel(param, grad, rate, scale=1.0, l1=l1, l2=l2, weight_decay=0.0)
+    step = _scalar(rate, param)
+    for p, g in blocks_of(param, grad):
+        np.subtract(p, step * _decayed(p, g, l1, l2), out=p)
     return ()
 
 
@@ -50,22 +54,22 @@ def _momentum(
     mu: float,
     use_nesterov: bool,
     rescale_grad: float,
-    **decay: float,
+    l1: float,
+    l2: float,
 ) -> tuple[()]:
     """``v = mu * v + grad; param -= lr * v``, or ``param -= lr * (grad + mu * v)`` with Nesterov's momentum."""
     step, keep = _scalar(rate, param), param.dtype.type(mu)
     for p, g, v in blocks_of(param, grad, velocity):
         if rescale_grad != 1.0:
             g = g * p.dtype.type(rescale_grad)
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         np.multiply(v, keep, out=v)
         np.add(v, g, out=v)
         np.subtract(p, step * (g + keep * v if use_nesterov else v), out=p)
     return ()
 
 
-@quiet
-def _adam(
+def _adam_step(
     param: np.ndarray,
     grad: np.ndarray,
     rate: np.ndarray,
@@ -77,7 +81,8 @@ def _adam(
     beta1: float,
     beta2: float,
     epsilon: float,
-    **decay: float,
+    l1: float,
+    l2: float,
 ) -> tuple[()]:
     """Adam (Kingma and Ba 2015), with epsilon scaled by the bias correction as Paddle has it."""
     kind = param.dtype.type
@@ -86,7 +91,7 @@ def _adam(
     small = kind(epsilon) * root
     keep1, keep2 = kind(beta1), kind(beta2)
     for p, g, m, v in blocks_of(param, grad, moment1, moment2):
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         np.multiply(m, keep1, out=m)
         m += (kind(1) - keep1) * g
         np.multiply(v, keep2, out=v)
@@ -97,6 +102,9 @@ def _adam(
     return ()
 
 
+_adam = quiet(_adam_step)
+
+
 @quiet
 def _adamw(
     param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *state: np.ndarray, coeff: float, **adam: float
@@ -104,8 +112,7 @@ def _adamw(
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019): ``param *= 1 - lr * coeff`` goes first."""
     if coeff:
         np.multiply(param, param.dtype.type(1) - _scalar(rate, param) * param.dtype.type(coeff), out=param)
-    _adam(param, grad, rate, *state, l1=0.0, l2=0.0, **adam)
-    return ()
+    return _adam_step(param, grad, rate, *state, l1=0.0, l2=0.0, **adam)
 
 
 @quiet
@@ -121,13 +128,14 @@ def _rmsprop(
     epsilon: float,
     momentum: float,
     centered: bool,
-    **decay: float,
+    l1: float,
+    l2: float,
 ) -> tuple[()]:
     """RMSProp (Hinton), with epsilon under the root as Paddle has it."""
     kind = param.dtype.type
     step = _scalar(rate, param)
     for p, g, u, s, mean in blocks_of(param, grad, momentum_acc, mean_square, mean_grad):
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         s[...] = kind(rho) * s + (kind(1) - kind(rho)) * g * g
         spread = s
         if centered:
@@ -140,12 +148,12 @@ def _rmsprop(
 
 @quiet
 def _adagrad(
-    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, moment: np.ndarray, *, epsilon: float, **decay: float
+    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, moment: np.ndarray, *, epsilon: float, l1: float, l2: float
 ) -> tuple[()]:
     """Adagrad (Duchi et al. 2011)."""
     step, small = _scalar(rate, param), param.dtype.type(epsilon)
     for p, g, m in blocks_of(param, grad, moment):
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         m += g * g
         np.subtract(p, step * g / (np.sqrt(m) + small), out=p)
     return ()
@@ -160,14 +168,15 @@ def _adamax(
     beta1: float,
     beta2: float,
     epsilon: float,
-    **decay: float,
+    l1: float,
+    l2: float,
 ) -> tuple[()]:
     """Adamax (Kingma and Ba 2015, section 7.1), with epsilon added before the maximum as Paddle has it."""
     moment, inf_norm, beta1_pow = state
     kind = param.dtype.type
     step = _scalar(rate, param) / (kind(1) - _scalar(beta1_pow, param))
     for p, g, m, u in blocks_of(param, grad, moment, inf_norm):
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         m[...] = kind(beta1) * m + (kind(1) - kind(beta1)) * g
         np.maximum(np.abs(g), kind(beta2) * u + kind(epsilon), out=u)
         np.subtract(p, step * (m / u), out=p)
@@ -185,13 +194,14 @@ def _adadelta(
     *,
     rho: float,
     epsilon: float,
-    **decay: float,
+    l1: float,
+    l2: float,
 ) -> tuple[()]:
     """Adadelta (Zeiler 2012), its step times the learning rate."""
     kind = param.dtype.type
     step, keep, small = _scalar(rate, param), kind(rho), kind(epsilon)
     for p, g, s, d in blocks_of(param, grad, squared_grad, squared_update):
-        g = _decayed(p, g, **decay)
+        g = _decayed(p, g, l1, l2)
         s[...] = keep * s + (kind(1) - keep) * g * g
         move = -np.sqrt((d + small) / (s + small)) * g
         d[...] = keep * d + (kind(1) - keep) * move * move

@@ -51,7 +51,7 @@ class _Activation(DeclaredLayer):
 
     def forward(self, x: Any) -> Any:
         """Apply the function."""
-        return self._function(x, **self._arguments())
+        return self._function(x, *self._values(self))
 
 
 @declared

@@ -50,7 +50,8 @@ class _Convolution(ParameterLayer):
         return list(item) if isinstance(item, (list, tuple)) else [item] * self._spatial
 
     def _windows(self) -> dict[str, Any]:
-        return {name: vars(self)[name] for name in ("stride", "padding", "dilation", "groups", "data_format")}
+        held = self.__dict__
+        return {name: held[name] for name in ("stride", "padding", "dilation", "groups", "data_format")}
 
     def extra_repr(self) -> str:
         """Return the sizes, and the settings that are not the default."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from opkit.errors import ShapeError
@@ -34,6 +35,8 @@ class DeclaredLayer(Layer):
     #: The settings that ``repr`` shows; None: all.
     _shown: ClassVar[tuple[str, ...] | None] = None
     _settings: ClassVar[tuple[str, ...]] = ()
+    #: ``_values(layer)``: the values of these fields, in their order.
+    _values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda layer: ())
 
     def _begin(self) -> None:
         """Make the layer ready for attributes, before the fields are set."""
@@ -41,7 +44,7 @@ class DeclaredLayer(Layer):
 
     def _arguments(self) -> dict[str, Any]:
         """Return the fields by name, all except the layer's name."""
-        return {name: getattr(self, name) for name in self._settings}
+        return dict(zip(self._settings, self._values(self)))
 
     def extra_repr(self) -> str:
         """Return the settings."""
@@ -89,4 +92,13 @@ def declared(kind: type[_LayerType]) -> type[_LayerType]:
         if field.name in vars(made):
             delattr(made, field.name)
     made._settings = tuple(field.name for field in fields(made) if field.name != "name")  # type: ignore[arg-type]
+    made._values = staticmethod(_taking(made._settings))
     return made
+
+
+def _taking(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that takes attributes of these names from an object."""
+    if len(names) == 1:
+        (name,) = names
+        return lambda layer: (getattr(layer, name),)
+    return attrgetter(*names) if names else lambda layer: ()

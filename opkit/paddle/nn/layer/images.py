@@ -99,7 +99,7 @@ class Upsample(_Resized):
 
     def forward(self, x: Any) -> Any:
         """Resize."""
-        return functional.interpolate(x, **self._arguments())
+        return functional.interpolate(x, *self._values(self))
 
 
 @declared

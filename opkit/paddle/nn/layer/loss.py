@@ -44,7 +44,7 @@ class _Loss(DeclaredLayer):
             raise ValueError(f"{type(self).__name__}: reduction is one of {known}, got {reduction!r}")
 
     def _loss(self, *values: Any) -> Any:
-        return self._function(*values, **self._arguments())
+        return self._function(*values, *self._values(self))
 
 
 class _PairLoss(_Loss):
@@ -52,7 +52,7 @@ class _PairLoss(_Loss):
 
     def forward(self, input: Any, label: Any) -> Any:
         """Return the loss."""
-        return self._loss(input, label)
+        return self._function(input, label, *self._values(self))
 
 
 @declared

@@ -51,7 +51,7 @@ class MaxPool1D(_Pool):
 
     def forward(self, input: Any) -> Any:
         """Pool."""
-        return functional.max_pool1d(input, **self._arguments())
+        return functional.max_pool1d(input, *self._values(self))
 
 
 @declared
@@ -68,7 +68,7 @@ class MaxPool2D(_MaxPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.max_pool2d(x, **self._arguments())
+        return functional.max_pool2d(x, *self._values(self))
 
 
 @declared
@@ -79,7 +79,7 @@ class MaxPool3D(_MaxPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.max_pool3d(x, **self._arguments())
+        return functional.max_pool3d(x, *self._values(self))
 
 
 @declared
@@ -94,7 +94,7 @@ class MaxUnPool1D(_Pool):
 
     def forward(self, x: Any, indices: Any) -> Any:
         """Put them back."""
-        return functional.max_unpool1d(x, indices, **self._arguments())
+        return functional.max_unpool1d(x, indices, *self._values(self))
 
 
 @declared
@@ -109,7 +109,7 @@ class MaxUnPool2D(_Pool):
 
     def forward(self, x: Any, indices: Any) -> Any:
         """Put them back."""
-        return functional.max_unpool2d(x, indices, **self._arguments())
+        return functional.max_unpool2d(x, indices, *self._values(self))
 
 
 @declared
@@ -124,7 +124,7 @@ class MaxUnPool3D(_Pool):
 
     def forward(self, x: Any, indices: Any) -> Any:
         """Put them back."""
-        return functional.max_unpool3d(x, indices, **self._arguments())
+        return functional.max_unpool3d(x, indices, *self._values(self))
 
 
 @declared
@@ -139,7 +139,7 @@ class AdaptiveMaxPool1D(_AdaptiveMaxPool):
 
     def forward(self, input: Any) -> Any:
         """Pool."""
-        return functional.adaptive_max_pool1d(input, **self._arguments())
+        return functional.adaptive_max_pool1d(input, *self._values(self))
 
 
 @declared
@@ -148,7 +148,7 @@ class AdaptiveMaxPool2D(_AdaptiveMaxPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.adaptive_max_pool2d(x, **self._arguments())
+        return functional.adaptive_max_pool2d(x, *self._values(self))
 
 
 @declared
@@ -157,7 +157,7 @@ class AdaptiveMaxPool3D(_AdaptiveMaxPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.adaptive_max_pool3d(x, **self._arguments())
+        return functional.adaptive_max_pool3d(x, *self._values(self))
 
 
 # ---- the mean of each window -----------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class AvgPool1D(_Pool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.avg_pool1d(x, **self._arguments())
+        return functional.avg_pool1d(x, *self._values(self))
 
 
 @declared
@@ -189,7 +189,7 @@ class AvgPool2D(_AvgPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.avg_pool2d(x, **self._arguments())
+        return functional.avg_pool2d(x, *self._values(self))
 
 
 @declared
@@ -200,7 +200,7 @@ class AvgPool3D(_AvgPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.avg_pool3d(x, **self._arguments())
+        return functional.avg_pool3d(x, *self._values(self))
 
 
 @declared
@@ -211,7 +211,7 @@ class AdaptiveAvgPool1D(_Adaptive):
 
     def forward(self, input: Any) -> Any:
         """Pool."""
-        return functional.adaptive_avg_pool1d(input, **self._arguments())
+        return functional.adaptive_avg_pool1d(input, *self._values(self))
 
 
 @declared
@@ -228,7 +228,7 @@ class AdaptiveAvgPool2D(_AdaptiveAvgPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.adaptive_avg_pool2d(x, **self._arguments())
+        return functional.adaptive_avg_pool2d(x, *self._values(self))
 
 
 @declared
@@ -239,4 +239,4 @@ class AdaptiveAvgPool3D(_AdaptiveAvgPool):
 
     def forward(self, x: Any) -> Any:
         """Pool."""
-        return functional.adaptive_avg_pool3d(x, **self._arguments())
+        return functional.adaptive_avg_pool3d(x, *self._values(self))
