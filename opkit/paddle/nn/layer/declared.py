@@ -36,7 +36,7 @@ class DeclaredLayer(Layer):
     _shown: ClassVar[tuple[str, ...] | None] = None
     _settings: ClassVar[tuple[str, ...]] = ()
     #: ``_values(layer)``: the values of these fields, in their order.
-    _values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda layer: ())
+    _values: ClassVar[Callable[..., tuple[Any, ...]]] = staticmethod(lambda layer: ())
 
     def _begin(self) -> None:
         """Make the layer ready for attributes, before the fields are set."""
