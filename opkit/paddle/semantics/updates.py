@@ -107,12 +107,19 @@ _adam = quiet(_adam_step)
 
 @quiet
 def _adamw(
-    param: np.ndarray, grad: np.ndarray, rate: np.ndarray, *state: np.ndarray, coeff: float, **adam: float
+    param: np.ndarray,
+    grad: np.ndarray,
+    rate: np.ndarray,
+    *state: np.ndarray,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    coeff: float,
 ) -> tuple[()]:
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019): ``param *= 1 - lr * coeff`` goes first."""
     if coeff:
         np.multiply(param, param.dtype.type(1) - _scalar(rate, param) * param.dtype.type(coeff), out=param)
-    return _adam_step(param, grad, rate, *state, l1=0.0, l2=0.0, **adam)
+    return _adam_step(param, grad, rate, *state, beta1=beta1, beta2=beta2, epsilon=epsilon, l1=0.0, l2=0.0)
 
 
 @quiet
