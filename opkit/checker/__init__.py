@@ -27,6 +27,7 @@ from opkit.checker.model.codes import CODES, CheckCode, code_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, Slopes, Status
 from opkit.checker.numeric import check_functions, checkable_of
+from opkit.checker.search.compared import compared_in
 from opkit.checker.search.constants import constants_of
 from opkit.checker.search.pipeline import first_case
 
@@ -59,6 +60,7 @@ __all__ = [
     "check_functions",
     "checkable_of",
     "code_of",
+    "compared_in",
     "constants_of",
     "first_case",
 ]

@@ -56,7 +56,7 @@ class Collected:
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
     """Return the cases to check an op on."""
-    if checkable.recorded:
+    if checkable.recorded and checkable.cases is None:
         return _given(checkable, trial, list(checkable.recorded))
     if checkable.cases is not None:
         found = Collected()
@@ -68,7 +68,7 @@ def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
         if not given:
             found.findings.append(_result("GC183", Status.ERROR, "the cases file yields no case", checkable))
             return found
-        return _given(checkable, trial, given)
+        return _given(checkable, trial, [*checkable.recorded, *given])
     return _searched(checkable, options, trial)
 
 
@@ -129,7 +129,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
         outcome = trial.attempt(case)
         if outcome.verdict is Verdict.NONFINITE:
             what = case.label or "a recorded case"
-            if case.origin == "user" and _is_finite(case):
+            if case.origin in ("user", "given") and _is_finite(case):
                 message = f"forward gives NaN or infinity on {what}, which is part of the domain"
                 evidence = Evidence(case=case)
                 found.findings.append(
@@ -148,7 +148,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
             continue
         wide = _preferred(trial, case)
-        if wide is not case and case.origin == "recorded" and checkable.infer is None:
+        if wide is not case and case.origin != "user" and checkable.infer is None:
             wide = _as_seen(checkable, case, wide)
         found.cases.append(wide)
     floats = {array.dtype.name for case in found.cases for _, array in leaves_of(case.inputs) if is_float(array)}

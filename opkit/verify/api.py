@@ -47,8 +47,11 @@ def gradcheck(
         forward: in place of a target: ``forward(*inputs)`` -> array or tuple of arrays.
         backward: its gradient: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)`` -> one
             gradient per input.
-        inputs: arrays to check on, by position or by name; float arrays are differentiated.
-        cases: in place of inputs: ``cases(rng)`` yields them.
+        inputs: arrays (and options) to check on, by position or by name; float arrays are differentiated. They count
+            as what a run saw: all is checked on them; what fails only near them is undecided. A list of tuples or of
+            dicts is a list of cases.
+        cases: in place of inputs: ``cases(rng)`` yields them; they are the domain. With neither, forward says by trial
+            what it takes, as for an op directory.
         **options: fields of ``opkit.verify.RunOptions`` and ``opkit.checker.Options`` (``seed``, ``jobs``,
             ``timeout``, ``select`` ...). Functions and classes of this process run in it (``isolate=False``) unless
             ``isolate=True`` is given.
@@ -83,14 +86,14 @@ def outcome_of(
             raise UsageError("gradcheck takes a target, or forward= and backward= together")
         process = os.getpid()
         try:
-            checkable = pair(forward, backward, inputs, cases)
+            checkable = pair(forward, backward, inputs, cases, options=RunOptions.of(options).check)
         finally:
             end_if_forked(process)
         return _here(checkable, options)
     if isinstance(target, Checkable):
         return _here(target, options)
     if isinstance(target, type):
-        return _here(_of_class(target, inputs, cases), options)
+        return _of_class(target, inputs, cases, options)
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
     words = [target] if isinstance(target, (str, os.PathLike)) else list(target or ())
@@ -98,15 +101,22 @@ def outcome_of(
 
 
 def _of_class(
-    layer: type, inputs: Sequence[Any] | Mapping[str, Any] | None, cases: Callable[..., Any] | None
-) -> Checkable:
-    from opkit.verify.subjects.pylayer import checkable_of_layer, is_layer
+    layer: type,
+    inputs: Sequence[Any] | Mapping[str, Any] | None,
+    cases: Callable[..., Any] | None,
+    options: Mapping[str, Any],
+) -> Outcome:
+    from opkit.verify.subjects.pylayer import is_layer
+    from opkit.verify.targets.named import layer_given
 
     if not is_layer(layer):
         raise UsageError(f"{layer.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
-    if (inputs is None) == (cases is None):
+    if inputs is not None and cases is not None:
         raise UsageError(f"gradcheck of {layer.__name__} takes inputs=[...], or cases=function of a generator")
-    return checkable_of_layer(layer, cases if cases is not None else (lambda _: cases_of(inputs)))
+    loaded = layer_given(layer, None if inputs is None else cases_of(inputs), cases, RunOptions.of(options))
+    if loaded.checkables:
+        return _here(loaded.checkables[0], options)
+    return Outcome(Report(opkit.__version__, RunOptions.of(options).check.seed, loaded.reports))
 
 
 def _here(checkable: Checkable, options: Mapping[str, Any]) -> Outcome:

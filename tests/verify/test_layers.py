@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from opkit.checker import Options
-from opkit.verify import RunOptions, run_targets
+from opkit.verify import RunOptions, gradcheck, run_targets
 
 QUICK = RunOptions(Options(effort=0.2), timeout=30)
 
@@ -320,3 +322,28 @@ def test_a_tensor_among_the_cases_that_takes_no_gradient_is_a_constant(here: Pat
     """Its None is right, and forward sees its stop_gradient."""
     (op,) = run(here, CONSTANT, "Blend").report.ops
     assert op.status.value == "pass"
+
+
+def layers_of(text: str) -> dict[str, Any]:
+    """Return the names of a text with PyLayers."""
+    names: dict[str, Any] = {"__name__": "somewhere"}
+    exec(HEAD + text, names)
+    return names
+
+
+@pytest.mark.parametrize("name", ["Open", "Times"])
+def test_a_class_is_searched_as_its_file_is(name: str) -> None:
+    """With inputs what lies near them is undecided; without, forward says what it takes, and what fails is a failure."""
+    layer = layers_of(OPEN)[name]
+    x = np.linspace(-1, 2, 6)
+    report = gradcheck(layer, inputs=[x])
+    assert report.status.value == "undecided"
+    assert any(item.beyond for item in report.ops[0].checks)
+    assert gradcheck(layer, inputs=[x], recorded_only=True).status.value == "pass"
+    assert gradcheck(layer).status.value == "fail"
+
+
+def test_several_cases_may_be_given_to_a_class() -> None:
+    """Options by name, each case as it is."""
+    report = gradcheck(layers_of(OPEN)["Times"], inputs=[{"x": np.ones(3), "k": 1.0}, {"x": np.ones(3), "k": 2.0}])
+    assert report.status.value == "fail"

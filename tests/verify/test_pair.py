@@ -94,7 +94,9 @@ def test_the_error_carries_the_report_and_the_line() -> None:
     [
         ({"forward": np.sin}, "together"),
         ({"forward": np.sin, "backward": np.cos, "target": "."}, "together"),
-        ({"forward": np.sin, "backward": lambda x, dy: dy}, "inputs"),
+        ({"forward": iter, "backward": lambda x, dy: dy}, "inputs"),
+        ({"forward": lambda x: x.no_such_thing, "backward": lambda x, dy: dy}, "all arguments that were tried"),
+        ({"forward": np.sin, "backward": lambda x, dy: dy, "inputs": [X], "cases": lambda rng: [X]}, "takes inputs"),
         ({"forward": np.sin, "backward": lambda: 0, "inputs": [X]}, "takes 0 arguments"),
         ({"target": ".", "inputs": [X]}, "go with"),
         ({"target": ".", "sede": 1}, "seed"),
@@ -128,4 +130,83 @@ def test_a_function_that_forks_is_checked_in_one_process() -> None:
 
     report = gradcheck(forward=forward, backward=lambda x, dy: 2 * x * dy, inputs=[np.linspace(-1, 1, 5)], effort=0.2)
     assert [os.waitpid(copy, 0)[1] for copy in copies] == [0, 0, 0]
+    assert report.status.value == "pass"
+
+
+def relu6(x: np.ndarray) -> np.ndarray:
+    """Clip to 0 and 6."""
+    return np.clip(x, 0, 6)
+
+
+def open_ended(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    """Forget the upper bound."""
+    return dy * (x > 0)
+
+
+def scaled(x: np.ndarray, k: float = 1.0) -> np.ndarray:
+    """Multiply by a number."""
+    return x * k
+
+
+def unscaled(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    """Forget the number."""
+    return dy
+
+
+@pytest.mark.parametrize(("forward", "backward"), [(relu6, open_ended), (scaled, unscaled)])
+def test_what_the_inputs_given_do_not_show_is_searched_near_them(forward, backward) -> None:
+    """A region or an option that the inputs do not reach is undecided; strict makes it wrong; it can be left out."""
+    report = gradcheck(forward=forward, backward=backward, inputs=[X])
+    assert report.status.value == "undecided"
+    assert any(item.beyond for item in report.ops[0].checks)
+    assert report.is_clean()
+    with pytest.raises(GradientError, match="beyond the inputs seen"):
+        assert_gradients(forward=forward, backward=backward, inputs=[X], strict=True)
+    assert gradcheck(forward=forward, backward=backward, inputs=[X], recorded_only=True).status.value == "pass"
+
+
+@pytest.mark.parametrize(("forward", "backward"), [(relu6, open_ended), (scaled, unscaled)])
+def test_without_inputs_a_pair_is_searched_like_a_directory(forward, backward) -> None:
+    """Forward says by trial what it takes, and what fails there is a failure."""
+    assert gradcheck(forward=forward, backward=backward).status.value == "fail"
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [lambda x, dy, k=1.0: dy * k, lambda x, k, dy: dy * k, lambda x, y, dy, *, k=1.0: dy * k, lambda dy, x, k: dy * k],
+)
+def test_an_option_reaches_a_backward_that_has_a_parameter_of_its_name(backward) -> None:
+    """Wherever the parameter stands."""
+    assert gradcheck(forward=scaled, backward=backward).status.value == "pass"
+    assert gradcheck(forward=scaled, backward=backward, inputs=[X]).status.value == "pass"
+
+
+def test_inputs_may_hold_options_and_lists() -> None:
+    """A whole number and a word are options, a list of arrays stays one."""
+
+    def forward(parts, axis, kind):
+        return np.concatenate(parts, axis=axis) * (2.0 if kind == "double" else 1.0)
+
+    def backward(parts, axis, kind, dy):
+        cuts = np.cumsum([part.shape[axis] for part in parts])[:-1]
+        return (np.split(dy * (2.0 if kind == "double" else 1.0), cuts, axis=axis),)
+
+    inputs = {"parts": [X, X[:3]], "axis": 0, "kind": "double"}
+    assert gradcheck(forward=forward, backward=backward, inputs=inputs).status.value == "pass"
+
+
+def test_a_branch_behind_a_word_is_reached() -> None:
+    """A word that forward compares its option with is tried, though no input ever had it."""
+
+    def forward(x, mode="plain"):
+        return x * x if mode == "square" else 3.0 * x
+
+    report = gradcheck(forward=forward, backward=lambda x, dy, mode="plain": 3.0 * dy, inputs=[X])
+    (bad,) = [item for item in report.ops[0].checks if item.beyond and item.code == "GC101"]
+    assert "mode = 'square'" in bad.message
+
+
+def test_a_librarys_further_parameters_are_not_tried() -> None:
+    """The gradient of ``np.sum`` is not asked for an axis that its author never meant."""
+    report = gradcheck(forward=np.sum, backward=lambda x, dy: np.full_like(x, dy), inputs=[X])
     assert report.status.value == "pass"

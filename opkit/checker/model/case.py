@@ -44,7 +44,7 @@ class Case:
         attrs: complete attributes.
         regime: what is special about the values: "normal", "large", "ties", "empty", "user" ...
         seed: reproduces the values.
-        origin: "search", "user" or "recorded".
+        origin: "search", "user" (drawn by a cases function), "recorded" (by a run) or "given" (to a Python call).
         label: "case 3 of the cases file", for messages.
         precision: the float dtype in which the values were seen, where they are checked in a wider one: gradients need
             be right to its resolution only. "" where the arrays' own dtype counts.

@@ -58,7 +58,7 @@ class Attr:
     Args:
         name: as the kernel's ``attrs`` has it.
         type: one of "bool", "int32", "int64", "float", "double", "string", "shape", "data_type",
-            or "list_" and one of these; "any" where nothing is known.
+            or "list_" and one of these; "any" where nothing is known, "absent" for an array that was left out.
         default: a plain Python value.
         choices: other values that are known to be meant.
     """

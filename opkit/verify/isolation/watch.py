@@ -113,6 +113,8 @@ class Watch:
             }
         if checkable.second is not None:
             changes["second"] = self.over(checkable.second)
+        if checkable.beyond is not None:
+            changes["beyond"] = self.over(checkable.beyond)
         return replace(checkable, **changes)
 
     def _watched(

@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.errors import Location, UsageError
 from opkit.verify.isolation.blame import shown_path
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.places import location_of
 
 __all__ = ["Declared", "declared_in"]
 

@@ -24,7 +24,7 @@ from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.hints import hints_of, sizes_of
 from opkit.verify.subjects.modes import runners_of
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.raw_kernel import RawKernel
 
 __all__ = ["checkable_of", "checkables_of"]

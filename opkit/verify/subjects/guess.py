@@ -6,13 +6,13 @@ Names, annotations and defaults only; whether a guess is right is found out by t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["Guess", "guesses"]
+__all__ = ["Guess", "annotations_of", "guesses", "is_left_out"]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
@@ -47,6 +47,19 @@ class Guess:
     options: dict[str, Any]
 
 
+def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function's parameters; none where it has no signature."""
+    try:
+        return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}
+    except (TypeError, ValueError):
+        return {}
+
+
+def is_left_out(name: str) -> bool:
+    """Say whether a parameter that is None is by its name an input that may be left out."""
+    return _is_word_in(name, _ARRAYS)
+
+
 def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Guess]:
     """Yield readings of a signature, the most likely first.
 
@@ -55,7 +68,7 @@ def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Gue
         annotations: those of forward, by parameter.
     """
     options = dict(parameters.defaults)
-    optional = {name for name, default in options.items() if default is None and _is_word_in(name, _ARRAYS)}
+    optional = {name for name, default in options.items() if default is None and is_left_out(name)}
     required = [name for name in parameters.names if name not in options]
     fixed = {name: _usual(name, annotations.get(name)) for name in required}
     known = {name: value for name, value in fixed.items() if value is not None}

@@ -1,48 +1,30 @@
-"""A checkable from any pair of numpy functions: a forward and its gradient, with the inputs to check them on.
+"""A checkable from any pair of numpy functions: a forward and its gradient, on inputs given, drawn or searched.
 
-No framework takes part.
+No framework takes part; how the two are called is in ``functions``.
 """
 
 from __future__ import annotations
 
-import inspect
-import linecache
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attrs, Checkable
-from opkit.errors import Location, UsageError
-from opkit.verify.isolation.blame import shown_path
+from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.checker.model.copies import option_copied
+from opkit.errors import UsageError
+from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
+from opkit.verify.subjects.guess import annotations_of, guesses
+from opkit.verify.subjects.neighbours import near, with_choices
+from opkit.verify.subjects.parameters import parameters_in
+from opkit.verify.subjects.places import location_of
 
 __all__ = ["cases_of", "location_of", "pair"]
 
-#: First parameters of a backward that takes the incoming gradients before the inputs.
-_DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
-
-
-def location_of(function: Any) -> Location | None:
-    """Return where a function or a class was written, None where that is not known."""
-    function = inspect.unwrap(getattr(function, "__func__", function))
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        return Location(shown_path(code.co_filename), _def_line(code), function=function.__name__)
-    try:
-        _, line = inspect.getsourcelines(function)
-        file = inspect.getsourcefile(function)
-    except (TypeError, OSError):
-        return None
-    return Location(shown_path(file), line, function=getattr(function, "__name__", "")) if file else None
-
-
-def _def_line(code: CodeType) -> int:
-    """Return the line of a function's ``def``, beneath its decorators."""
-    line = code.co_firstlineno
-    while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
-        line += 1
-    return line
+#: Cases that are looked at to tell inputs from options.
+MOST_READ = 8
 
 
 def pair(
@@ -51,6 +33,7 @@ def pair(
     inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     cases: Callable[[np.random.Generator], Iterable[Sequence[Any] | Mapping[str, Any]]] | None = None,
     name: str = "",
+    options: Options | None = None,
 ) -> Checkable:
     """Make a checkable of two functions.
 
@@ -58,57 +41,101 @@ def pair(
         forward: ``forward(*inputs)`` -> an array, or a tuple or list of arrays.
         backward: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)``, by the number of its
             parameters; with the incoming gradients first where its first parameter says so by its name (``dy``,
-            ``g``, ``grad`` ...). Returns one gradient per input (None for an input without one), or one per float
-            input.
-        inputs: what to check on: arrays by position or by parameter name. Only float arrays are differentiated.
-            A list of tuples or of dicts is a list of cases.
-        cases: in place of ``inputs``: ``cases(rng)`` yields as many of them as it likes.
+            ``g``, ``grad`` ...). An option of forward is passed on where backward has a parameter of its name.
+            Returns one gradient per input (None for an input without one), or one per float input.
+        inputs: what was seen: arrays, lists of arrays, floats and options by position or by parameter name. Only
+            float arrays are differentiated. A list of tuples or of dicts is a list of cases. What lies near them is
+            searched too.
+        cases: in place of ``inputs``: ``cases(rng)`` yields as many of them as it likes; they are the domain.
         name: what the report calls the op; the function's name by default.
+        options: of the checker, for the search where there are neither inputs nor cases.
 
     Raises:
-        UsageError: neither or both of inputs and cases, or parameters that fit neither signature.
+        UsageError: both inputs and cases, none that forward takes, or parameters that fit neither signature.
     """
-    if (inputs is None) == (cases is None):
+    if inputs is not None and cases is not None:
         raise UsageError("gradcheck of a function pair takes inputs=[...], or cases=function of a generator")
+    name = name or getattr(forward, "__qualname__", getattr(forward, "__name__", "forward")).replace("<locals>.", "")
+    if inputs is None and cases is None:
+        return _searched(forward, backward, name, options or Options())
     draw = cases if cases is not None else (lambda _: cases_of(inputs))
-    probe = next(iter(draw(np.random.default_rng(0))), None)
-    if probe is None:
-        raise UsageError("the cases function yields no case")
-    names = _names(forward, probe)
-    count = len(_listed(forward(*_values(probe, names))))
-    call = _backward_call(backward, len(names), count)
+    every = list(islice(draw(np.random.default_rng(0)), MOST_READ if cases is not None else None))
+    if not every:
+        raise UsageError("the cases function yields no case" if cases is not None else "inputs holds no case")
+    names = _names(forward, every[0])
+    every = [_values(case, names) for case in every]
+    arrays = [name for name in names if any(is_input(values[name]) for values in every)]
+    defaults = options_of(forward, names)
+    functions = Functions(forward, backward, names, arrays, defaults)
+    options_given = {name: every[0][name] for name in names if name not in arrays}
+    count = len(functions.forward(*map(option_copied, _split(every[0], arrays, {**options_given, **defaults}))))
+    functions.binding(count)
+    made = _made(functions, forward, backward, name, _args(arrays, every), {**options_given, **defaults}, count)
+    if cases is None:
+        labels = (
+            [f"case {number} of the inputs given" for number in range(len(every))]
+            if every[1:]
+            else ["the inputs given"]
+        )
+        seen = tuple(_case(values, arrays, made.default_attrs, label) for values, label in zip(every, labels))
+        return near(replace(made, recorded=seen), [forward, backward])
 
-    def run(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
-        return _listed(forward(*(arrays[name] for name in names)))
+    def drawn(rng: np.random.Generator) -> Iterable[Mapping[str, Any]]:
+        for case in cases(rng):
+            values = _values(case, names)
+            yield {key: as_input(value) if key in arrays else value for key, value in values.items()}
 
-    def run_back(
-        arrays: Arrays,
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Attrs,
-        needs: frozenset[str],
-    ) -> Mapping[str, Any]:
-        found = _listed(call([arrays[name] for name in names], list(outputs), list(douts)))
-        floats = [name for name in names if np.asarray(arrays[name]).dtype.kind == "f"]
-        if len(found) == len(floats):
-            return {name: gradient for name, gradient in zip(floats, found) if name in needs}
-        if len(found) != len(names):
-            raise UsageError(f"backward returned {len(found)} gradients for {len(names)} inputs ({', '.join(names)})")
-        return {name: gradient for name, gradient in zip(names, found) if name in needs}
+    return replace(made, cases=drawn)
 
-    def draw_named(rng: np.random.Generator) -> Iterable[Mapping[str, Any]]:
-        for case in draw(rng):
-            yield {name: np.asarray(value) for name, value in zip(names, _values(case, names))}
 
+def _made(
+    functions: Functions,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    name: str,
+    inputs: Sequence[Arg],
+    options: Mapping[str, Any],
+    count: int = 1,
+) -> Checkable:
     return Checkable(
-        name=name or getattr(forward, "__qualname__", "forward").replace("<locals>.", ""),
-        inputs=tuple(Arg(item) for item in names),
+        name=name,
+        inputs=tuple(inputs),
         outputs=tuple(Arg(item) for item in (["y"] if count == 1 else [f"y{index}" for index in range(count)])),
-        forward=run,
-        backward=run_back,
-        cases=draw_named,
+        forward=functions.forward,
+        backward=functions.backward,
+        attrs=tuple(Attr(key, "any", value) for key, value in options.items()),
         forward_where=location_of(forward),
         backward_where=location_of(backward),
+    )
+
+
+def _searched(forward: Callable[..., Any], backward: Callable[..., Any], name: str, options: Options) -> Checkable:
+    """Return the pair with inputs to be searched, as those of an op directory are."""
+    try:
+        parameters = parameters_in(forward)
+    except ValueError as error:
+        raise UsageError(f"{error}: give gradcheck inputs=[...], or cases=function of a generator") from None
+    own = options_of(forward, ())
+    for guess in guesses(parameters, annotations_of(forward)):
+        if not guess.inputs:
+            continue
+        swept = {key: value for key, value in guess.options.items() if key in own or key not in parameters.defaults}
+        given = [key for key in parameters.names if key in guess.inputs or key not in parameters.defaults]
+        further = {key: value for key, value in swept.items() if key not in given}
+        functions = Functions(forward, backward, given, guess.inputs, further)
+        args = [Arg(key, key in guess.optional) for key in guess.inputs]
+        made = _made(functions, forward, backward, name, args, swept)
+        made = with_choices(replace(made, constants=constants_of([forward, backward])), [forward, backward])
+        with np.errstate(all="ignore"):
+            case = first_case(made, options)
+        if case is not None:
+            count = len(functions.forward(case.inputs, case.attrs))
+            functions.binding(count)
+            return replace(made, outputs=_made(functions, forward, backward, name, args, swept, count).outputs)
+    raise UsageError(
+        f"{name} raised on all arguments that were tried",
+        help="give gradcheck inputs=[...], or cases=function of a generator",
+        where=location_of(forward),
     )
 
 
@@ -123,53 +150,29 @@ def cases_of(inputs: Any) -> Sequence[Any]:
 def _names(forward: Callable[..., Any], probe: Sequence[Any] | Mapping[str, Any]) -> list[str]:
     if isinstance(probe, Mapping):
         return list(probe)
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
-        known = [item.name for item in inspect.signature(forward).parameters.values() if item.kind in kinds]
-    except (TypeError, ValueError):
-        known = []
+        known = parameters_in(forward).positional
+    except ValueError:
+        known = ()
     return [known[index] if index < len(known) else f"x{index}" for index in range(len(probe))]
 
 
-def _values(case: Sequence[Any] | Mapping[str, Any], names: Sequence[str]) -> list[np.ndarray]:
-    given = [case[name] for name in names] if isinstance(case, Mapping) else list(case)
-    return [np.asarray(value) for value in given]
+def _values(case: Sequence[Any] | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: case[name] for name in names} if isinstance(case, Mapping) else dict(zip(names, case))
 
 
-def _listed(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (tuple, list)) else [result]
+def _args(arrays: Sequence[str], every: Sequence[Mapping[str, Any]]) -> list[Arg]:
+    return [Arg(name, is_variadic=any(is_list_of_arrays(values[name]) for values in every)) for name in arrays]
 
 
-def _backward_call(
-    backward: Callable[..., Any], inputs: int, outputs: int
-) -> Callable[[list[Any], list[Any], list[Any]], Any]:
-    """Return how to call a backward: (inputs, outputs, douts) -> its result."""
-    try:
-        parameters = list(inspect.signature(backward).parameters.values())
-    except (TypeError, ValueError):
-        return lambda xs, _, dys: backward(*xs, *dys)
-    if any(item.kind is item.VAR_POSITIONAL for item in parameters):
-        return lambda xs, _, dys: backward(*xs, *dys)
-    positional = [
-        item for item in parameters if item.kind is not item.KEYWORD_ONLY and item.kind is not item.VAR_KEYWORD
-    ]
-    required = [item for item in positional if item.default is item.empty]
-    is_first = bool(positional) and positional[0].name.lower() in _DOUTS
-    for ys in (0, outputs):
-        wanted = inputs + outputs + ys
-        if len(required) <= wanted <= len(positional):
-            return _order(backward, is_first, bool(ys))
-    raise UsageError(
-        f"backward takes {len(required)} arguments; expected {inputs + outputs} (inputs, then incoming gradients) "
-        f"or {inputs + 2 * outputs} (inputs, outputs, incoming gradients)"
-    )
+def _split(
+    values: Mapping[str, Any], arrays: Sequence[str], defaults: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a case's inputs, and its options with the defaults of those that it leaves out."""
+    options = {name: value for name, value in values.items() if name not in arrays}
+    return {name: as_input(values[name]) for name in arrays}, {**defaults, **options}
 
 
-def _order(
-    backward: Callable[..., Any], is_first: bool, takes_outputs: bool
-) -> Callable[[list[Any], list[Any], list[Any]], Any]:
-    def call(xs: list[Any], ys: list[Any], dys: list[Any]) -> Any:
-        values = [*xs, *ys] if takes_outputs else xs
-        return backward(*dys, *values) if is_first else backward(*values, *dys)
-
-    return call
+def _case(values: Mapping[str, Any], arrays: Sequence[str], defaults: Mapping[str, Any], label: str) -> Case:
+    inputs, attrs = _split(values, arrays, defaults)
+    return Case(inputs, attrs, "given", origin="given", label=label)

@@ -1,4 +1,4 @@
-"""Parameters: what a PyLayer's forward takes, and its calls by name and back.
+"""Parameters: what a function takes (a PyLayer's forward, or any other), and its calls by name and back.
 
 Reads signatures only; nothing is applied.
 """
@@ -6,18 +6,18 @@ Reads signatures only; nothing is applied.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Parameters", "parameters_of"]
+__all__ = ["Parameters", "parameters_in", "parameters_of"]
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a PyLayer's forward, ctx left out.
+    """The parameters of a function; of a PyLayer's forward without ctx.
 
     Args:
         positional: names in order.
@@ -61,8 +61,25 @@ class Parameters:
 def parameters_of(layer: type) -> Parameters:
     """Return the parameters of a PyLayer's forward."""
     every = list(inspect.signature(layer.forward).parameters.values())  # type: ignore[attr-defined]
-    if every and every[0].kind in _POSITIONAL:
-        every = every[1:]
+    return _sorted(every[1:] if every and every[0].kind in _POSITIONAL else every)
+
+
+def parameters_in(function: Callable[..., Any]) -> Parameters:
+    """Return the parameters of a function; of one without a signature, as many positional ones as it says it takes.
+
+    Raises:
+        ValueError: nothing says what the function takes.
+    """
+    try:
+        return _sorted(list(inspect.signature(function).parameters.values()))
+    except (TypeError, ValueError):
+        count = getattr(function, "nin", None)  # numpy's ufuncs
+        if not isinstance(count, int):
+            raise ValueError(f"{function!r} does not say what it takes") from None
+        return Parameters(tuple("xyzuvw"[:count]), "", (), False, {})
+
+
+def _sorted(every: Sequence[inspect.Parameter]) -> Parameters:
     kinds: dict[Any, list[str]] = {}
     for item in every:
         kinds.setdefault(item.kind, []).append(item.name)

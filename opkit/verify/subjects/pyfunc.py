@@ -15,7 +15,7 @@ from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
 from opkit.errors import KernelError
 from opkit.static.py_func import PyFuncDef
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.places import location_of
 
 __all__ = ["checkable_of_py_func"]
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, constants_of
+from opkit.checker import Arg, Attr, Case, Checkable
 from opkit.eager import PyLayer, Tensor, install
 from opkit.errors import Location, UsageError
 from opkit.ops import local
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.parameters import Parameters, parameters_of
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays
 from opkit.verify.subjects.second import second_of
@@ -43,6 +44,7 @@ def checkable_of_layer(
     cases: Callable[[np.random.Generator], Iterable[Sequence[Any] | Mapping[str, Any]]] | None = None,
     *,
     recorded: Sequence[Mapping[str, Any]] = (),
+    given: Sequence[Any] = (),
     traits: Traits | None = None,
     declared: Declared | None = None,
     name: str = "",
@@ -54,7 +56,9 @@ def checkable_of_layer(
         layer: the class.
         cases: yields forward's arguments, by name or in order; float arrays take a gradient, integer ones do not,
             other values pass through.
-        recorded: in place of cases: arguments by name, as a run saw them.
+        recorded: arguments by name, as a run saw them, checked besides the cases; without cases what lies near them
+            is searched.
+        given: arguments by name or in order that count as recorded.
         traits: how a recorded run's Tensors stood in the graph.
         declared: exceptions that the file declares.
         name: what the report calls it.
@@ -64,28 +68,30 @@ def checkable_of_layer(
         UsageError: there is no case, or a case does not fit forward's parameters.
     """
     parameters = parameters_of(layer)
-    given = [dict(case) for case in recorded]
-    if cases is not None:
-        given = [_named(parameters, case, layer) for case in _first(cases(np.random.default_rng(0)))]
-    if not given:
+    seen = [dict(case) for case in recorded] + [_named(parameters, case, layer) for case in given]
+    drawn = [] if cases is None else [_named(parameters, one, layer) for one in _first(cases(np.random.default_rng(0)))]
+    every = seen + drawn
+    if not every:
         raise UsageError(f"there is no case for {layer.__name__}", where=location_of(cases) if cases else None)
-    inputs = _inputs(parameters, given)
-    attrs = _attrs(parameters, given, inputs)
-    traits = traits or Traits(_constants(given, inputs))
+    inputs = _inputs(parameters, every)
+    attrs = _attrs(parameters, every, inputs)
+    traits = traits or Traits(_constants(every, inputs))
     constants = frozenset() if traits.is_idle else traits.constants
-    runner = Runner(layer, parameters, frozenset(inputs), constants, traits.leaves)
+    # What a run gave as a leaf works as the result of an op too; a case may be returned as it is, which a leaf may not.
+    leaves = traits.leaves if cases is None else frozenset()
+    runner = Runner(layer, parameters, frozenset(inputs), constants, leaves)
     declared = declared or Declared()
-    outputs = runner.count_outputs(given[0])
+    outputs = runner.count_outputs(every[0])
     made = Checkable(
         name=name or layer.__qualname__.replace("<locals>.", ""),
-        inputs=tuple(_arg(item, given) for item in inputs),
+        inputs=tuple(_arg(item, every) for item in inputs),
         outputs=tuple(Arg("y" if outputs == 1 else f"y{index}") for index in range(outputs)),
         forward=runner.forward,
         vjp=runner.vjp,
         attrs=attrs,
         cases=None if cases is None else _drawn(cases, parameters, layer),
-        recorded=tuple(_case(item, inputs) for item in given) if cases is None else (),
-        gradients=frozenset(item for item in inputs if item not in constants and _is_float(item, given)),
+        recorded=tuple(_case(item, inputs, bool(given)) for item in seen),
+        gradients=frozenset(item for item in inputs if item not in constants and _is_float(item, every)),
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
@@ -96,28 +102,9 @@ def checkable_of_layer(
         backward_where=_where(layer, "backward"),
         cases_where=declared.cases_where or (location_of(cases) if cases is not None else None),
     )
-    example = {key: plain_arrays(value) for key, value in given[0].items()}
+    example = {key: plain_arrays(value) for key, value in every[0].items()}
     made = replace(made, second=second_of(made, runner, example))
-    return made if cases is not None else replace(made, beyond=_beyond(made, parameters, layer))
-
-
-def _beyond(made: Checkable, parameters: Parameters, layer: Any) -> Checkable:
-    """Return a recorded PyLayer as one whose inputs are searched near those it was seen with."""
-    attrs = []
-    for attr in made.attrs:
-        values = [case.attrs[attr.name] for case in made.recorded if attr.name in case.attrs]
-        first = values[0] if values else attr.default
-        others = [*values, *([attr.default] if attr.name in parameters.defaults else [])]
-        plain = tuple(value for value in others if value is None or isinstance(value, (bool, int, float, str)))
-        attrs.append(Attr(attr.name, "any", first, plain))
-    return replace(
-        made,
-        recorded=(),
-        seen=made.recorded,
-        second=None,
-        attrs=tuple(attrs),
-        constants=constants_of([layer.forward, layer.backward]),
-    )
+    return made if cases is not None else near(made, [layer.forward, layer.backward], parameters.defaults)  # type: ignore[attr-defined]
 
 
 def _first(cases: Iterable[Any], count: int = 8) -> list[Any]:
@@ -205,7 +192,9 @@ def _arg(name: str, given: Sequence[Mapping[str, Any]]) -> Arg:
     return Arg(name, is_optional=is_optional, is_variadic=is_list)
 
 
-def _case(values: Mapping[str, Any], inputs: Sequence[str]) -> Case:
+def _case(values: Mapping[str, Any], inputs: Sequence[str], is_given: bool) -> Case:
     arrays = {name: plain_arrays(values.get(name)) for name in inputs}
     attrs = {name: value for name, value in values.items() if name not in inputs}
+    if is_given:
+        return Case(arrays, attrs, "given", origin="given", label="the inputs given")
     return Case(arrays, attrs, "recorded", origin="recorded", label="seen in the run")

@@ -5,7 +5,6 @@ The search itself is the checker's.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +13,10 @@ import numpy as np
 from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.guess import Guess, guesses
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.guess import Guess, annotations_of, guesses
+from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.runner import Runner
 from opkit.verify.subjects.second import second_of
 
@@ -36,8 +36,7 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
         the checkable, None where forward took nothing that was tried.
     """
     parameters = parameters_of(layer)
-    annotations = {item.name: item.annotation for item in inspect.signature(layer.forward).parameters.values()}
-    for guess in guesses(parameters, annotations):
+    for guess in guesses(parameters, annotations_of(layer.forward)):
         if not guess.inputs:
             continue
         runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
@@ -57,7 +56,7 @@ def _second(made: Checkable, runner: Runner, case: Case) -> Checkable | None:
 
 
 def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Declared, name: str) -> Checkable:
-    return Checkable(
+    made = Checkable(
         name=name,
         inputs=tuple(Arg(item, item in guess.optional, item == starred) for item in guess.inputs),
         outputs=(Arg("y"),),
@@ -73,3 +72,4 @@ def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Decl
         forward_where=location_of(layer.forward),
         backward_where=location_of(layer.backward),
     )
+    return with_choices(made, [layer.forward, layer.backward])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -23,14 +23,14 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
-from opkit.verify.subjects.pair import location_of
 from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
 from opkit.verify.subjects.searched import searched_layer
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 
-__all__ = ["layer_loaded", "load_named"]
+__all__ = ["layer_given", "layer_loaded", "load_named"]
 
 
 def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
@@ -84,6 +84,32 @@ def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: Run
     except OpkitError as error:
         result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
         return Loaded(reports=(OpReport(label, (result,)),))
+
+
+def layer_given(
+    layer: type,
+    inputs: Sequence[Any] | None,
+    cases: Callable[[np.random.Generator], Iterable[Any]] | None,
+    options: RunOptions,
+) -> Loaded:
+    """Make a checkable of a PyLayer of this process; what its module declares under the class's name holds.
+
+    Args:
+        layer: the class.
+        inputs: cases that count as what a run saw.
+        cases: in place of inputs; with neither, the module's own cases, else a search.
+        options: of the run.
+
+    Raises:
+        UsageError: the cases do not fit forward's parameters.
+    """
+    names = vars(sys.modules[layer.__module__]) if layer.__module__ in sys.modules else {}
+    names = {key: value for key, value in names.items() if key.endswith(f"_{layer.__name__}") or key == "__file__"}
+    name = layer.__qualname__.replace("<locals>.", "")
+    if inputs is None and cases is None:
+        return layer_loaded(layer, names, name, options)
+    declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
+    return Loaded((checkable_of_layer(layer, cases, given=inputs or (), declared=declared, name=name),))
 
 
 def _no_cases(layer: type) -> CheckResult:

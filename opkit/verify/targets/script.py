@@ -25,7 +25,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.directory import checkable_of
-from opkit.verify.subjects.pair import location_of
+from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
 from opkit.verify.subjects.recorder import Heard, Recorder, Sort, Traits

@@ -71,7 +71,7 @@ def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult
         return ()
     found: list[CheckResult] = []
     for failure in FailureStore(options.cache).of(checkable):
-        once = replace(checkable, recorded=(failure.case,), cases=None)
+        once = replace(checkable, recorded=(failure.case,), cases=None, beyond=None)
         settings = replace(options.check, select=frozenset({failure.code}), power=False)
         found += [item for item in check(once, settings).findings if former(item) == failure.key]
     return tuple(found)

@@ -1,0 +1,84 @@
+"""Compared: the values that functions compare an option with, each a branch of its own that a default may never take.
+
+Reads syntax trees only; nothing is executed, and a function whose source is not known is passed over.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+__all__ = ["compared_in"]
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return {name: values that it is compared with}, of parameters and of attributes (``ctx.mode``) alike.
+
+    Args:
+        functions: user functions.
+
+    Returns:
+        Plain values, and lists and tuples of them, in the order of the source. A membership test gives the members;
+        the keys of a table that is indexed by the name count too.
+    """
+    found: dict[str, list[Any]] = {}
+    for function in functions:
+        for name, value in _pairs(_tree_of(function)):
+            known = found.setdefault(name, [])
+            if not any(value == other and type(value) is type(other) for other in known):
+                known.append(value)
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _tree_of(function: Any) -> ast.AST:
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError, ValueError):  # no source, or a lambda within a larger expression
+        return ast.Module([], [])
+
+
+def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            for operator, left, right in zip(node.ops, sides, sides[1:]):
+                yield from _compared(operator, left, right)
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict):
+            for key in node.value.keys:
+                yield from _named(node.slice, key)
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                for pattern in ast.walk(case.pattern):
+                    if isinstance(pattern, ast.MatchValue):
+                        yield from _named(node.subject, pattern.value)
+                    elif isinstance(pattern, ast.MatchSingleton):
+                        yield from _named(node.subject, ast.Constant(pattern.value))
+
+
+def _compared(operator: ast.cmpop, left: ast.expr, right: ast.expr) -> Iterator[tuple[str, Any]]:
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        members = right.keys if isinstance(right, ast.Dict) else getattr(right, "elts", ())
+        for member in members:
+            yield from _named(left, member)
+    elif isinstance(operator, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        yield from _named(left, right)
+        yield from _named(right, left)
+
+
+def _named(one: ast.expr | None, other: ast.expr | None) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value where one side is a name and the other a constant."""
+    name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+    if not name or other is None:
+        return
+    try:
+        value = ast.literal_eval(other)
+    except (ValueError, TypeError, SyntaxError):
+        return
+    if isinstance(value, _PLAIN) or (isinstance(value, (list, tuple)) and all(isinstance(i, _PLAIN) for i in value)):
+        yield name, value

@@ -1,0 +1,157 @@
+"""Functions: a forward and a backward of numpy arrays, and which of their parameters take inputs, results and options.
+
+Calls only; where inputs come from, and what is made of the results, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arrays, Attrs
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.errors import UsageError
+from opkit.verify.isolation.blame import is_users
+from opkit.verify.subjects.parameters import Parameters, parameters_in
+
+__all__ = ["Functions", "as_input", "is_input", "is_list_of_arrays", "is_plain_option", "options_of"]
+
+#: First parameters of a backward that takes the incoming gradients before the inputs.
+_DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
+#: What code that was typed in, and stands in no file, has as its file's name.
+_TYPED = ("<stdin>", "<string>", "<ipython-input", "<doctest")
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def is_input(value: Any) -> bool:
+    """Say whether a value is an input: an array, a float, a list of arrays or of numbers; all else is an option."""
+    if isinstance(value, (list, tuple)) and not is_list_of_arrays(value):
+        return bool(value) and all(isinstance(item, (int, float, list, tuple)) for item in value)
+    return isinstance(value, (np.ndarray, np.generic, float, list, tuple))
+
+
+def is_list_of_arrays(value: Any) -> bool:
+    """Say whether a value is a list of arrays, which stays one."""
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(item, np.ndarray) for item in value)
+
+
+def as_input(value: Any) -> Any:
+    """Return an input as an array, or as a list of arrays."""
+    return list(value) if is_list_of_arrays(value) else np.asarray(value)
+
+
+def is_plain_option(value: Any) -> bool:
+    """Say whether a value is one that other values can be tried in place of: plain, or a list of plain ones."""
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(item, _PLAIN) for item in value)
+    return isinstance(value, _PLAIN)
+
+
+def options_of(forward: Callable[..., Any], given: Sequence[str]) -> dict[str, Any]:
+    """Return {option: default} of the parameters that a user's own function has beside those that are given.
+
+    A library's function has none: its further parameters are not what its user wrote a gradient for.
+    """
+    code = getattr(inspect.unwrap(getattr(forward, "__func__", forward)), "__code__", None)
+    if code is None or not (code.co_filename.startswith(_TYPED) or is_users(code.co_filename)):
+        return {}
+    defaults = parameters_in(forward).defaults
+    return {name: value for name, value in defaults.items() if name not in given and is_plain_option(value)}
+
+
+class Functions:
+    """A forward and its gradient as the checker calls them.
+
+    Args:
+        forward: takes the values of ``given`` in order, options by name.
+        backward: takes inputs and incoming gradients, or inputs, results and incoming gradients, the incoming ones
+            first where its first parameter says so by its name; options where it has parameters of their names.
+        given: what every call passes on, in order.
+        inputs: those of them that are arrays.
+        options: {further option of forward: default}.
+    """
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        given: Sequence[str],
+        inputs: Sequence[str],
+        options: Mapping[str, Any],
+    ) -> None:
+        self._forward, self._backward = forward, backward
+        self._given, self._inputs, self._options = list(given), list(inputs), list(options)
+        self._calls: dict[int, Callable[..., Any]] = {}
+
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[Any]:
+        """Run forward; see ``opkit.checker.Forward``."""
+        values = {**attrs, **arrays}
+        named = {name: attrs[name] for name in self._options if name in attrs}
+        return _listed(self._forward(*(values[name] for name in self._given), **named))
+
+    def backward(
+        self,
+        arrays: Arrays,
+        outputs: Sequence[np.ndarray],
+        douts: Sequence[np.ndarray],
+        attrs: Attrs,
+        needs: frozenset[str],
+    ) -> Mapping[str, Any]:
+        """Run backward; see ``opkit.checker.Backward``."""
+        found = _listed(self.binding(len(douts))({**attrs, **arrays}, list(outputs), list(douts)))
+        floats = [leaf.name for leaf, array in leaves_of(arrays) if leaf.index in (None, 0) and is_float(array)]
+        for names in (floats, self._inputs, self._given):
+            if len(found) == len(names):
+                return {name: gradient for name, gradient in zip(names, found) if name in needs}
+        listed = ", ".join(self._inputs)
+        raise UsageError(f"backward returned {len(found)} gradients for {len(self._inputs)} inputs ({listed})")
+
+    def binding(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+        """Return how backward is called for that many results: (values by name, results, incoming) -> its result.
+
+        Raises:
+            UsageError: its parameters fit no signature.
+        """
+        if outputs not in self._calls:
+            self._calls[outputs] = self._bound(outputs)
+        return self._calls[outputs]
+
+    def _bound(self, outputs: int) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+        try:
+            known = parameters_in(self._backward)
+        except ValueError:
+            known = Parameters((), "args", (), False, {})
+        named = [name for name in self._options if name in (*known.positional, *known.named)]
+        positional = [name for name in known.positional if name not in named]
+        required = [name for name in positional if name not in known.defaults]
+        is_first = bool(positional) and positional[0].lower() in _DOUTS
+        for names in (self._given, self._inputs):
+            for takes_results in (False, True):
+                wanted = len(names) + outputs * (1 + takes_results)
+                if known.starred or len(required) <= wanted <= len(positional):
+                    return self._order(names, is_first, takes_results, named, positional)
+        count, further = len(self._given), 2 * outputs
+        raise UsageError(
+            f"backward takes {len(required)} arguments; expected {count + outputs} (inputs, then incoming gradients) "
+            f"or {count + further} (inputs, outputs, incoming gradients)"
+        )
+
+    def _order(
+        self, names: Sequence[str], is_first: bool, takes_results: bool, named: Sequence[str], positional: Sequence[str]
+    ) -> Callable[[Mapping[str, Any], list[Any], list[Any]], Any]:
+        def call(values: Mapping[str, Any], ys: list[Any], dys: list[Any]) -> Any:
+            xs = [values[name] for name in names]
+            args = [*xs, *ys] if takes_results else xs
+            args = [*dys, *args] if is_first else [*args, *dys]
+            options = {name: values[name] for name in named if name in values}
+            # By name, since an option may stand between them.
+            return self._backward(**dict(zip(positional, args)), **options) if options else self._backward(*args)
+
+        return call
+
+
+def _listed(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]

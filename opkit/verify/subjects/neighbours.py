@@ -1,0 +1,54 @@
+"""Neighbours: a recorded subject as one whose inputs and options are searched near what it was seen with.
+
+The search is the checker's; what fails only there is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from opkit.checker import Attr, Checkable, compared_in, constants_of
+from opkit.verify.subjects.functions import is_plain_option
+from opkit.verify.subjects.guess import is_left_out
+
+__all__ = ["near", "with_choices"]
+
+
+def near(
+    made: Checkable, functions: Sequence[Callable[..., Any]], defaults: Mapping[str, Any] | None = None
+) -> Checkable:
+    """Return a recorded subject with what lies near its recording, to be searched after it.
+
+    Args:
+        made: the subject; its recorded cases are what was seen.
+        functions: the user's, whose constants and comparisons are hints.
+        defaults: of options that a signature gives them, values to try beside those that were seen.
+    """
+    attrs = tuple(_seen(attr, made, defaults or {}) for attr in made.attrs)
+    other = replace(made, recorded=(), seen=made.recorded, second=None, attrs=attrs, constants=constants_of(functions))
+    return replace(made, beyond=with_choices(other, functions))
+
+
+def _seen(attr: Attr, made: Checkable, defaults: Mapping[str, Any]) -> Attr:
+    """Return an option with what was seen first as its default, and what else was seen as its choices."""
+    values = [case.attrs[attr.name] for case in made.recorded if attr.name in case.attrs]
+    first = values[0] if values else attr.default
+    others = [*values, *([defaults[attr.name]] if attr.name in defaults else [])]
+    return replace(attr, default=first, choices=(*attr.choices, *filter(is_plain_option, others)))
+
+
+def with_choices(made: Checkable, functions: Sequence[Callable[..., Any]]) -> Checkable:
+    """Return the subject with the values that its functions compare its options with among their choices.
+
+    An input that was left out is not one of them: no number stands for an array.
+    """
+    known = compared_in(functions)
+    attrs = tuple(
+        replace(attr, type="absent")
+        if attr.default is None and is_left_out(attr.name)
+        else replace(attr, choices=(*attr.choices, *known.get(attr.name, ())))
+        for attr in made.attrs
+    )
+    return replace(made, attrs=attrs)
