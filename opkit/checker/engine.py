@@ -22,6 +22,7 @@ from opkit.checker.checks.history import history
 from opkit.checker.checks.layout import layouts
 from opkit.checker.checks.linearity import linearity
 from opkit.checker.checks.modes import parity, second_order
+from opkit.checker.checks.own import own
 from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.scan import scan
@@ -47,7 +48,7 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
-_LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity)
+_LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity, own)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 

@@ -8,7 +8,24 @@ from __future__ import annotations
 from opkit.checker import CheckCode
 from opkit.checker.model.codes import OUT_OF_TIME
 
-__all__ = ["CODES", "CRASH", "EXIT", "INTERNAL", "LOAD", "MEMORY", "SCRIPT", "TIMEOUT"]
+__all__ = [
+    "ACCUMULATED",
+    "CODES",
+    "CRASH",
+    "EXIT",
+    "FAKE",
+    "FORWARD_MODE",
+    "HALF",
+    "INTERNAL",
+    "KEPT",
+    "LOAD",
+    "MEMORY",
+    "NEEDS",
+    "SCRIPT",
+    "SILENT",
+    "TIMEOUT",
+    "UNDEFINED",
+]
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
 TIMEOUT = OUT_OF_TIME
@@ -18,5 +35,22 @@ LOAD = CheckCode("GC195", "load", "the op's files can be imported")
 SCRIPT = CheckCode("GC196", "script", "the recorded script runs to its end")
 INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")
 
+
+# What only custom functions of other frameworks are asked.
+UNDEFINED = CheckCode("GC201", "undefined_gradient", "an incoming gradient that is not defined counts as zero")
+NEEDS = CheckCode("GC202", "needs_gradient", "a gradient does not depend on which other inputs need one")
+KEPT = CheckCode("GC203", "kept_tensor", "what forward keeps of inputs and results is guarded against later changes")
+ACCUMULATED = CheckCode("GC204", "accumulated", "gradients accumulated and reset leave the inputs as they are")
+FORWARD_MODE = CheckCode("GC205", "forward_mode", "the forward-mode derivative agrees with the gradient")
+FAKE = CheckCode("GC206", "fake_kernel", "the fake kernel gives the real kernel's shapes, dtypes, strides and devices")
+HALF = CheckCode("GC207", "half_precision", "results in half precision agree with float32 within its rounding")
+SILENT = CheckCode("GC208", "silent_gradient", "backward gives nothing for inputs on which nothing depends")
+
 #: The rows above, by code.
-CODES: dict[str, CheckCode] = {row.code: row for row in (CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL)}
+CODES: dict[str, CheckCode] = {
+    row.code: row
+    for row in (
+        *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL),
+        *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF, SILENT),
+    )
+}

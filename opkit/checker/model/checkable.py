@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location
 from opkit.ir import TensorDesc
 
@@ -213,6 +214,7 @@ class Checkable:
         beyond: the same op with inputs to be searched near the recorded ones, where a run saw it; what fails there
             alone is undecided. None where cases say what the op is for.
         is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
+        own: checks that only subjects of its kind need.
         seen: of an op to be searched: cases that the search stays near.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
@@ -253,6 +255,7 @@ class Checkable:
     asks_second: bool = False
     beyond: Checkable | None = None
     is_beyond: bool = False
+    own: tuple[OwnCheck, ...] = ()
     seen: tuple[Case, ...] = ()
     directory: str | None = None
     forward_where: Location | None = None

@@ -115,6 +115,8 @@ class Custody:
         afresh = checkable.afresh
         if afresh is not None:
             changes["afresh"] = lambda: self.over(afresh())
+        if checkable.own:
+            changes["own"] = tuple(replace(item, run=self._runner(item.run)) for item in checkable.own)
         if checkable.runners:
             changes["runners"] = {name: self._runner(run) for name, run in checkable.runners.items()}
         return replace(checkable, **changes)

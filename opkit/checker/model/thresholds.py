@@ -315,6 +315,10 @@ CONTRACT_CASES, SINGLE_CASES, HISTORY_CASES, LAYOUT_CASES, LINEARITY_CASES = 4, 
 PRECISION_CASES, SATURATED_CASES, STEEP_CASES, NOISE_CASES, NOISY_CASES = 10, 3, 4, 8, 6
 #: The same: purity of forward and backward, modes, registrations. Cost.
 PURITY_CASES, BACKWARD_PURITY_CASES, MODE_CASES, REGISTRATION_CASES = 5, 6, 6, 40
+#: The same: checks that a subject brings along. Cost.
+OWN_CASES = 4
+#: Ulps of the largest entry by which two ways to the same gradient may differ. Tuned.
+AGREEMENT_ULPS = 4096.0
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for. Tuned.
 EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
 #: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.

@@ -111,6 +111,10 @@ class Watch:
             changes["runners"] = {
                 name: self._watched(run, Phase.BACKWARD, 0, 1, 2) for name, run in checkable.runners.items()
             }
+        if checkable.own:
+            changes["own"] = tuple(
+                replace(item, run=self._watched(item.run, Phase.BACKWARD, 0, 1, 2)) for item in checkable.own
+            )
         if checkable.second is not None:
             changes["second"] = self.over(checkable.second)
         if checkable.beyond is not None:

@@ -68,7 +68,11 @@ def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Gue
         annotations: those of forward, by parameter.
     """
     options = dict(parameters.defaults)
-    optional = {name for name, default in options.items() if default is None and is_left_out(name)}
+    optional = {
+        name
+        for name, default in options.items()
+        if default is None and (is_left_out(name) or _is_array(annotations.get(name)))
+    }
     required = [name for name in parameters.names if name not in options]
     fixed = {name: _usual(name, annotations.get(name)) for name in required}
     known = {name: value for name, value in fixed.items() if value is not None}
@@ -92,7 +96,15 @@ def _guess(parameters: Parameters, arrays: list[str], optional: set[str], option
     return Guess(inputs, frozenset(optional), options)
 
 
+def _is_array(annotation: Any) -> bool:
+    """Say whether an annotation, or its text, speaks of an array of some framework."""
+    text = annotation if isinstance(annotation, str) else f"{annotation!r} {getattr(annotation, '__name__', '')}"
+    return any(word in text for word in ("Tensor", "Array", "ndarray"))
+
+
 def _usual(name: str, annotation: Any) -> Any:
+    if _is_array(annotation):
+        return None
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if annotation is not inspect.Parameter.empty and text in _OF_TYPE:
         return next((value for word, value in _USUAL.items() if _is_word_in(name, {word})), _OF_TYPE[text])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Parameters", "parameters_in", "parameters_of"]
+__all__ = ["Parameters", "parameters_in", "parameters_of", "sorted_parameters"]
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -61,7 +61,7 @@ class Parameters:
 def parameters_of(layer: type) -> Parameters:
     """Return the parameters of a PyLayer's forward."""
     every = list(inspect.signature(layer.forward).parameters.values())  # type: ignore[attr-defined]
-    return _sorted(every[1:] if every and every[0].kind in _POSITIONAL else every)
+    return sorted_parameters(every[1:] if every and every[0].kind in _POSITIONAL else every)
 
 
 def parameters_in(function: Callable[..., Any]) -> Parameters:
@@ -71,7 +71,7 @@ def parameters_in(function: Callable[..., Any]) -> Parameters:
         ValueError: nothing says what the function takes.
     """
     try:
-        return _sorted(list(inspect.signature(function).parameters.values()))
+        return sorted_parameters(list(inspect.signature(function).parameters.values()))
     except (TypeError, ValueError):
         count = getattr(function, "nin", None)  # numpy's ufuncs
         if not isinstance(count, int):
@@ -79,7 +79,8 @@ def parameters_in(function: Callable[..., Any]) -> Parameters:
         return Parameters(tuple("xyzuvw"[:count]), "", (), False, {})
 
 
-def _sorted(every: Sequence[inspect.Parameter]) -> Parameters:
+def sorted_parameters(every: Sequence[inspect.Parameter]) -> Parameters:
+    """Return parameters as a signature has them."""
     kinds: dict[Any, list[str]] = {}
     for item in every:
         kinds.setdefault(item.kind, []).append(item.name)

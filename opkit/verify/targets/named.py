@@ -23,6 +23,7 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
@@ -42,9 +43,22 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     found: Any = module
     for part in target.name.split("."):
         found = getattr(found, part, None)
+    for framework in loaded_frameworks():
+        if framework.knows(found):
+            return _foreign(framework, found, module, target.label, options)
     if not is_layer(found):
         return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
     return layer_loaded(found, vars(module), target.label, options)
+
+
+def _foreign(framework: Framework, found: Any, module: ModuleType, label: str, options: RunOptions) -> Loaded:
+    """Load a custom function of another framework, which the file has imported."""
+    try:
+        served = framework.named(found, vars(module), label, options.check)
+    except OpkitError as error:
+        result = CheckResult("cases", Status.ERROR, "GC183", str(error), where=error.where)
+        return Loaded(reports=(OpReport(label, (result,)),))
+    return Loaded(served.checkables, served.reports)
 
 
 def _imported(path: str) -> ModuleType:

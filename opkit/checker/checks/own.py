@@ -1,0 +1,58 @@
+"""Own: the checks that a subject brings along, run on a few cases.
+
+What they look for is their own business; here they are only run and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.own import Fault, OwnCheck
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import OWN_CASES
+
+__all__ = ["own"]
+
+
+def own(session: CheckSession) -> Iterator[CheckResult]:
+    """Run every check that the subject brings; the first fault of each is reported."""
+    few = session.diverse(OWN_CASES)
+    for check in session.checkable.own:
+        evaluators = session.ordinary() if check.is_thorough else few
+        found = None
+        for number, ev in enumerate(evaluators):
+            found = _first(session, check, ev, number)
+            if found is not None or session.left() < 0:
+                break
+        if found is not None:
+            yield found
+        elif evaluators:
+            row = check.row
+            yield CheckResult(row.name, Status.PASS, row.code, "", cases=len(evaluators))
+
+
+def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:
+    douts = ev.douts_from(session.rng(900 + number).uniform(-2, 2, sum(ev.sizes)))
+    for fault in check.run(ev.inputs, ev.attrs, douts):
+        return _result(session, check, ev, fault)
+    return None
+
+
+def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault) -> CheckResult:
+    subject = session.checkable
+    where = subject.forward_where if check.is_forward else subject.backward_where
+    made = CheckResult(
+        check.row.name,
+        Status.FAIL if fault.is_certain else Status.UNDECIDED,
+        check.row.code,
+        fault.message,
+        where=fault.where or where or subject.forward_where,
+        case=ev.case.to_json(),
+        evidence=Evidence(case=ev.case),
+        expected=fault.expected,
+        actual=fault.actual,
+    )
+    return replace(made, input=fault.input) if fault.input else made

@@ -1,0 +1,58 @@
+"""OwnCheck: a check that only subjects of one kind need, and that they bring along.
+
+Data only; the engine runs it on a few cases and reports what it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opkit.checker.model.codes import CheckCode
+from opkit.errors import Location
+
+if TYPE_CHECKING:
+    from opkit.checker.model.checkable import Arrays, Attrs
+
+__all__ = ["Fault", "OwnCheck"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What an own check found.
+
+    Args:
+        message: in one sentence.
+        is_certain: whether it is a failure; otherwise it is undecided.
+        input: the input that it concerns, "" for none.
+        where: file and line, None for those of backward.
+        expected: a value, for the report.
+        actual: the value in its place.
+    """
+
+    message: str
+    is_certain: bool = True
+    input: str = ""
+    where: Location | None = None
+    expected: Any = None
+    actual: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCheck:
+    """A check of one code.
+
+    Args:
+        row: its code, name and title.
+        run: (inputs, attributes, incoming gradients) -> what is wrong; user code that raises is reported as a failure.
+        is_forward: whether it is about forward, whose place the report then names.
+        is_thorough: whether it runs on every ordinary case, not on a few that differ.
+    """
+
+    row: CheckCode
+    run: Callable[[Arrays, Attrs, Sequence[np.ndarray]], Sequence[Fault]]
+    is_forward: bool = False
+    is_thorough: bool = False

@@ -1,0 +1,259 @@
+"""Checkables of a subject: from given cases, from what a run recorded, or with inputs that are to be searched.
+
+What is said of outputs and constants comes of one run on an example; how a subject runs is its runner's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.errors import UsageError
+from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.foreign.constants import silence
+from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
+from opkit.verify.subjects.guess import Guess, guesses
+
+__all__ = ["given", "recorded", "searched"]
+
+Cases = Callable[[np.random.Generator], Iterable[Any]]
+#: How many of the cases are looked at to learn what the arguments are.
+_LOOKED_AT = 8
+
+
+# --- inputs to be searched
+def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable | None:
+    """Make a checkable of a subject whose inputs are to be searched.
+
+    Args:
+        subject: what to check.
+        declared: exceptions that the file declares.
+        label: what the report calls it.
+        options: seed, and shapes given by hand.
+
+    Returns:
+        the checkable, None where it took nothing that was tried.
+    """
+    for guess in _readings(subject):
+        if not guess.inputs:
+            continue
+        runner = subject.make(frozenset(guess.inputs), frozenset())
+        made = _frame(subject, runner, declared, label)
+        made = replace(
+            made,
+            inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
+            attrs=tuple(Attr(name, "any", value) for name, value in guess.options.items()),
+            constants=constants_of(subject.functions),
+        )
+        with np.errstate(all="ignore"):
+            case = first_case(made, options)
+        if case is not None:
+            return _finished(made, subject, runner, case)
+    return None
+
+
+def _readings(subject: Subject) -> Iterator[Guess]:
+    """Yield readings of the parameters: the declared one, or guesses."""
+    parameters = subject.parameters
+    if subject.inputs is None:
+        yield from guesses(parameters, dict(subject.annotations))
+        return
+    options = {**parameters.defaults, **subject.usual}
+    options = {name: options.get(name) for name in parameters.names if name not in subject.inputs}
+    yield Guess(subject.inputs, subject.optional, options)
+    if subject.optional:
+        required = tuple(name for name in subject.inputs if name not in subject.optional)
+        yield Guess(required, frozenset(), {**options, **dict.fromkeys(subject.optional)})
+
+
+def _is_list(subject: Subject, name: str) -> bool:
+    return name == subject.parameters.starred or name in subject.lists
+
+
+# --- cases
+def given(subject: Subject, cases: Cases, declared: Declared, label: str) -> Checkable:
+    """Make a checkable of a subject with cases.
+
+    Args:
+        subject: what to check.
+        cases: yields its arguments, by name or in order; float arrays take a gradient, unless they are tensors of the
+            framework that take none beside others that do.
+        declared: exceptions that the file declares.
+        label: what the report calls it.
+
+    Raises:
+        UsageError: there is no case, or a case does not fit the parameters.
+    """
+    named = [_named(subject, case) for case, _ in zip(cases(np.random.default_rng(0)), range(_LOOKED_AT))]
+    if not named:
+        raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
+
+    def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+        for case in cases(rng):
+            yield {key: subject.plain(value) for key, value in _named(subject, case).items()}
+
+    made = _of_examples(subject, named, declared, label, _constants(subject, named))
+    return replace(made, cases=drawn, cases_where=declared.cases_where)
+
+
+def recorded(
+    subject: Subject,
+    calls: Sequence[Mapping[str, Any]],
+    constants: frozenset[str],
+    declared: Declared,
+    label: str,
+    is_idle: bool = False,
+) -> Checkable:
+    """Make a checkable of a subject with the arguments that a run saw, and one near them.
+
+    Args:
+        subject: what to check.
+        calls: arguments by name, arrays as numpy arrays.
+        constants: the float inputs that took no gradient.
+        declared: exceptions that the file declares.
+        label: what the report calls it.
+        is_idle: whether no input took a gradient.
+    """
+    made = _of_examples(subject, calls, declared, label, frozenset() if is_idle else constants)
+    names = [arg.name for arg in made.inputs]
+    seen = tuple(_case(call, names) for call in calls)
+    made = replace(made, recorded=seen, is_beyond=is_idle)
+    attrs = tuple(_with_choices(attr, seen, subject) for attr in made.attrs)
+    near = replace(made, recorded=(), seen=seen, second=None, attrs=attrs, constants=constants_of(subject.functions))
+    return replace(made, beyond=near)
+
+
+def _with_choices(attr: Attr, seen: Sequence[Case], subject: Subject) -> Attr:
+    values = [case.attrs[attr.name] for case in seen if attr.name in case.attrs]
+    defaults = subject.parameters.defaults
+    others = [*values, *([attr.default] if attr.name in defaults else [])]
+    choices = tuple(value for value in others if value is None or isinstance(value, (bool, int, float, str)))
+    return Attr(attr.name, "any", values[0] if values else attr.default, choices)
+
+
+def _case(values: Mapping[str, Any], inputs: Sequence[str]) -> Case:
+    arrays = {name: values.get(name) for name in inputs}
+    attrs = {name: value for name, value in values.items() if name not in inputs}
+    return Case(arrays, attrs, "recorded", origin="recorded", label="seen in the run")
+
+
+def _named(subject: Subject, case: Any) -> dict[str, Any]:
+    parameters = subject.parameters
+    if not isinstance(case, Mapping):
+        return parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
+    unknown = [name for name in case if name not in parameters.names]
+    if unknown and not parameters.takes_any:
+        known = ", ".join(parameters.names) or "nothing"
+        raise UsageError(f"a case of {subject.name} names {unknown[0]!r}; it takes {known}")
+    return dict(case)
+
+
+def _constants(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the inputs that every case gives as tensors without a gradient; none where no other takes one."""
+    marks: dict[str, set[bool | None]] = {}
+    for case in named:
+        for name, value in case.items():
+            if _is_array(subject, value):
+                marks.setdefault(name, set()).add(subject.takes_gradient(value))
+    fixed = {name for name, found in marks.items() if found == {False}}
+    return frozenset(fixed if any(True in found or None in found for found in marks.values()) else ())
+
+
+def _is_array(subject: Subject, value: Any) -> bool:
+    value = subject.plain(value)
+    return isinstance(value, np.ndarray) or (
+        isinstance(value, list) and bool(value) and all(isinstance(item, np.ndarray) for item in value)
+    )
+
+
+def _of_examples(
+    subject: Subject,
+    named: Sequence[Mapping[str, Any]],
+    declared: Declared,
+    label: str,
+    constants: frozenset[str],
+) -> Checkable:
+    """Return a checkable that takes what examples show, still without cases."""
+    parameters = subject.parameters
+    names = list(dict.fromkeys((*parameters.names, *(name for case in named for name in case))))
+    inputs = [name for name in names if any(_is_array(subject, case.get(name)) for case in named)]
+    runner = subject.make(frozenset(inputs), constants)
+    args = []
+    for name in inputs:
+        is_list = any(isinstance(subject.plain(case.get(name)), list) for case in named)
+        args.append(Arg(name, any(not _is_array(subject, case.get(name)) for case in named), is_list))
+    attrs = []
+    for name in names:
+        values = [case[name] for case in named if name in case]
+        if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
+            attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
+    made = replace(_frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
+    arrays = {name: subject.plain(named[0].get(name)) for name in inputs}
+    case = Case(arrays, {**made.default_attrs, **{k: v for k, v in named[0].items() if k not in inputs}})
+    return _finished(made, subject, runner, case, constants)
+
+
+# --- what all have in common
+def _frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: str) -> Checkable:
+    return Checkable(
+        name=label,
+        inputs=(),
+        outputs=(Arg("y"),),
+        forward=runner.forward,
+        vjp=runner.vjp,
+        infer=subject.infer,
+        surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
+        nondifferentiable_outputs=declared.nondifferentiable_outputs,
+        tolerance=declared.tolerance,
+        allow=declared.allow,
+        asks_second=declared.second_order,
+        forward_where=subject.forward_where,
+        backward_where=subject.backward_where,
+    )
+
+
+def _finished(
+    made: Checkable, subject: Subject, runner: ForeignRunner, case: Case, constants: frozenset[str] | None = None
+) -> Checkable:
+    """Add what one run on an example shows: outputs, those without a gradient, inputs that count as constants.
+
+    Args:
+        made: the checkable so far.
+        subject: what to check.
+        runner: runs it, ``constants`` left out of differentiation.
+        case: arguments that it takes.
+        constants: the inputs that are known to take no gradient, None where nothing says so.
+    """
+    try:
+        fixed = runner.fixed_outputs(case.inputs, case.attrs)
+    except Exception:  # user code: the checks report what it raises
+        return replace(made, own=tuple(runner.own_checks()))
+    names = ["y"] if len(fixed) == 1 else [f"y{index}" for index in range(len(fixed))]
+    hidden = made.nondifferentiable_outputs
+    if not all(fixed):
+        hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}
+    outputs = tuple(map(Arg, names))
+    own = tuple(runner.own_checks())
+    if constants is None:
+        quiet = silence(
+            runner, case, is_loss=all(np.size(item) == 1 for item in runner.forward(case.inputs, case.attrs))
+        )
+        constants, extra = quiet.constants, quiet.checks
+        if constants:
+            runner = subject.make(frozenset(arg.name for arg in made.inputs), constants)
+            made = replace(made, forward=runner.forward, vjp=runner.vjp)
+        own = (*runner.own_checks(), *extra)
+    floats = frozenset(arg.name for arg in made.inputs) - constants
+    made = replace(
+        made,
+        outputs=outputs,
+        nondifferentiable_outputs=hidden,
+        gradients=floats,
+        own=own,
+    )
+    example = {**case.inputs, **case.attrs}
+    return replace(made, second=runner.second(replace(made, recorded=(case,)), example))

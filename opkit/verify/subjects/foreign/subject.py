@@ -1,0 +1,83 @@
+"""Subject: a custom function of another framework, as far as making a checkable of it needs to know it.
+
+Data and borders only; nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from opkit.checker import Arrays, Attrs, Checkable, Gradients, Infer
+from opkit.checker.model.own import OwnCheck
+from opkit.errors import Location
+from opkit.verify.subjects.parameters import Parameters
+
+__all__ = ["ForeignRunner", "Subject"]
+
+
+class ForeignRunner(Protocol):
+    """Runs a custom function of another framework on numpy arrays."""
+
+    def forward(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
+        """Run it; see ``opkit.checker.Forward``."""
+
+    def vjp(
+        self, arrays: Arrays, attrs: Attrs
+    ) -> tuple[Sequence[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]]:
+        """Run it and return the way back; an input that backward gives nothing for gets zeros."""
+
+    def surrogate(self, function: Callable[..., Any]) -> Callable[[Arrays, Attrs], Sequence[np.ndarray]]:
+        """Return a declared function, which takes the same arguments, as a forward."""
+
+    def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:
+        """Return the float inputs for which backward gives nothing at all, where it runs."""
+
+    def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
+        """Say of each output whether it takes no part in differentiation."""
+
+    def own_checks(self) -> Sequence[OwnCheck]:
+        """Return the checks that only this framework's functions need."""
+
+    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A custom function of another framework.
+
+    Args:
+        name: as its file calls it.
+        parameters: what it takes, context left out.
+        annotations: of its parameters, as they are written.
+        make: (inputs, constants) -> its runner; ``constants`` are the inputs that take no gradient.
+        plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
+        takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
+        functions: the user's functions, for the constants in their code.
+        inputs: the parameters that take arrays where that is declared, None where it is to be found out.
+        optional: those of them that may be left out.
+        lists: those of them that take a list of arrays.
+        usual: usual values of the other parameters, where that is declared.
+        infer: gives shapes and dtypes of results, where the framework has such a function of the user's.
+        forward_where: file and line of forward.
+        backward_where: file and line of backward.
+    """
+
+    name: str
+    parameters: Parameters
+    annotations: Mapping[str, Any]
+    make: Callable[[frozenset[str], frozenset[str]], ForeignRunner]
+    plain: Callable[[Any], Any]
+    takes_gradient: Callable[[Any], bool | None]
+    functions: tuple[Any, ...] = ()
+    inputs: tuple[str, ...] | None = None
+    optional: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    usual: Mapping[str, Any] = field(default_factory=dict)
+    infer: Infer | None = None
+    forward_where: Location | None = None
+    backward_where: Location | None = None

@@ -1,0 +1,155 @@
+"""A ``torch.autograd.Function`` as a subject: its parameters, and the runner that listens to its context.
+
+Both styles are taken: the context in forward, or in a setup_context of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from opkit.checker import Checkable
+from opkit.checker.model.own import OwnCheck
+from opkit.errors import Location, UsageError
+from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.parameters import Parameters, sorted_parameters
+from opkit.verify.subjects.torch.own import own_checks
+from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+
+__all__ = ["FunctionRunner", "function_subject", "is_function"]
+
+_BASE = torch.autograd.Function
+
+
+def is_function(value: Any) -> bool:
+    """Say whether a value is a class of the user's that can be applied."""
+    return isinstance(value, type) and issubclass(value, _BASE) and value.__module__.partition(".")[0] != "torch"
+
+
+def has_setup_context(function: type) -> bool:
+    """Say whether forward takes no context, which a setup_context gets."""
+    return function.setup_context is not _BASE.setup_context  # type: ignore[attr-defined]
+
+
+def function_subject(function: type) -> Subject:
+    """Return a Function as a subject.
+
+    Raises:
+        UsageError: it has no forward, or no backward and no vjp.
+    """
+    forward, backward = getattr(function, "forward", None), _own_backward(function)
+    if forward is None or forward is _BASE.forward:
+        raise UsageError(f"{function.__name__} has no forward", where=location_of(function))
+    if backward is None:
+        raise UsageError(
+            f"{function.__name__} has no backward: there is no gradient to check",
+            where=_where(function, "forward"),
+            help="define backward(ctx, *incoming gradients) as a static method",
+        )
+    every = list(inspect.signature(forward).parameters.values())
+    parameters = sorted_parameters(every if has_setup_context(function) else every[1:])
+    users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
+
+    def make(inputs: frozenset[str], constants: frozenset[str]) -> FunctionRunner:
+        return FunctionRunner(function, parameters, inputs, constants)
+
+    return Subject(
+        name=function.__name__,
+        parameters=parameters,
+        annotations={item.name: item.annotation for item in every},
+        make=make,
+        plain=plain,
+        takes_gradient=takes_gradient,
+        functions=tuple(users),
+        forward_where=_where(function, "forward"),
+        backward_where=_where(function, "backward"),
+    )
+
+
+def _own_backward(function: type) -> Any:
+    for name in ("backward", "vjp"):
+        found = getattr(function, name, None)
+        if found is not None and found is not getattr(_BASE, name):
+            return found
+    return None
+
+
+def _where(function: type, name: str) -> Location | None:
+    method = getattr(function, name, None)
+    found = location_of(inspect.unwrap(method)) if method is not None else None
+    return found if found is None else Location(shown_path(found.file), found.line, 0, f"{function.__name__}.{name}")
+
+
+class FunctionRunner(Runner):
+    """Runs a Function.
+
+    Args:
+        function: the class.
+        parameters: of its forward, context left out.
+        inputs: the parameters that take arrays.
+        constants: those of them that take no gradient.
+    """
+
+    def __init__(
+        self, function: type, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]
+    ) -> None:
+        self.function = function
+        self._dirty: list[Any] = []
+        marks = any(_names(getattr(function, name, None), "mark_dirty") for name in ("forward", "setup_context"))
+        self._listener = _listening(function, self._dirty) if marks else function
+        super().__init__(self._listener.apply, parameters, inputs, constants, marks)  # type: ignore[attr-defined]
+
+    def marked_dirty(self) -> Sequence[Any]:
+        """Return the inputs that the last call changed in place and said so."""
+        return self._dirty
+
+    def own_checks(self) -> Sequence[OwnCheck]:
+        """Return the checks of what a Function and its context must keep to."""
+        return own_checks(self)
+
+    @property
+    def has_forward_mode(self) -> bool:
+        """Whether the Function defines jvp."""
+        return self.function.jvp is not _BASE.jvp  # type: ignore[attr-defined]
+
+    def second(self, first: Checkable, example: Any) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return None
+
+
+def _names(function: Any, word: str) -> bool:
+    """Say whether a function's code names a word."""
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    return code is not None and word in code.co_names
+
+
+def _listening(function: type, dirty: list[Any]) -> type:
+    """Return a subclass that is the user's Function, and that keeps what its context calls dirty."""
+    inner: Any = function
+
+    def hear(ctx: Any) -> None:
+        dirty[:] = getattr(ctx, "dirty_tensors", None) or ()
+
+    if has_setup_context(function):
+
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+            result = inner.setup_context(ctx, inputs, output)
+            hear(ctx)
+            return result
+
+        methods: dict[str, Any] = {"setup_context": staticmethod(setup_context)}
+    else:
+
+        def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+            result = inner.forward(ctx, *args, **kwargs)
+            hear(ctx)
+            return result
+
+        methods = {"forward": staticmethod(forward)}
+    return type(function.__name__, (function,), {**methods, "__module__": function.__module__})

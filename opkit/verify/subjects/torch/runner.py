@@ -1,0 +1,263 @@
+"""Runner: a function of tensors applied to arrays, its results and its gradients as autograd gives them.
+
+What the arguments mean, and what is checked beside the gradient, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from opkit.checker import Checkable
+from opkit.checker.model.own import OwnCheck
+from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
+
+__all__ = ["Applied", "Runner", "gradients_of"]
+
+#: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
+_SEED = 20130917
+
+
+class _Entrance(torch.autograd.Function):
+    """Hands on a leaf as a tensor that a function may change in place and mark dirty."""
+
+    @staticmethod
+    def forward(ctx: Any, leaf: Any) -> Any:
+        return leaf.clone(memory_format=torch.preserve_format)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return dy
+
+
+@dataclass(slots=True)
+class Applied:
+    """One application.
+
+    Args:
+        outputs: the tensors that came out.
+        leaves: those that went in, by input; ``given`` holds what the function got where that is another tensor.
+        given: see ``leaves``.
+    """
+
+    outputs: list[Any]
+    leaves: dict[str, Any]
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def sources(self) -> list[tuple[str, int | None, Any]]:
+        """Return the leaves that take a gradient: (input, its index in a list, tensor)."""
+        found: list[tuple[str, int | None, Any]] = []
+        for name, value in self.leaves.items():
+            if isinstance(value, list):
+                found += [(name, index, item) for index, item in enumerate(value) if item.requires_grad]
+            elif isinstance(value, torch.Tensor) and value.requires_grad:
+                found.append((name, None, value))
+        return found
+
+
+def gradients_of(
+    applied: Applied,
+    seeds: Sequence[Any],
+    only: Sequence[int] | None = None,
+) -> dict[tuple[str, int | None], Any]:
+    """Return a gradient per leaf, None where autograd gives none.
+
+    Args:
+        applied: the application; its graph is kept.
+        seeds: an incoming gradient per output, as tensors.
+        only: the outputs that are used, all that can be by default.
+    """
+    places = [
+        place for place, item in enumerate(applied.outputs) if item.requires_grad and (only is None or place in only)
+    ]
+    sources = applied.sources()
+    if not places or not sources:
+        return {(name, index): None for name, index, _ in sources}
+    roots = [applied.outputs[place] for place in places]
+    given = [seeds[place].to(applied.outputs[place].dtype) for place in places]
+    torch.default_generator.manual_seed(_SEED)
+    leaves = [leaf for _, _, leaf in sources]
+    found = torch.autograd.grad(roots, leaves, given, retain_graph=True, allow_unused=True)
+    return {(name, index): item for (name, index, _), item in zip(sources, found)}
+
+
+class Runner:
+    """Runs a function of tensors on arrays.
+
+    Args:
+        call: takes the arguments by position; keyword-only ones by name.
+        parameters: of the function.
+        inputs: the parameters that take arrays.
+        constants: those of them that take no gradient.
+        changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
+    """
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        parameters: Parameters,
+        inputs: frozenset[str],
+        constants: frozenset[str],
+        changes_inputs: bool = False,
+    ) -> None:
+        self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
+        self.changes_inputs = changes_inputs
+
+    # --- one application
+    def apply(
+        self,
+        arrays: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str] | None = None,
+        make: Callable[[np.ndarray], Any] = share,
+    ) -> Applied:
+        """Apply the function.
+
+        Args:
+            arrays: inputs by name.
+            attrs: all else by name.
+            needs: the inputs that take a gradient, all floats but the constants by default.
+            make: how a tensor is made of an array.
+        """
+        leaves: dict[str, Any] = {}
+        given: dict[str, Any] = {}
+        for name in self.inputs:
+            value = arrays.get(name)
+            is_open = name not in self.constants if needs is None else name in needs
+            leaves[name] = _each(value, lambda array, is_open=is_open: _leaf(make(array), is_open))
+            given[name] = _each(leaves[name], self._enter)
+        torch.default_generator.manual_seed(_SEED)
+        with torch.enable_grad():
+            result = self.called(self.call, {**attrs, **{key: item for key, item in given.items() if key in arrays}})
+        return Applied(tensors_in(result), leaves, given)
+
+    def _enter(self, leaf: Any) -> Any:
+        return _Entrance.apply(leaf) if self.changes_inputs and leaf.requires_grad else leaf
+
+    def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+        """Call a function with arguments by name; what is left out before others takes its default."""
+        args: list[Any] = []
+        rest = {name: value for name, value in values.items() if not self._is_left_out(name, value)}
+        last = max((place for place, name in enumerate(self.parameters.positional) if name in rest), default=-1)
+        for name in self.parameters.positional[: last + 1]:
+            args.append(rest.pop(name) if name in rest else self.parameters.defaults.get(name))
+        if self.parameters.starred and self.parameters.starred in rest:
+            args.extend(rest.pop(self.parameters.starred) or ())
+        return function(*args, **rest)
+
+    def results(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return the tensors that the function gives for arguments by name, tensors among them."""
+        torch.default_generator.manual_seed(_SEED)
+        return tensors_in(self.called(self.call, values))
+
+    def _is_left_out(self, name: str, value: Any) -> bool:
+        return value is None and name in self.inputs and name in self.parameters.defaults
+
+    # --- what the checker calls
+    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        """Run the function; see ``opkit.checker.Forward``."""
+        applied = self.apply(arrays, attrs)
+        self._tell(applied, arrays)
+        return [array_of(item) for item in applied.outputs]
+
+    def vjp(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
+    ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
+        """Run the function and keep its graph for any number of backward calls."""
+        applied = self.apply(arrays, attrs)
+        self._tell(applied, arrays)
+        fresh = [True]
+
+        def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
+            is_first, fresh[0] = fresh[0], False
+            seeds = [share(dout) for dout in douts]
+            try:
+                found = gradients_of(applied, seeds)
+            except Exception:
+                if is_first:
+                    raise
+                found = gradients_of(self.apply(arrays, attrs), seeds)  # a context may serve once only
+            return _by_name(applied, found, needs)
+
+        return [array_of(item) for item in applied.outputs], pullback
+
+    def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
+        """Return a declared function, which takes the same arguments, as a forward."""
+        other = Runner(function, self.parameters, self.inputs, self.constants)
+        return other.forward
+
+    def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+        """Return the float inputs for which backward gives nothing at all, where it runs."""
+        applied = self.apply(arrays, attrs)
+        found = gradients_of(applied, [torch.ones_like(item) for item in applied.outputs])
+        given = {name for (name, _), item in found.items() if item is not None}
+        return frozenset(name for name, _ in found if name not in given)
+
+    def fixed_outputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[bool]:
+        """Say of each output whether it takes no part in differentiation."""
+        return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
+
+    def own_checks(self) -> Sequence[OwnCheck]:
+        """Return no check: only custom functions have some."""
+        return ()
+
+    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return None
+
+    def _tell(self, applied: Applied, arrays: Mapping[str, Any]) -> None:
+        """Let the caller's arrays show what was written to an input without saying so.
+
+        An input that enters through a function of its own lies in other memory than the array.
+        """
+        if not self.changes_inputs:
+            return
+        marked = {id(item) for item in self.marked_dirty()}
+        for name, value in applied.given.items():
+            for tensor, array in zip(_listed(value), _listed(arrays.get(name))):
+                if id(tensor) not in marked and not _is_same(tensor, array):
+                    share(array).copy_(tensor.detach())
+
+    def marked_dirty(self) -> Sequence[Any]:
+        """Return the inputs that the last call changed in place and said so."""
+        return ()
+
+
+def _leaf(tensor: Any, is_open: bool) -> Any:
+    return tensor.requires_grad_() if is_open and is_float(tensor) else tensor
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [change(item) for item in value]
+    return None if value is None else change(value)
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def _is_same(tensor: Any, array: np.ndarray) -> bool:
+    return array_of(tensor).tobytes() == np.ascontiguousarray(array).tobytes()
+
+
+def _by_name(applied: Applied, found: Mapping[tuple[str, int | None], Any], needs: frozenset[str]) -> dict[str, Any]:
+    """Return gradients by input; zeros where autograd gives none for a leaf that takes one."""
+    result: dict[str, Any] = {}
+    for name, value in applied.leaves.items():
+        if name not in needs:
+            continue
+        if isinstance(value, list):
+            result[name] = [_gradient(item, found.get((name, index))) for index, item in enumerate(value)]
+        elif value is not None:
+            result[name] = _gradient(value, found.get((name, None)))
+    return result
+
+
+def _gradient(leaf: Any, gradient: Any) -> np.ndarray:
+    return np.zeros(tuple(leaf.shape), array_of(leaf).dtype) if gradient is None else array_of(gradient)

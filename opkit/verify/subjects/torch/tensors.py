@@ -1,0 +1,88 @@
+"""Arrays as tensors and back, in the same memory wherever torch can express it.
+
+Nothing of the user's is called here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = ["array_of", "is_float", "plain", "private", "share", "takes_gradient", "tensors_in"]
+
+with warnings.catch_warnings():
+    # Said once in a process: arrays come read-only, and what is written to them is found by their content.
+    warnings.simplefilter("ignore")
+    _read_only = np.zeros(1)
+    _read_only.flags.writeable = False
+    torch.from_numpy(_read_only)
+
+
+def share(array: np.ndarray) -> Any:
+    """Return a tensor on an array's own memory; on a copy where torch cannot express its strides."""
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        array = np.array(array, order="C")
+    return torch.from_numpy(array)
+
+
+def private(array: np.ndarray) -> Any:
+    """Return a tensor of the array's values that nothing else holds, laid out in the same order."""
+    return share(np.array(array, order="K"))
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """Return a tensor's values, in its own memory where numpy has its dtype (bfloat16 becomes float32)."""
+    tensor = tensor.detach()
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
+    found: np.ndarray = tensor.cpu().resolve_conj().resolve_neg().numpy()
+    return found
+
+
+def is_float(tensor: Any) -> bool:
+    """Say whether a tensor holds real floating-point numbers."""
+    return bool(tensor.dtype.is_floating_point)
+
+
+def plain(value: Any) -> Any:
+    """Return tensors as arrays, lists of them as lists of arrays, and all else as it is."""
+    if isinstance(value, torch.Tensor):
+        return np.array(array_of(value))
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, (torch.Tensor, np.ndarray)) for item in value):
+        return [plain(item) for item in value]
+    return value
+
+
+def takes_gradient(value: Any) -> bool | None:
+    """Say whether a tensor, or one of a list, takes a gradient; None for what is no tensor."""
+    if isinstance(value, torch.Tensor):
+        return bool(value.requires_grad)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value):
+        return any(isinstance(item, torch.Tensor) and item.requires_grad for item in value)
+    return None
+
+
+def tensors_in(result: Any) -> list[Any]:
+    """Return the tensors of what a function returned: bare, or in tuples, lists and dicts."""
+    return list(_tensors(result))
+
+
+def _tensors(result: Any) -> Iterator[Any]:
+    if isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, dict):
+        for item in result.values():
+            yield from _tensors(item)
+    elif isinstance(result, (list, tuple)):
+        for item in result:
+            yield from _tensors(item)
