@@ -239,9 +239,8 @@ def _finished(
     outputs = tuple(map(Arg, names))
     own = tuple(runner.own_checks())
     if constants is None:
-        quiet = silence(
-            runner, case, is_loss=all(np.size(item) == 1 for item in runner.forward(case.inputs, case.attrs))
-        )
+        results = runner.forward(case.inputs, case.attrs)
+        quiet = silence(runner, case, is_loss=all(np.size(item) == 1 for item in results))
         constants, extra = quiet.constants, quiet.checks
         if constants:
             runner = subject.make(frozenset(arg.name for arg in made.inputs), constants)

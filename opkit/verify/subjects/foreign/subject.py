@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs, Checkable, Gradients, Infer
+from opkit.checker import Arrays, Attrs, Checkable, Forward, Gradients, Infer
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location
 from opkit.verify.subjects.parameters import Parameters
@@ -30,7 +30,7 @@ class ForeignRunner(Protocol):
     ) -> tuple[Sequence[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]]:
         """Run it and return the way back; an input that backward gives nothing for gets zeros."""
 
-    def surrogate(self, function: Callable[..., Any]) -> Callable[[Arrays, Attrs], Sequence[np.ndarray]]:
+    def surrogate(self, function: Callable[..., Any]) -> Forward:
         """Return a declared function, which takes the same arguments, as a forward."""
 
     def silent_inputs(self, arrays: Arrays, attrs: Attrs) -> frozenset[str]:

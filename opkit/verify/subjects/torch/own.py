@@ -27,7 +27,7 @@ __all__ = ["own_checks"]
 _Key = tuple[str, "int | None"]
 
 
-class _Nothing(torch.autograd.Function):
+class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
     """A use of a tensor that gives no gradient back: what comes before gets an undefined one."""
 
     @staticmethod

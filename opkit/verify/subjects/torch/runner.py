@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ __all__ = ["Applied", "Runner", "gradients_of"]
 _SEED = 20130917
 
 
-class _Entrance(torch.autograd.Function):
+class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
     """Hands on a leaf as a tensor that a function may change in place and mark dirty."""
 
     @staticmethod
@@ -129,7 +130,7 @@ class Runner:
         for name in self.inputs:
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
-            leaves[name] = _each(value, lambda array, is_open=is_open: _leaf(make(array), is_open))
+            leaves[name] = _each(value, partial(_leaf, make, is_open))
             given[name] = _each(leaves[name], self._enter)
         torch.default_generator.manual_seed(_SEED)
         with torch.enable_grad():
@@ -141,11 +142,12 @@ class Runner:
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
         """Call a function with arguments by name; what is left out before others takes its default."""
-        args: list[Any] = []
         rest = {name: value for name, value in values.items() if not self._is_left_out(name, value)}
         last = max((place for place, name in enumerate(self.parameters.positional) if name in rest), default=-1)
-        for name in self.parameters.positional[: last + 1]:
-            args.append(rest.pop(name) if name in rest else self.parameters.defaults.get(name))
+        defaults = self.parameters.defaults
+        args = [
+            rest.pop(name) if name in rest else defaults.get(name) for name in self.parameters.positional[: last + 1]
+        ]
         if self.parameters.starred and self.parameters.starred in rest:
             args.extend(rest.pop(self.parameters.starred) or ())
         return function(*args, **rest)
@@ -228,7 +230,8 @@ class Runner:
         return ()
 
 
-def _leaf(tensor: Any, is_open: bool) -> Any:
+def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -> Any:
+    tensor = make(array)
     return tensor.requires_grad_() if is_open and is_float(tensor) else tensor
 
 
