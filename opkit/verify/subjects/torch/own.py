@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from opkit.checker import CheckCode
+from opkit.checker.model.agreement import agree, sums_agree
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.checker.model.thresholds import AGREEMENT_ULPS
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, KEPT, NEEDS, UNDEFINED
 from opkit.verify.subjects.torch.runner import Applied, gradients_of
-from opkit.verify.subjects.torch.tensors import is_float, private
+from opkit.verify.subjects.torch.tensors import array_of, is_float, private
 
 if TYPE_CHECKING:
     from opkit.verify.subjects.torch.function import FunctionRunner
@@ -58,15 +58,7 @@ def _seeds(douts: Sequence[np.ndarray]) -> list[Any]:
 
 def _agree(one: Any, other: Any) -> bool:
     """Say whether two gradients agree to within rounding; None counts as zeros."""
-    if one is None or other is None:
-        known = other if one is None else one
-        return known is None or not bool(known.detach().to_dense().any())
-    if one.shape != other.shape:
-        return False
-    eps = torch.finfo(one.dtype).eps
-    one, other = one.detach().double(), other.detach().double()
-    scale = float(torch.nan_to_num(one.abs(), nan=0.0, posinf=0.0).max()) if one.numel() else 0.0
-    return bool(torch.allclose(one, other, rtol=0.0, atol=AGREEMENT_ULPS * eps * scale, equal_nan=True))
+    return agree(None if one is None else array_of(one), None if other is None else array_of(other))
 
 
 def _label(key: _Key) -> str:
@@ -219,13 +211,11 @@ def _forward_mode(
         return [Fault(f"jvp raises: {type(error).__name__}: {error}")]
     left = [_dot(seed, item) for seed, item in zip(seeds, pushed) if item is not None]
     right = [_dot(gradients[key], tangent) for key, tangent in tangents.items() if gradients[key] is not None]
-    size = sum(map(abs, left)) + sum(map(abs, right))
     eps = max((torch.finfo(leaf.dtype).eps for _, _, leaf in applied.sources()), default=0.0)
-    one, other = sum(left), sum(right)
-    if abs(one - other) > AGREEMENT_ULPS * eps * size and np.isfinite(one) and np.isfinite(other):
-        message = "jvp disagrees with backward along a random direction"
-        return [Fault(message, expected=other, actual=one)]
-    return []
+    if sums_agree(left, right, eps):
+        return []
+    message = "jvp disagrees with backward along a random direction"
+    return [Fault(message, expected=sum(right), actual=sum(left))]
 
 
 def _dot(one: Any, other: Any) -> float:

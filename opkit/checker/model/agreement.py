@@ -1,0 +1,43 @@
+"""Agreement: whether two ways to the same numbers lead to the same numbers, but for rounding.
+
+For checks that subjects bring along; which is right is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from opkit.checker.model.thresholds import AGREEMENT_ULPS
+
+__all__ = ["agree", "sums_agree"]
+
+
+def agree(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Say whether two float arrays are equal up to ulps of the largest entry; None counts as zeros."""
+    if one is None or other is None:
+        known = other if one is None else one
+        return known is None or not known.any()
+    if one.shape != other.shape:
+        return False
+    eps = max(float(np.finfo(item.dtype).eps) for item in (one, other))
+    wide, narrow = one.astype(np.float64), other.astype(np.float64)
+    scale = float(np.abs(wide).max(initial=0.0, where=np.isfinite(wide)))
+    same = (wide == narrow) | (np.isnan(wide) & np.isnan(narrow))
+    with np.errstate(all="ignore"):
+        return bool((same | (np.abs(wide - narrow) <= AGREEMENT_ULPS * eps * scale)).all())
+
+
+def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool:
+    """Say whether two sums are equal up to ulps of what they are sums of; those that are not finite are not compared.
+
+    Args:
+        one: the terms of the first.
+        other: those of the second.
+        eps: resolution of the terms.
+    """
+    size = sum(map(abs, one)) + sum(map(abs, other))
+    if not np.isfinite(size):
+        return True
+    return abs(sum(one) - sum(other)) <= AGREEMENT_ULPS * eps * size
