@@ -86,7 +86,13 @@ def transpose(
 
 
 def squeeze(input: Blob, axis: Sequence[int] | int | None = None, name: str | None = None) -> Blob:
-    """Drop axes of size 1."""
+    """Drop axes of size 1: the named ones, or all of them.
+
+    Raises:
+        ShapeError: a named axis has another size.
+
+    Source: OneFlow v0.4.0, squeeze_op.cpp.
+    """
     return ops.squeeze(as_value(input), axis)
 
 

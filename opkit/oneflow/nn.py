@@ -226,12 +226,12 @@ def elu(x: Blob, alpha: float = 1.0, name: str | None = None) -> Blob:
 
 def relu6(x: Blob, name: str | None = None) -> Blob:
     """Return ``min(max(x, 0), 6)``."""
-    return ops.clip(as_value(x), 0.0, 6.0)
+    return ops.relu6(as_value(x))
 
 
 def hardtanh(x: Blob, min_val: float = -1.0, max_val: float = 1.0, name: str | None = None) -> Blob:
-    """Return x, held between two bounds."""
-    return ops.clip(as_value(x), min_val, max_val)
+    """Return x, held between two bounds; the gradient at the bounds is 0."""
+    return ops.hardtanh(as_value(x), min_val, max_val)
 
 
 def hardsigmoid(x: Blob, name: str | None = None) -> Blob:

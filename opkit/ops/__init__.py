@@ -6,6 +6,7 @@ builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns 
 """
 
 from opkit.ops.arrange.indexing import getitem, setitem
+from opkit.ops.arrange.joining import concat, split, stack, unstack
 from opkit.ops.arrange.matrix import diag, tril, triu
 from opkit.ops.arrange.scattering import (
     add_along_axis,
@@ -18,17 +19,13 @@ from opkit.ops.arrange.scattering import (
 )
 from opkit.ops.arrange.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
 from opkit.ops.arrange.shape import (
-    concat,
     expand_dims,
     flatten,
     reshape,
     reshape_like,
-    split,
     squeeze,
-    stack,
     swapaxes,
     transpose,
-    unstack,
 )
 from opkit.ops.arrange.slicing import flip, pad, repeat_interleave, roll, slice, tile
 from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
@@ -126,6 +123,7 @@ from opkit.ops.pointwise.activation import (
 from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
 from opkit.ops.pointwise.compare import (
     clip,
+    clip_inside,
     equal,
     greater,
     greater_equal,
@@ -265,6 +263,7 @@ __all__ = [
     "ceil",
     "cholesky",
     "clip",
+    "clip_inside",
     "concat",
     "constant",
     "conv",

@@ -249,8 +249,10 @@ row("elementwise_maximum", lambda x, y: named("elementwise_maximum", {"x": [x], 
 row("elementwise_minimum", lambda x, y: named("elementwise_minimum", {"x": [x], "y": [y]}), real(2, 3), real(2, 3))
 row("where", ops.where, integers(2, 2, 3), real(2, 3), real(3))
 row("where/number", lambda c, x: ops.where(c, x, 0.0), integers(2, 2, 3), real(2, 3))
-row("clip", lambda x: ops.clip(x, -0.5, 0.7), real(2, 3))
-row("clip/low", lambda x: ops.clip(x, min=-0.5), real(2, 3))
+row("clip", lambda x: ops.clip_inside(x, -0.5, 0.7), real(2, 3))
+row("clip/low", lambda x: ops.clip_inside(x, min=-0.5), real(2, 3))
+row("clip_by_scalar/builder", lambda x: ops.clip(x, -0.5, 0.7), real(2, 3))
+row("clip_by_scalar/one-sided", lambda x: ops.clip(x, min=-0.5), real(2, 3))
 for _suffix, _low, _high in (("", True, True), ("_min", True, False), ("_max", False, True)):
     _attrs = {**({"floating_min": -0.5} if _low else {}), **({"floating_max": 0.7} if _high else {})}
     row(
@@ -328,7 +330,8 @@ row("dot", ops.dot, real(2, 3), real(2, 3))
 
 # ---- shapes ----------------------------------------------------------------------------------------------------------
 row("reshape", lambda x: ops.reshape(x, (3, -1)), real(2, 3, 2))
-row("reshape/keep", lambda x: ops.reshape(x, (0, -1)), real(2, 3, 2))
+row("reshape/kept", lambda x: ops.reshape(x, (0, -1), kept=[0]), real(2, 3, 2))
+row("reshape_kept", lambda x: named("reshape_kept", {"in": [x]}, {"shape": (-1, -1), "kept": (0,)}), real(2, 3, 2))
 row("reshape_like", ops.reshape_like, real(2, 3), real(3, 2))
 row("flatten", lambda x: ops.flatten(x, 1, 2), real(2, 3, 2, 2))
 row("transpose", lambda x: ops.transpose(x, (2, 0, 1)), real(2, 3, 4))
@@ -355,7 +358,6 @@ row("batch_gather", ops.batch_gather, real(2, 4, 3), integers(4, 2, 3))
 row("gather_nd", ops.gather_nd, real(3, 4, 2), fixed([[0, 1], [2, 3], [2, 3]]), unknown=(0,))
 row("scatter_nd_add", ops.scatter_nd_add, real(3, 4), fixed([[0], [2], [2]]), real(3, 4), unknown=(0, 2))
 row("scatter", ops.scatter, real(4, 3), fixed([2, 0]), real(2, 3))
-row("scatter/add", lambda x, i, u: ops.scatter(x, i, u, overwrite=False), real(4, 3), fixed([2, 0, 2]), real(3, 3))
 row("take_along_axis", lambda x, i: ops.take_along_axis(x, i, 1), real(2, 4), integers(4, 2, 3))
 row("put_along_axis", lambda x, i, v: ops.put_along_axis(x, i, v, 1), real(2, 4), fixed([[0, 2], [3, 1]]), real(2, 2))
 row("unsorted_segment_sum", lambda x, i: ops.unsorted_segment_sum(x, i, 4), real(5, 2), integers(4, 5))

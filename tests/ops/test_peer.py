@@ -225,7 +225,12 @@ for _sides in ((4, 4), (4, 3), (3, 4)):
 row("qr", lambda x: ops.abs(ops.qr(x)[0]), lambda x: torch.linalg.qr(x)[0].abs(), _rng().normal(size=(4, 3)))
 row("qr/r", lambda x: ops.abs(ops.qr(x)[1]), lambda x: torch.linalg.qr(x)[1].abs(), _rng().normal(size=(4, 3)))
 row("svd", lambda x: ops.svd(x)[1], lambda x: torch.linalg.svd(x, False)[1], _rng().normal(size=(4, 3)))
-row("svd/u", lambda x: ops.square(ops.svd(x)[0]), lambda x: torch.linalg.svd(x, False)[0] ** 2, _rng().normal(size=(4, 3)))
+row(
+    "svd/u",
+    lambda x: ops.square(ops.svd(x)[0]),
+    lambda x: torch.linalg.svd(x, False)[0] ** 2,
+    _rng().normal(size=(4, 3)),
+)
 row("erfinv", ops.erfinv, torch.erfinv, _rng().uniform(-0.99, 0.99, (3, 4)))
 row("logcumsumexp", lambda x: ops.logcumsumexp(x, 1), lambda x: torch.logcumsumexp(x, 1), x34() * 30)
 row("cummax", lambda x: ops.cummax(x, 1)[0], lambda x: torch.cummax(x, 1)[0], x34())
@@ -237,7 +242,13 @@ row(
     _rng().normal(size=(2, 3, 4)),
     x34(),
 )
-row("tensordot", lambda x, y: ops.tensordot(x, y, [0], [0]), lambda x, y: torch.tensordot(x, y, ([0], [0])), x34(), x34())
+row(
+    "tensordot",
+    lambda x, y: ops.tensordot(x, y, [0], [0]),
+    lambda x, y: torch.tensordot(x, y, ([0], [0])),
+    x34(),
+    x34(),
+)
 
 
 @pytest.mark.parametrize("name", ROWS)

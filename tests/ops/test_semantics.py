@@ -35,7 +35,8 @@ def gradients(build: Callable[..., Any], *values: Any) -> list[list[float]]:
         (ops.reduce_max, ([3.0, 1, 3],), [[1, 0, 1]]),
         (ops.reduce_min, ([1.0, 1, 3],), [[1, 1, 0]]),
         (ops.amax, ([3.0, 1, 3],), [[0.5, 0, 0.5]]),
-        (lambda x: ops.clip(x, 1, 2), ([0.0, 1, 1.5, 2, 3],), [[0, 0, 1, 0, 0]]),
+        (lambda x: ops.clip(x, 1, 2), ([0.0, 1, 1.5, 2, 3],), [[0, 1, 1, 1, 0]]),
+        (lambda x: ops.clip_inside(x, 1, 2), ([0.0, 1, 1.5, 2, 3],), [[0, 0, 1, 0, 0]]),
         (ops.relu, ([0.0, -1, 1],), [[0, 0, 1]]),
         (lambda x: ops.leaky_relu(x, 0.5), ([0.0, -1, 1],), [[1, 0.5, 1]]),
         (ops.abs, ([0.0, -1, 1],), [[0, -1, 1]]),
@@ -74,7 +75,20 @@ def test_integer_division_rounds_down() -> None:
 
 # ---- promotion -------------------------------------------------------------------------------------------------------
 TWO_DTYPES = [("float32", "float64"), ("float32", "int64"), ("int32", "int64"), ("bool", "float32"), ("uint8", "int32")]
-PAIRS = ["add", "sub", "mul", "div", "floor_div", "floor_mod", "pow", "maximum", "equal", "less", "atan2", "bitwise_and"]
+PAIRS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_div",
+    "floor_mod",
+    "pow",
+    "maximum",
+    "equal",
+    "less",
+    "atan2",
+    "bitwise_and",
+]
 
 
 @pytest.mark.parametrize(("left", "right"), TWO_DTYPES)

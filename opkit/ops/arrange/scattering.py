@@ -153,16 +153,9 @@ def scatter_nd_add(x: Value, indices: Value, updates: Value) -> Value:
     return local.mode.apply(SCATTER_ADD, (x, updates, indices), NO_ATTRS)
 
 
-def scatter(x: Value, indices: Value, updates: Value, overwrite: bool = True) -> Value:
-    """Return ``x`` with rows replaced by the updates; without ``overwrite`` the updates of a row are summed instead.
-
-    Source: Paddle 2.6's ``scatter``: not overwriting starts from 0, so that the old row does not count.
-    """
-    column = reshape(indices, (-1, 1))
-    if overwrite:
-        return local.mode.apply(SCATTER_UPDATE, (x, updates, column), NO_ATTRS)
-    blank = local.mode.apply(SCATTER_UPDATE, (x, mul(updates, 0), column), NO_ATTRS)
-    return scatter_nd_add(blank, column, updates)
+def scatter(x: Value, indices: Value, updates: Value) -> Value:
+    """Return ``x`` with the rows that a vector of indices names replaced by the updates."""
+    return local.mode.apply(SCATTER_UPDATE, (x, updates, reshape(indices, (-1, 1))), NO_ATTRS)
 
 
 # ---- dim_gather, dim_scatter_add_like (take_along_axis) --------------------------------------------------------------

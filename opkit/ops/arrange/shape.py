@@ -1,6 +1,7 @@
-"""Ops that keep the elements and change the shape: reshape, transpose, squeeze, expand_dims, flatten, concat, split.
+"""Ops that keep the elements and change the shape: reshape, flatten, transpose, squeeze, expand_dims.
 
-Picking elements (slice, gather, ...) is in ``opkit.ops.arrange.indexing``.
+Joining and cutting is in ``opkit.ops.arrange.joining``, picking elements (slice, gather, ...) in
+``opkit.ops.arrange.indexing``.
 """
 
 from __future__ import annotations
@@ -12,44 +13,31 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.basis.creation import to_shape, zeros_like
+from opkit.ops.basis.creation import to_shape
 from opkit.ops.core.define import NO_ATTRS, define, first_only
-from opkit.ops.core.inference import check_same_dtype, is_same_size, numel, shape_error
+from opkit.ops.core.inference import is_same_size, numel, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 
 __all__ = [
-    "concat",
     "expand_dims",
     "flatten",
     "reshape",
     "reshape_like",
-    "split",
     "squeeze",
-    "stack",
     "swapaxes",
     "transpose",
-    "unstack",
 ]
 
 
 # ---- reshape, reshape_like, flatten ----------------------------------------------------------------------------------
 def _reshape(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    if 0 in shape and x.size:  # a size that was unknown when the op was built: the input's own
-        shape = [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
     return x.reshape(tuple(shape))
 
 
 def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x, shape = descs[0], tuple(attrs["shape"])
-    if 0 in shape and numel(x.shape):
-        if any(size == 0 and i >= x.ndim for i, size in enumerate(shape)):
-            raise shape_error("reshape", descs, f"a size of 0 in {shape} refers to an axis that it does not have")
-        kept = [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
-        if numel(x.shape) == -1:
-            return [TensorDesc(tuple(kept), x.dtype)]
-        shape = tuple(kept)
     if shape.count(-1) > 1:
         raise shape_error("reshape", descs, f"at most one size of {shape} may be -1")
     count, known = numel(x.shape), numel(tuple(size for size in shape if size != -1))
@@ -62,6 +50,24 @@ def _infer_reshape(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Seq
     elif count not in (-1, known):
         raise shape_error("reshape", descs, f"its {count} elements do not fill {shape}")
     return [TensorDesc(shape, x.dtype)]
+
+
+def _with_kept(shape: Sequence[int], kept: Sequence[int], held: Sequence[int]) -> tuple[int, ...]:
+    return tuple(held[i] if i in kept else size for i, size in enumerate(shape))
+
+
+def _reshape_kept(x: np.ndarray, shape: Sequence[int], kept: Sequence[int]) -> np.ndarray:
+    return x.reshape(_with_kept(shape, kept, x.shape))
+
+
+def _infer_reshape_kept(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    x, kept = descs[0], attrs["kept"]
+    if any(i >= x.ndim for i in kept):
+        raise shape_error(
+            "reshape_kept", descs, f"it does not have all of the axes {tuple(kept)}, whose sizes it keeps"
+        )
+    shape = _with_kept(attrs["shape"], kept, x.shape)
+    return _infer_reshape(descs, {"shape": shape}) if shape.count(-1) < 2 else [TensorDesc(shape, x.dtype)]
 
 
 def _like_input(applied: Any, dout: Value) -> Value:
@@ -112,6 +118,7 @@ RESHAPE: OpDef = _reorder("reshape", _reshape, _infer_reshape, "shape:shape")
 FLATTEN: OpDef = _reorder(
     "flatten", _flatten, _infer_flatten, "start_dim:int32 end_dim:int32", defaults={"start_dim": 0, "end_dim": -1}
 )
+RESHAPE_KEPT: OpDef = _reorder("reshape_kept", _reshape_kept, _infer_reshape_kept, "shape:shape kept:vector<int32>")
 RESHAPE_LIKE: OpDef = define(
     "reshape_like",
     "in =like",
@@ -123,18 +130,26 @@ RESHAPE_LIKE: OpDef = define(
 )
 
 
-def reshape(x: Value, shape: Any) -> Value:
-    """Return ``x`` in another shape; one size may be -1, and 0 keeps the size of that axis.
+def reshape(x: Value, shape: Any, kept: Sequence[int] = ()) -> Value:
+    """Return ``x`` in another shape.
+
+    Args:
+        x: any shape and dtype.
+        shape: the sizes; one may be -1, which is what remains.
+        kept: the axes of the result that have the size of the same axis of ``x``, whether that is known yet or not;
+            what the shape says there does not count.
 
     Raises:
-        ShapeError: the elements do not fill the shape.
+        ShapeError: the elements do not fill the shape, or ``x`` lacks an axis whose size is kept.
     """
     sizes = to_shape(shape)
-    if 0 in sizes and 0 not in shape_of(x):
-        old = shape_of(x)
-        if any(size == 0 and i >= len(old) for i, size in enumerate(sizes)):
-            raise ShapeError(f"op 'reshape': a size of 0 in {sizes} refers to an axis that {old} does not have")
-        sizes = tuple(old[i] if size == 0 and old[i] != -1 else size for i, size in enumerate(sizes))
+    if kept:
+        held = shape_of(x)
+        if any(i >= len(held) for i in kept):
+            raise ShapeError(f"op 'reshape': {held} lacks some of the axes {tuple(kept)}, whose sizes are kept")
+        sizes = _with_kept(sizes, kept, held)
+        if sizes.count(-1) > 1:
+            return local.mode.apply(RESHAPE_KEPT, (x,), {"shape": sizes, "kept": tuple(kept)})
     return local.mode.apply(RESHAPE, (x,), {"shape": sizes})
 
 
@@ -230,10 +245,18 @@ EXPAND_DIMS: OpDef = _reorder(
 
 
 def squeeze(x: Value, axis: Any = None) -> Value:
-    """Return ``x`` without axes of size 1; named axes of another size stay, left out: all of size 1."""
+    """Return ``x`` without axes of size 1: the named ones; left out or empty: all of them.
+
+    Raises:
+        ShapeError: a named axis has another size.
+    """
     shape = shape_of(x)
-    named = range(len(shape)) if axis is None else normal_axes(axis, len(shape), "squeeze") if shape else ()
-    axes = tuple(i for i in named if shape[i] == 1 or (shape[i] == -1 and axis is not None))
+    if axis is None or axis == ():
+        axes = tuple(i for i, size in enumerate(shape) if size == 1)
+    else:
+        axes = normal_axes(axis, len(shape), "squeeze")
+        if any(shape[i] not in (1, -1) for i in axes):
+            raise ShapeError(f"op 'squeeze': the axes {axes} of {shape} must have size 1")
     return local.mode.apply(SQUEEZE, (x,), {"axes": axes})
 
 
@@ -243,149 +266,3 @@ def expand_dims(x: Value, axis: Any) -> Value:
         at = normal_axis(item, ndim_of(x) + 1, "expand_dims")
         x = local.mode.apply(EXPAND_DIMS, (x,), {"axis": at})
     return x
-
-
-# ---- concat, split, stack --------------------------------------------------------------------------------------------
-def _concat(*arrays: np.ndarray, axis: int, max_dim_size: int = 0, out: np.ndarray | None = None) -> np.ndarray:
-    return np.concatenate(arrays, axis=axis, out=out)
-
-
-def _infer_concat(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    check_same_dtype("concat", descs)
-    first = descs[0]
-    axis = normal_axis(attrs["axis"], first.ndim, "concat")
-    for desc in descs[1:]:
-        if desc.ndim != first.ndim or not all(
-            i == axis or is_same_size(a, b) for i, (a, b) in enumerate(zip(first.shape, desc.shape))
-        ):
-            raise shape_error("concat", descs, f"the shapes must be the same except for axis {axis}")
-    sizes = [desc.shape[axis] for desc in descs]
-    total = -1 if -1 in sizes else sum(sizes)
-    return [TensorDesc((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)]
-
-
-def _concat_grad(applied: Any, douts: Sequence[Value]) -> Any:
-    axis, pieces = applied.attrs["axis"], applied.inputs
-    if len(pieces) == 1:
-        return douts
-    return local.mode.apply(SPLIT_LIKE, (douts[0], *pieces), {"axis": axis})
-
-
-def _split_like(x: np.ndarray, *likes: Any, axis: int) -> tuple[np.ndarray, ...]:
-    ends = np.cumsum([piece.shape[axis] for piece in likes])
-    if int(ends[-1]) != x.shape[axis]:
-        raise ShapeError(f"op 'split_like': sizes {[p.shape[axis] for p in likes]} do not add up to {x.shape[axis]}")
-    return tuple(np.split(x, ends[:-1], axis))
-
-
-def _infer_split_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc(desc.shape, descs[0].dtype) for desc in descs[1:]]
-
-
-def _split_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
-    pieces = [_zeros_for(dout, applied.outputs[i]) for i, dout in enumerate(douts)]
-    return (concat(pieces, applied.attrs["axis"]), *([None] * (len(applied.inputs) - 1)))
-
-
-def _zeros_for(dout: Value | None, output: Value) -> Value:
-    return zeros_like(output) if dout is None else dout
-
-
-def _bounds(size: int, sections: Sequence[int]) -> list[int]:
-    if set(sections) == {-1} and size % len(sections) == 0:
-        return [size // len(sections)] * len(sections)
-    known = sum(section for section in sections if section != -1)
-    sizes = [size - known if section == -1 else section for section in sections]
-    if sum(sizes) != size or min(sizes) < 0:
-        raise ShapeError(f"op 'split': sections {tuple(sections)} do not add up to the axis' size {size}")
-    return sizes
-
-
-def _split(x: np.ndarray, axis: int, sections: Sequence[int]) -> tuple[np.ndarray, ...]:
-    return tuple(np.split(x, np.cumsum(_bounds(x.shape[axis], sections))[:-1], axis))
-
-
-def _infer_split(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    x, axis = descs[0], normal_axis(attrs["axis"], descs[0].ndim, "split")
-    sizes = attrs["sections"] if x.shape[axis] == -1 else _bounds(x.shape[axis], attrs["sections"])
-    return [TensorDesc((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes]
-
-
-SPLIT_LIKE: OpDef = define(
-    "split_like",
-    "in *=like",
-    "*out",
-    _split_like,
-    infer=_infer_split_like,
-    attrs="axis:int64",
-    grad=_split_grad,
-    view=True,
-)
-SPLIT: OpDef = define(
-    "split",
-    "in",
-    "*out",
-    _split,
-    infer=_infer_split,
-    attrs="axis:int64 sections:vector<int64>",
-    grad=_split_grad,
-    view=True,
-)
-CONCAT: OpDef = define(
-    "concat",
-    "*in",
-    "out",
-    _concat,
-    infer=_infer_concat,
-    attrs="axis:int64 max_dim_size:int64",
-    grad=_concat_grad,
-    out=_concat,
-)
-
-
-def concat(values: Sequence[Value], axis: int = 0) -> Value:
-    """Return the values joined along an axis; their shapes are the same except for that axis.
-
-    Raises:
-        ShapeError: there is nothing to join, or the shapes do not fit.
-    """
-    if not values:
-        raise ShapeError("op 'concat' got nothing to join")
-    attrs = {"axis": normal_axis(axis, ndim_of(values[0]), "concat"), "max_dim_size": 0}
-    return local.mode.apply(CONCAT, tuple(values), attrs)
-
-
-def split(x: Value, sections: Any, axis: int = 0) -> list[Value]:
-    """Return the pieces of ``x`` along an axis.
-
-    Args:
-        x: any shape.
-        sections: how many equal pieces, or the size of each (one may be -1: the rest).
-        axis: the axis.
-
-    Raises:
-        ShapeError: the pieces do not fill the axis.
-    """
-    at = normal_axis(axis, ndim_of(x), "split")
-    size = shape_of(x)[at]
-    if isinstance(sections, (list, tuple)):
-        sizes = tuple(int(item) for item in sections)
-    else:
-        if size != -1 and (sections < 1 or size % sections):
-            raise ShapeError(f"op 'split': axis {axis} of {shape_of(x)} cannot be cut into {sections} equal pieces")
-        sizes = (-1 if size == -1 else size // sections,) * sections
-    return list(local.mode.apply(SPLIT, (x,), {"axis": at, "sections": sizes}))
-
-
-def stack(values: Sequence[Value], axis: int = 0) -> Value:
-    """Return values of one shape joined along a new axis."""
-    if not values:
-        raise ShapeError("op 'stack' got nothing to join")
-    at = normal_axis(axis, ndim_of(values[0]) + 1, "stack")
-    return concat([expand_dims(value, at) for value in values], at)
-
-
-def unstack(x: Value, axis: int = 0) -> list[Value]:
-    """Return the slices of ``x`` along an axis, without that axis."""
-    at = normal_axis(axis, ndim_of(x), "unstack")
-    return [squeeze(piece, at) for piece in split(x, shape_of(x)[at], at)]

@@ -126,10 +126,7 @@ def _integer(axis: Any, op: str) -> int:
 
 
 class AxisError(ShapeError, IndexError):
-    """An operand has no such axis.
-
-    Source: Paddle 2.6 raises ValueError in some ops and IndexError in others.
-    """
+    """An operand has no such axis; like numpy's error of this name it is both a ValueError and an IndexError."""
 
 
 def raise_axis(op: str, axis: Any, ndim: int) -> None:

@@ -22,13 +22,6 @@ from opkit.ops.pointwise.compare import where
 __all__ = ["einsum", "tensordot"]
 
 
-class EquationError(UsageError, AssertionError):
-    """An equation is malformed or does not fit its operands.
-
-    Source: Paddle 2.6 raises AssertionError.
-    """
-
-
 #: Stand for the axes of an ellipsis, the last of them "9"; letters never do.
 _DOTS = "0123456789"
 
@@ -59,7 +52,7 @@ def _parsed(equation: str, operands: Sequence[Value]) -> tuple[list[str], str]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(operands):
-        raise EquationError(f"einsum: {equation!r} has {len(parts)} terms, but there are {len(operands)} operands")
+        raise UsageError(f"einsum: {equation!r} has {len(parts)} terms, but there are {len(operands)} operands")
     terms = [_term(equation, part, ndim_of(value)) for part, value in zip(parts, operands)]
     dots = max((sum(label in _DOTS for label in term) for term in terms), default=0)
     spread = _DOTS[len(_DOTS) - dots :]
@@ -72,14 +65,14 @@ def _parsed(equation: str, operands: Sequence[Value]) -> tuple[list[str], str]:
         )
     known = set().union(*terms)
     if len(set(result)) != len(result) or not set(result) <= known:
-        raise EquationError(f"einsum: the result of {equation!r} repeats a label or names one that no operand has")
+        raise UsageError(f"einsum: the result of {equation!r} repeats a label or names one that no operand has")
     return terms, result
 
 
 def _term(equation: str, part: str, ndim: int) -> str:
     labels = part.replace("...", "")
     if not all(label.isalpha() for label in labels) or part.count("...") > 1:
-        raise EquationError(f"einsum: {part!r} in {equation!r} is not a list of labels")
+        raise UsageError(f"einsum: {part!r} in {equation!r} is not a list of labels")
     missing = ndim - len(labels)
     if missing < 0 or (missing and "..." not in part):
         raise ShapeError(f"einsum: {part!r} in {equation!r} names {len(labels)} axes, but the operand has {ndim}")

@@ -12,8 +12,9 @@ import numpy as np
 
 from opkit.errors import AutogradError, UsageError
 from opkit.ir import TensorDesc
+from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.matrix import tril
-from opkit.ops.arrange.shape import concat, expand_dims
+from opkit.ops.arrange.shape import expand_dims
 from opkit.ops.arrange.slicing import slice as part_of
 from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul, sub
 from opkit.ops.core.define import NO_ATTRS, define, define_map

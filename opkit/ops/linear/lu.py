@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import TensorDesc
+from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.matrix import tril, triu
 from opkit.ops.arrange.scattering import take_along_axis
-from opkit.ops.arrange.shape import concat, expand_dims
+from opkit.ops.arrange.shape import expand_dims
 from opkit.ops.arrange.slicing import slice as part_of
 from opkit.ops.basis.arithmetic import add
 from opkit.ops.basis.broadcasting import broadcast_to

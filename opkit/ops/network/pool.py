@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
-from opkit.ops.arrange.shape import concat
+from opkit.ops.arrange.joining import concat
 from opkit.ops.arrange.slicing import slice as slice_of
 from opkit.ops.basis.broadcasting import reduce_mean
 from opkit.ops.core.define import define, quiet

@@ -5,6 +5,7 @@ Arithmetic is in ``opkit.ops.basis.arithmetic``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from opkit.ops.core.value import Value
 __all__ = [
     "choices",
     "clip",
+    "clip_inside",
     "comparisons",
     "equal",
     "greater",
@@ -199,43 +201,59 @@ def _clipped(x: np.ndarray, low: Any, high: Any, out: np.ndarray | None) -> Any:
     return np.clip(x, low, high, out=out)
 
 
-def _clip(x: np.ndarray, min: float, max: float, out: np.ndarray | None = None) -> Any:
-    if x.dtype.kind in "fc":
-        return np.clip(x, min, max, out=out)
-    info = np.iinfo(x.dtype)
-    low = info.min if min <= info.min else info.max if min >= info.max else int(np.ceil(min))
-    high = info.max if max >= info.max else info.min if max <= info.min else int(np.floor(max))
+def _whole_bounds(dtype: np.dtype, low: float, high: float) -> tuple[int, int]:
+    """Return the least and the largest integer of a dtype that lie within bounds, which may be infinite."""
+    info = np.iinfo(dtype)
+    least = info.min if low <= info.min else info.max if low >= info.max else math.ceil(low)
+    largest = info.max if high >= info.max else info.min if high <= info.min else math.floor(high)
+    return least, largest
+
+
+def _clip_inside(x: np.ndarray, min: float, max: float, out: np.ndarray | None = None) -> Any:
+    low, high = (min, max) if x.dtype.kind in "fc" else _whole_bounds(x.dtype, min, max)
     return np.clip(x, low, high, out=out)
 
 
-def _clip_grad(applied: Any, dout: Value) -> Value:
+def _clip_inside_grad(applied: Any, dout: Value) -> Value:
     x, low, high = applied.inputs[0], applied.attrs["min"], applied.attrs["max"]
     inside = logical_and(greater(x, low), less(x, high))
     return where(inside, dout, 0)
 
 
-CLIP: OpDef = define(
+#: The gradient passes strictly between the bounds only.
+CLIP_INSIDE: OpDef = define(
     "clip",
     "x",
     "y",
-    _clip,
+    _clip_inside,
     infer=unchanged("clip"),
     attrs="min:double max:double",
     defaults={"min": -np.inf, "max": np.inf},
-    grad=first_only(_clip_grad),
+    grad=first_only(_clip_inside_grad),
     reads="x",
-    out=_clip,
+    out=_clip_inside,
     elementwise=True,
 )
 
 
-def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
-    """Return ``x`` clipped to the range from ``min`` to ``max``; the gradient at the bounds is 0.
+def _ends(min: float | None, max: float | None) -> tuple[float, float]:
+    return -np.inf if min is None else float(min), np.inf if max is None else float(max)
 
-    Source: Paddle 2.6.
-    """
-    low, high = -np.inf if min is None else float(min), np.inf if max is None else float(max)
-    return local.mode.apply(CLIP, (as_value(x),), {"min": low, "max": high})
+
+def clip_inside(x: Value, min: float | None = None, max: float | None = None) -> Value:
+    """Return ``x`` clipped to the range from ``min`` to ``max``; the gradient at the bounds is 0."""
+    low, high = _ends(min, max)
+    return local.mode.apply(CLIP_INSIDE, (as_value(x),), {"min": low, "max": high})
+
+
+def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
+    """Return ``x`` clipped to the range from ``min`` to ``max``; at the bounds the gradient passes."""
+    x = as_value(x)
+    low, high = _ends(min, max)
+    dtype = x._data.dtype
+    least, largest = (0, 0) if dtype.kind in "fc" else _whole_bounds(dtype, low, high)
+    attrs = {"floating_min": low, "integral_min": least, "floating_max": high, "integral_max": largest}
+    return local.mode.apply(CLIP_BY_SCALAR, (x,), attrs)
 
 
 # ---- the clip_by_scalar family: at the bounds the gradient passes ----------------------------------------------------
@@ -255,7 +273,7 @@ def _clip_by_scalar_slope(dy: np.ndarray, x: np.ndarray, **attrs: Any) -> np.nda
     return np.where(keep if high is None else keep & (x <= high), dy, dy.dtype.type(0))
 
 
-def _define_clip_by(suffix: str, attrs: str) -> None:
+def _define_clip_by(suffix: str, attrs: str) -> OpDef:
     name = "clip_by_scalar" + suffix
 
     def slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
@@ -276,7 +294,7 @@ def _define_clip_by(suffix: str, attrs: str) -> None:
     def rule(applied: Any, dout: Value) -> Value:
         return local.mode.apply(slope, (dout, applied.inputs[0]), applied.attrs)
 
-    define(
+    return define(
         name,
         "x",
         "y",
@@ -290,6 +308,8 @@ def _define_clip_by(suffix: str, attrs: str) -> None:
     )
 
 
-_define_clip_by("", "floating_min:double integral_min:int64 floating_max:double integral_max:int64")
+CLIP_BY_SCALAR: OpDef = _define_clip_by(
+    "", "floating_min:double integral_min:int64 floating_max:double integral_max:int64"
+)
 _define_clip_by("_min", "floating_min:double integral_min:int64")
 _define_clip_by("_max", "floating_max:double integral_max:int64")

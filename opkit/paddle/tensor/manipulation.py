@@ -8,9 +8,9 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.core.value import normal_axis
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import axis_of, ints, need_value, plain_shape, shape_or_size
+from opkit.paddle.semantics import indexing
+from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
 
 __all__ = [
     "broadcast_shape",
@@ -60,12 +60,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
     """Return x in another shape; one size may be -1, a 0 keeps the size at its place."""
-    need_value("reshape", "x", x)
-    sizes = list(plain_shape("reshape", shape))
-    held = x._data.shape
-    if 0 in sizes and 0 not in held:
-        sizes = [held[i] if size == 0 and i < len(held) else size for i, size in enumerate(sizes)]
-    return ops.reshape(x, sizes)
+    return ops.reshape(need_value("reshape", "x", x), plain_shape("reshape", shape))
 
 
 def transpose(x: Any, perm: Any, name: str | None = None) -> Any:
@@ -93,21 +88,12 @@ def moveaxis(x: Any, source: Any, destination: Any, name: str | None = None) -> 
 
 def squeeze(x: Any, axis: Any = None, name: str | None = None) -> Any:
     """Return x without axes of size 1; an axis of another size is left alone."""
-    need_value("squeeze", "x", x)
-    if axis is not None:
-        sizes = x._data.shape
-        axis = [item for item in ints(axis) if sizes[normal_axis(item, len(sizes), "squeeze")] in (1, -1)]
-        if not axis:
-            return ops.identity(x)
-    return ops.squeeze(x, axis_of(axis))
+    return ops.squeeze(need_value("squeeze", "x", x), axis if axis is None else ints(axis))
 
 
 def unsqueeze(x: Any, axis: Any, name: str | None = None) -> Any:
     """Return x with new axes of size 1."""
-    need_value("unsqueeze", "x", x)
-    for item in ints(axis):
-        x = ops.expand_dims(x, item)
-    return x
+    return ops.expand_dims(need_value("unsqueeze", "x", x), ints(axis))
 
 
 def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Any:
@@ -279,7 +265,7 @@ def masked_select(x: Any, mask: Any, name: str | None = None) -> Any:
 
 def scatter(x: Any, index: Any, updates: Any, overwrite: bool = True, name: str | None = None) -> Any:
     """Return x with rows replaced by updates, or with updates added to zeroed rows where not ``overwrite``."""
-    return ops.scatter(need_value("scatter", "x", x), index, updates, overwrite)
+    return indexing.scatter(need_value("scatter", "x", x), index, updates, overwrite)
 
 
 def scatter_nd_add(x: Any, index: Any, updates: Any, name: str | None = None) -> Any:
