@@ -48,7 +48,7 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
-_LATER: tuple[_Check, ...] = (layouts, linearity, gradients, single_precision, low_precision, parity, own)
+_LATER: tuple[_Check, ...] = (layouts, linearity, low_precision, gradients, single_precision, parity, own)
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 

@@ -214,7 +214,7 @@ def _results(ev: Evaluator, weights: np.ndarray, inputs: dict[str, object] | Non
 
 
 def low_precision(session: CheckSession) -> Iterator[CheckResult]:
-    """GC151: the noise of a float64 forward is float64's."""
+    """GC151: the noise of a float64 forward is float64's. Where it is float32's, derivatives are held to that."""
     if session.dtype != "float64" or session.is_impure:
         yield session.skipped("GC151", "no float64 results are claimed")
         return
@@ -235,8 +235,12 @@ def low_precision(session: CheckSession) -> Iterator[CheckResult]:
     if evaluators and len(suspects) * 2 > len(evaluators):
         noise, ev = max(suspects, key=lambda item: item[0])
         kind = "float32" if noise < NOISE_SINGLE else "float16"
+        for each in session.evaluators if noise < NOISE_SINGLE else ():
+            each.resolution = noise
         message = f"forward's float64 result carries noise of {noise:.1e} of its size: something inside is {kind}"
-        if session.claims_float64:
+        if ev.case.precision:
+            yield session.skipped("GC151", f"only {ev.case.precision} was seen")
+        elif session.claims_float64:
             yield session.failed("GC151", message, ev, expected=_EPS64, actual=noise)
         else:
             yield session.result("GC151", Status.UNDECIDED, message + "; the cases file gives float32 only")

@@ -31,6 +31,8 @@ from opkit.checker.model.thresholds import (
     OTHER_SCALE_NOISE,
     QUARTER,
     SECOND_ORDER,
+    SLIGHT_SCALE,
+    SMALL_GAP_SHARE,
     SMALL_LOOKS,
     STEEPER,
 )
@@ -59,9 +61,12 @@ def misled(
     found = np.zeros(wrong.shape, dtype=bool)
     for look in (_unresolved, _at_small_steps):
         open_ = wrong & ~found & (estimate.kind <= Behaviour.ONE_SIDED)
-        chosen = np.flatnonzero(open_.any(axis=1))[:MOST_LOOKED_AT]
+        every = np.flatnonzero(open_.any(axis=1))
+        chosen = every[:MOST_LOOKED_AT]
         if chosen.size:
             found[chosen] |= open_[chosen] & look(columns, rows[chosen], estimate.value[chosen], claimed[chosen])
+            if chosen.size < every.size and not (open_[chosen] & ~found[chosen]).any():
+                found |= open_  # all that were looked at are accidents: so are the others
     steep = wrong & ~found & np.isfinite(claimed) & (np.abs(claimed) > STEEPER * np.abs(estimate.value))
     for row in np.flatnonzero(steep.any(axis=1))[:MOST_LOOKED_AT]:
         found[row] |= _on_a_finer_scale(
@@ -107,7 +112,9 @@ def _unresolved(columns: Columns, elements: np.ndarray, value: np.ndarray, claim
     plus, minus = columns.ladder(elements, columns.scales[elements][:, None] * _COARSE_AND_FINE)[:2]
     coarse_looks = len(COARSE_LOOKS)
     with np.errstate(all="ignore"):
-        change = np.fmax(np.abs(plus - columns.base), np.abs(minus - columns.base))
+        # What is left beside the numeric slope: an oscillation may lie on a slope that hides it.
+        line = columns.scales[elements][:, None, None] * _COARSE_AND_FINE[:, None] * value[:, None]
+        change = np.fmax(np.abs(plus - columns.base - line), np.abs(minus - columns.base + line))
         coarse, fine = (
             np.fmax.reduce(change[:, :coarse_looks], axis=1),
             np.fmax.reduce(change[:, coarse_looks:], axis=1),
@@ -121,10 +128,13 @@ def _at_small_steps(columns: Columns, elements: np.ndarray, value: np.ndarray, c
     with np.errstate(all="ignore"):
         slope = (plus - minus) / (up + down)[:, :, None]
         rounding = GRID_ULPS * columns.evaluator.eps() * np.abs(columns.base) / down[:, :, None]
-        agrees = np.abs(slope - claimed[:, None]) <= HAS_SMALL_SLOPE * np.abs(claimed)[:, None] + rounding
         gap = np.abs(value - claimed)
         gap[gap < OTHER_SCALE * np.fmax(np.abs(claimed), np.abs(value))] = 0.0  # slight: not a matter of scales
+        near = np.minimum(HAS_SMALL_SLOPE * np.abs(claimed), SMALL_GAP_SHARE * gap)
+        agrees = np.abs(slope - claimed[:, None]) <= near[:, None] + rounding
         found: np.ndarray = (agrees & (gap[:, None] > OTHER_SCALE_NOISE * rounding)).any(axis=1)
+        if found.any():  # where some have another scale, slight differences are of that kind too
+            found |= (gap < SLIGHT_SCALE * np.fmax(np.abs(claimed), np.abs(value))) & np.isfinite(claimed)
     return found
 
 

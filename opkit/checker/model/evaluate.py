@@ -68,6 +68,7 @@ class Evaluator:
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
         typical: magnitude that the op's results usually have, 0 where that is not known.
+        resolution: relative noise that the results were measured to have beyond their dtype's, 0 where there is none.
     """
 
     def __init__(self, checkable: Checkable, case: Case) -> None:
@@ -80,6 +81,7 @@ class Evaluator:
         self.leaves: list[InputLeaf] = []
         self.sizes: list[int] = []
         self.typical = 0.0
+        self.resolution = 0.0
 
     def map_inputs(self, change: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
         """Return the case's inputs with every array changed by a function."""
@@ -191,7 +193,8 @@ class Evaluator:
     def eps(self) -> np.ndarray:
         """The resolution of every entry of the vector."""
         parts = [
-            np.full(size, float(np.finfo(self.outputs[index].dtype).eps)) for index, size in zip(self.slots, self.sizes)
+            np.full(size, max(float(np.finfo(self.outputs[index].dtype).eps), self.resolution))
+            for index, size in zip(self.slots, self.sizes)
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 

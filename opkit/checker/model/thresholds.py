@@ -190,7 +190,7 @@ MOST_LOOKED_AT = 16
 #: Tuned.
 COARSE_LOOKS, FINE_LOOKS = (0.2836, 0.07, 0.0177), (1e-11, 3e-12)
 #: Shares of the scale at which a claimed slope may show that the numeric one hides. Tuned.
-SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 3e-12, 2e-14)
+SMALL_LOOKS = (1e-5, 1e-7, 1e-9, 1e-10, 2e-11, 3e-12, 4e-13, 2e-14)
 #: Shares of the length over which a claimed slope would change the values: flat parts bend within less of it. Tuned.
 FINER_LOOKS, FINER_REACH = (1.0, 2.0**-4, 2.0**-8, 2.0**-12, 2.0**-16), 0.4
 #: A value oscillates where the finest steps change it by this share of what coarse ones do, above this many ulps.
@@ -203,8 +203,9 @@ HAS_SLOPE, HAS_SMALL_SLOPE = 0.05, 0.02
 #: A claimed slope this many times the numeric one is looked for on finer scales. Tuned.
 STEEPER = 3.0
 #: Slopes that differ by less than this share do not show different scales; the others must exceed the rounding this
-#: many times. Tuned.
-OTHER_SCALE, OTHER_SCALE_NOISE = 0.2, 10.0
+#: many times, and a slope on another scale lies nearer to the claimed one than this share of their distance. Below
+#: the last share they count as slight, and say nothing where others show another scale. Tuned.
+OTHER_SCALE, OTHER_SCALE_NOISE, SMALL_GAP_SHARE, SLIGHT_SCALE = 1e-3, 10.0, 0.2, 0.2
 #: Finer steps lie below this share of the scale; of a direction along ties between these two. Tuned.
 FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
 #: Along directions that keep ties: floor (float64, float32), the bound that is needed, and the least length. Tuned.
