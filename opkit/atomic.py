@@ -1,42 +1,143 @@
-"""Writing files so that each appears complete or not at all, even if the process is killed or the disk fills up.
+"""Writing files so that each appears complete or not at all, and several as one save, even if the process is killed.
 
 The caller decides what is written; no format is known here.
+
+Files that belong together are first written into a scratch folder, which then becomes ``.LABEL.opkit-save``: from that
+moment the save is done. The files are moved to their places out of it; what a killed run did not move is read from
+there (``placed``), and is moved by the next save in that folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["sync_folder", "write_file", "write_synced"]
+from opkit.scratch import folder_lock, scratch_file, scratch_folder, sweep
+
+__all__ = ["finish_saves", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
+
+_DONE = ".opkit-save"
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, which appears whole or not at all; its folder is made.
 
-    The file gets the permissions that ``open`` would give it.
+    The file gets the permissions that ``open`` would give it. A symlink stays one: what it points to is written. What
+    is there and is neither file nor folder, such as a pipe or ``/dev/stdout``, is written to as it is.
 
     Raises:
         OSError: it cannot be written; what was there before is untouched then.
     """
-    full = os.path.abspath(path)
+    full = os.path.realpath(path)
+    if os.path.exists(full) and not os.path.isfile(full) and not os.path.isdir(full):
+        with open(full, "wb") as stream:
+            stream.write(data)
+        return
     folder = os.path.dirname(full)
     os.makedirs(folder, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=folder, prefix=".opkit-")
-    try:
-        os.close(handle)
-        write_synced(scratch, data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
-        os.replace(scratch, full)
-    except BaseException:
-        os.unlink(scratch)
-        raise
+    sweep(folder)
+    with scratch_file(folder) as scratch:
+        write_synced(scratch.path, data)
+        _open_up(scratch.path, 0o666)
+        os.replace(scratch.path, full)
     sync_folder(folder)
+
+
+def write_together(folder: str | os.PathLike[str], label: str, files: Mapping[str, bytes]) -> None:
+    """Write several files so that all of them are new afterwards, or all as they were.
+
+    Args:
+        folder: which is made.
+        label: what the save is called, the same every time; a part of a file's name.
+        files: contents by path within the folder, with ``/`` between a sub-folder and a file.
+
+    Raises:
+        OSError: a file cannot be written, or a folder is in the place of one; nothing is changed then.
+    """
+    top = Path(os.path.realpath(folder))
+    top.mkdir(parents=True, exist_ok=True)
+    sweep(top)
+    with folder_lock(top):
+        _finish(top)
+        for name in files:
+            _check_place(top, name)
+        with scratch_folder(top) as scratch:
+            for name, data in files.items():
+                place = Path(scratch.path, name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                write_synced(place, data)
+            for sub in {Path(scratch.path, name).parent for name in files}:
+                sync_folder(sub)
+            _open_up(scratch.path, 0o777)
+            os.rename(scratch.path, top / f".{label}{_DONE}")
+        sync_folder(top)
+        _finish(top)
+
+
+def placed(folder: str | os.PathLike[str], label: str, name: str) -> Path:
+    """Return where a file of a save is now: at its place, or where a killed run left it."""
+    waiting = Path(folder, f".{label}{_DONE}", name)
+    return waiting if waiting.is_file() else Path(folder, name)
+
+
+def finish_saves(folder: str | os.PathLike[str]) -> list[str]:
+    """Bring the saves of killed runs in a folder to their end, and return the paths of the files that were moved.
+
+    Raises:
+        OSError: a file cannot be moved.
+    """
+    top = Path(os.path.realpath(folder))
+    if not top.is_dir():
+        return []
+    sweep(top)
+    with folder_lock(top):
+        return _finish(top)
+
+
+def _finish(top: Path) -> list[str]:
+    moved = []
+    for save in sorted(top.glob(f".*{_DONE}")):
+        if save.is_symlink() or not save.is_dir():
+            continue
+        for place, _, names in os.walk(save):
+            for name in sorted(names):
+                source = Path(place, name)
+                path = source.relative_to(save).as_posix()
+                _check_place(top, path)
+                (top / path).parent.mkdir(exist_ok=True)
+                os.replace(source, top / path)
+                moved.append(path)
+        for part in {(top / path).parent for path in moved}:
+            sync_folder(part)
+        shutil.rmtree(save, ignore_errors=True)
+    return moved
+
+
+def _check_place(top: Path, name: str) -> None:
+    """Refuse a file whose place is a folder, or is reached through a link.
+
+    Raises:
+        OSError: it is.
+    """
+    place = top / name
+    if place.is_dir() and not place.is_symlink():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+    for part in place.relative_to(top).parents:
+        folder = top / part
+        if part != Path() and (folder.is_symlink() or (folder.exists() and not folder.is_dir())):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+
+
+def _open_up(path: str, mode: int) -> None:
+    """Give a scratch file or folder the permissions that an ordinary one has."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, mode & ~mask)
 
 
 def write_synced(path: str | os.PathLike[str], data: bytes) -> None:

@@ -1,7 +1,7 @@
 """Program files: one program in one archive, and the part of it that computes some Variables from others.
 
-The archive holds the program as JSON and the arrays that it refers to; nothing in it is code, nothing is unpickled.
-The facade names such files.
+The archive holds the program as JSON and the arrays that it refers to; nothing in it is code, nothing is unpickled, and
+nothing is imported for it. The facade names such files.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from opkit.errors import UsageError
+from opkit.errors import UsageError, unknown
+from opkit.foreign import FormatError, Record, read_json
 from opkit.ir import Operation, Program, Value
-from opkit.static.serialise import program_from_data, program_to_data
-from opkit.static.storage import StorageError, read_archive, write_archive
+from opkit.static.deserialise import program_from_data
+from opkit.static.functions import Functions
+from opkit.static.serialise import program_to_data
+from opkit.static.storage import StorageError, archive_of, arrays_of_archive
 
-__all__ = ["ops_between", "read_program", "write_program"]
+__all__ = ["ops_between", "program_bytes", "program_of"]
 
 _PROGRAM = "program.json"
 
 
-def write_program(
-    path: str | os.PathLike[str],
+def program_bytes(
     program: Program,
     ops: Sequence[Operation] | None = None,
-    facts: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a program to one file, which appears whole or not at all.
+    facts: Mapping[str, Sequence[str]] | None = None,
+) -> bytes:
+    """Return a program as the contents of one file.
 
     Args:
-        path: the file.
         program: what to save.
         ops: the Operations to save; left out: all.
-        facts: JSON data that is kept beside the program.
+        facts: names that are kept beside the program.
 
     Raises:
         SerialiseError: a Python function has no import path, or an attribute is not a plain value.
@@ -43,23 +43,38 @@ def write_program(
     data, arrays = program_to_data(program, ops)
     text = json.dumps({**data, **(facts or {})}, indent=1)
     entries = {_PROGRAM: np.frombuffer(text.encode(), np.uint8)}
-    write_archive(path, {**entries, **{str(number): array for number, array in enumerate(arrays)}})
+    return archive_of({**entries, **{str(number): array for number, array in enumerate(arrays)}})
 
 
-def read_program(path: str | os.PathLike[str], facts: Sequence[str] = ()) -> tuple[Program, dict[str, Any]]:
-    """Return the program of a file, and the facts of these names beside it.
+def program_of(
+    data: bytes, path: str | os.PathLike[str], functions: Functions, facts: Sequence[str] = ()
+) -> tuple[Program, dict[str, list[str]]]:
+    """Return the program that ``program_bytes`` wrote, and the names beside it, each of which is of a Variable.
+
+    Args:
+        data: the contents of the file.
+        path: where they are from, for messages.
+        functions: the Python functions that the program may name.
+        facts: which lists of names to return.
 
     Raises:
-        StorageError: the file is missing or damaged, or lacks one of the facts.
-        SerialiseError: an op or a Python function does not exist here.
+        StorageError: the data are damaged, or lack one of the facts.
+        SerialiseError: an op does not exist here, or a Python function may not be named.
     """
-    entries = read_archive(path)
+    entries = arrays_of_archive(data, path)
     try:
-        data = json.loads(bytes(entries.pop(_PROGRAM)).decode())
-        found = {name: data[name] for name in facts}
-    except (KeyError, ValueError) as error:
-        raise StorageError(f"{os.fspath(path)!r} holds no program: {error!r}") from error
-    return program_from_data(data, [entries[str(number)] for number in range(len(entries))]), found
+        text = entries.pop(_PROGRAM, None)
+        if text is None or text.dtype != np.uint8 or set(entries) != {str(number) for number in range(len(entries))}:
+            raise FormatError("its entries are not those of a program")
+        found = read_json(text.tobytes())
+        program = program_from_data(found, [entries[str(number)] for number in range(len(entries))], functions)
+        names = {name: Record(found).texts(name) for name in facts}
+        for name in (item for items in names.values() for item in items):
+            if name not in program.blocks[0].vars:
+                raise FormatError(str(unknown("it feeds or fetches a variable", name, program.blocks[0].vars)))
+    except FormatError as error:
+        raise StorageError(f"{os.fspath(path)!r} holds no program: {error}") from error
+    return program, names
 
 
 def ops_between(

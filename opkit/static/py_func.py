@@ -17,6 +17,7 @@ from opkit.ir import TensorDesc, Variable, canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import ArgDef, OpDef
 from opkit.static.builder import append, building, new_variable
+from opkit.static.functions import register
 from opkit.static.names import unique_name
 
 __all__ = [
@@ -118,6 +119,7 @@ def py_func(
     if not local.mode.is_static:
         raise StaticModeError("py_func builds graphs, but no graph is being built", help=mode_help)
     _check_callables(func, backward_func)
+    register(func, backward_func)
     inputs = _variables(x, "x", tensor_help)
     block = building.main.blocks[0]
     outputs = [_output(item) for item in _listed(out)]

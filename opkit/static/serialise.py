@@ -1,36 +1,24 @@
-"""Serialise: a program as JSON and arrays, and back. Ops go by name, functions by import path; no code is stored.
+"""Serialise: a program as JSON and arrays. Ops go by name, functions by import path; no code is stored.
 
-Which file these become is ``opkit.static.program_file``'s.
+``opkit.static.deserialise`` reads them; which file they become is ``opkit.static.program_file``'s.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from opkit.errors import OpkitError, unknown
-from opkit.ir import Operation, Program, TensorDesc, Value, Variable, to_numpy
-from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.registry import BUILTIN
-from opkit.static.parameters import INITIALIZE
-from opkit.static.py_func import PyFuncDef, PyFuncGradDef, arguments_of, grad_arguments_of, label_of, py_func_rule
+from opkit.ir import Operation, Program, Value, Variable
+from opkit.static.deserialise import SCHEMA, known_op
+from opkit.static.functions import SerialiseError, path_of
+from opkit.static.py_func import PyFuncDef, PyFuncGradDef, label_of
 
-__all__ = ["SerialiseError", "program_from_data", "program_to_data"]
-
-_SCHEMA = 1
-_OWN: dict[str, OpDef] = {INITIALIZE.name: INITIALIZE}
+__all__ = ["SerialiseError", "program_to_data"]
 
 
-class SerialiseError(OpkitError, ValueError):
-    """A program holds something that cannot be saved, or a file something that cannot be loaded."""
-
-
-# ---- out -------------------------------------------------------------------------------------------------------------
 def program_to_data(
     program: Program, ops: Sequence[Operation] | None = None
 ) -> tuple[dict[str, Any], list[np.ndarray]]:
@@ -58,7 +46,7 @@ def program_to_data(
         }
         for value in numbers
     ]
-    data = {"schema": _SCHEMA, "variables": variables, "values": values, "ops": records}
+    data = {"schema": SCHEMA, "variables": variables, "values": values, "ops": records}
     return data, arrays
 
 
@@ -101,7 +89,7 @@ def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[np.ndarray
             "count": opdef.count,
             "needed": list(opdef.needed),
         }
-    elif _known(op.type) is not opdef:
+    elif known_op(op.type) is not opdef:
         raise SerialiseError(
             f"op {op.type!r} is not one of opkit's own ops and cannot be saved",
             where=op.where,
@@ -110,20 +98,9 @@ def _op_record(op: Operation, numbers: dict[Value, int], arrays: list[np.ndarray
     return record
 
 
-def _known(name: str) -> Any:
-    return _OWN.get(name) or BUILTIN.find(name)
-
-
 def _path_of(function: Callable[..., Any], op: Operation) -> str:
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    if isinstance(function, np.ufunc):
-        module, name = "numpy", function.__name__
-    path = f"{module}:{name}"
-    try:
-        found = _resolve(path) if module and name and "<" not in name else None
-    except SerialiseError:
-        found = None
-    if found is not function:
+    path = path_of(function)
+    if path is None:
         raise SerialiseError(
             f"py_func: {label_of(function)!r} cannot be saved: a function is saved by its import path, and it has none",
             where=op.where,
@@ -139,136 +116,13 @@ def _encoded(value: Any, arrays: list[np.ndarray], op: Operation, name: str) -> 
         return value if math.isfinite(value) else {"float": repr(float(value))}
     if isinstance(value, (tuple, list)):
         return {type(value).__name__: [_encoded(item, arrays, op, name) for item in value]}
+    if isinstance(value, slice):
+        return {"slice": [_encoded(item, arrays, op, name) for item in (value.start, value.stop, value.step)]}
+    if value is ...:
+        return {"ellipsis": True}
     if isinstance(value, (np.ndarray, np.generic)):
         arrays.append(np.asarray(value))
         return {"array": len(arrays) - 1}
     raise SerialiseError(
         f"op {op.type!r}: attribute {name!r} is a {type(value).__name__}, which cannot be saved", where=op.where
     )
-
-
-# ---- in --------------------------------------------------------------------------------------------------------------
-def program_from_data(data: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Program:
-    """Return the program that ``program_to_data`` described.
-
-    Raises:
-        SerialiseError: the data is of another kind, or names an op or a function that does not exist here.
-    """
-    if data.get("schema") != _SCHEMA:
-        raise SerialiseError(f"the program has format {data.get('schema')!r}, this opkit reads {_SCHEMA}")
-    program = Program()
-    block = program.blocks[0]
-    for record in data["variables"]:
-        desc = TensorDesc(tuple(record["shape"]), record["dtype"])
-        variable = Variable(
-            block,
-            record["name"],
-            desc,
-            stop_gradient=record["stop_gradient"],
-            persistable=record["persistable"],
-            is_data=record["is_data"],
-        )
-        variable.is_parameter, variable.trainable = record["is_parameter"], record["trainable"]
-        block.add_variable(variable)
-    values = [_value(record, block.vars) for record in data["values"]]
-    for record in data["ops"]:
-        block.append(_operation(block, record, values, arrays))
-    for record in data["variables"]:
-        if record["value"] is not None:
-            block.vars[record["name"]].value = values[record["value"]]
-    return program
-
-
-def _value(record: Mapping[str, Any], variables: Mapping[str, Variable]) -> Value:
-    variable = variables[record["variable"]]
-    if not record["version"]:
-        value = variable.value
-        value.shape, value.dtype = tuple(record["shape"]), to_numpy(record["dtype"])
-        return value
-    return Value(variable, tuple(record["shape"]), to_numpy(record["dtype"]), version=record["version"])
-
-
-def _operation(
-    block: Any, record: Mapping[str, Any], values: Sequence[Value], arrays: Sequence[np.ndarray]
-) -> Operation:
-    inputs = tuple(None if number is None else values[number] for number in record["inputs"])
-    attrs = {name: _decoded(value, arrays) for name, value in record["attrs"].items()}
-    opdef, label = _opdef(record, len(inputs))
-    op = Operation(block, opdef, inputs, attrs, record["role"], label=label)
-    op.outputs = tuple(values[number] for number in record["outputs"])
-    op.writes = tuple(record["writes"])
-    for index, value in enumerate(op.outputs):
-        if value.producer is None:
-            value.producer, value.index = op, index
-    return op
-
-
-def _opdef(record: Mapping[str, Any], count: int) -> tuple[OpDef, str]:
-    outputs = arguments_of("out", len(record["outputs"]))
-    if "py_func" in record:
-        spec = record["py_func"]
-        function = _resolve(spec["function"])
-        backward = None if spec["backward_func"] is None else _resolve(spec["backward_func"])
-        made = PyFuncDef(
-            name="py_func",
-            inputs=arguments_of("x", count),
-            outputs=outputs,
-            kernel=function,
-            grad=None if backward is None else py_func_rule,
-            is_user=True,
-            has_side_effect=True,
-            function=function,
-            backward_func=backward,
-            skipped=frozenset(spec["skipped"]),
-        )
-        return made, f"py_func[{label_of(function)}]"
-    if "py_func_grad" in record:
-        spec = record["py_func_grad"]
-        function = _resolve(spec["function"])
-        needed = tuple(spec["needed"])
-        grad = PyFuncGradDef(
-            name="py_func_grad",
-            inputs=grad_arguments_of(len(needed), 0, count - len(needed)),
-            outputs=outputs,
-            kernel=function,
-            is_user=True,
-            has_side_effect=True,
-            function=function,
-            count=spec["count"],
-            needed=needed,
-        )
-        return grad, f"py_func_grad[{label_of(function)}]"
-    found = _known(record["type"])
-    if not isinstance(found, OpDef):
-        tail = ", which this opkit does not have"
-        raise unknown("the program has an op", record["type"], BUILTIN, tail=tail).error(SerialiseError)
-    return found, ""
-
-
-def _resolve(path: str) -> Callable[..., Any]:
-    """Return the function of an import path ``module:name``; only functions of Python and numpy are taken."""
-    module, _, name = path.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise SerialiseError(
-            f"py_func: the function {path!r} cannot be imported: {error}",
-            help="a saved program finds its functions by import path: make the module importable (PYTHONPATH)",
-        ) from error
-    if not isinstance(found, (types.FunctionType, np.ufunc)):
-        raise SerialiseError(f"py_func: {path!r} is a {type(found).__name__}, not a Python function")
-    return found
-
-
-def _decoded(value: Any, arrays: Sequence[np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "float" in value:
-        return float(value["float"])
-    if "array" in value:
-        return arrays[value["array"]]
-    if "tuple" in value:
-        return tuple(_decoded(item, arrays) for item in value["tuple"])
-    return [_decoded(item, arrays) for item in value["list"]]

@@ -17,12 +17,27 @@ import numpy as np
 
 from opkit.atomic import write_file
 from opkit.errors import OpkitError, unknown
+from opkit.foreign import FormatError, Record, read_array, read_entries, read_file, read_json
 from opkit.ir import Program, Variable
 from opkit.static.scope import Scope
 
-__all__ = ["StorageError", "program_state", "read_archive", "set_program_state", "write_archive"]
+__all__ = [
+    "StorageError",
+    "archive_of",
+    "arrays_of_archive",
+    "file_bytes",
+    "mark_of",
+    "marked",
+    "program_state",
+    "read_archive",
+    "set_program_state",
+    "write_archive",
+]
 
 _INDEX = "names.json"
+#: How the record at the end of an archive begins, and its length without the comment.
+_END = b"PK\5\6"
+_END_LENGTH = 22
 
 
 class StorageError(OpkitError, RuntimeError, ValueError):
@@ -83,6 +98,11 @@ def _fitting(variable: Variable, item: Any) -> np.ndarray:
 
 def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays by name to one file, which appears whole or not at all."""
+    write_file(path, archive_of(arrays))
+
+
+def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return arrays by name as the contents of one file."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr(_INDEX, json.dumps(list(arrays)))
@@ -90,7 +110,20 @@ def write_archive(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]
             entry = io.BytesIO()
             np.lib.format.write_array(entry, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
             archive.writestr(f"{number}.npy", entry.getvalue())
-    write_file(path, data.getvalue())
+    return data.getvalue()
+
+
+def marked(data: bytes, mark: str) -> bytes:
+    """Return an archive with a mark, which all files of one save share; what is not an archive stays as it is."""
+    if data[-2:] != b"\0\0":  # it does not end with the length of an empty comment
+        return data
+    return data[:-2] + len(mark).to_bytes(2, "little") + mark.encode("ascii")
+
+
+def mark_of(data: bytes) -> bytes:
+    """Return the mark of an archive, b"" where it has none."""
+    at = data.rfind(_END)
+    return data[at + _END_LENGTH :] if at >= 0 else b""
 
 
 def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
@@ -99,16 +132,42 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     Raises:
         StorageError: there is no such file, or it is not such an archive.
     """
-    if not os.path.isfile(path):
+    return arrays_of_archive(file_bytes(path), path)
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return what a file of a saved program or its arrays holds.
+
+    Raises:
+        StorageError: there is no such file, or it cannot be read.
+    """
+    try:
+        return read_file(path)
+    except FileNotFoundError as error:
         raise StorageError(
             f"there is no file {os.fspath(path)!r}", help="check the path; it is given without its suffix"
-        )
+        ) from error
+    except (OSError, ValueError, MemoryError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise StorageError(f"cannot read {os.fspath(path)!r}: {why or type(error).__name__}") from error
+
+
+def arrays_of_archive(data: bytes, path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the arrays by name that ``archive_of`` wrote.
+
+    Args:
+        data: the contents of the file.
+        path: where they are from, for messages.
+
+    Raises:
+        StorageError: they are not such an archive.
+    """
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = json.loads(archive.read(_INDEX))
-            return {
-                str(name): np.lib.format.read_array(io.BytesIO(archive.read(f"{number}.npy")), allow_pickle=False)
-                for number, name in enumerate(names)
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        entries, _ = read_entries(data)
+        names = Record({"names": read_json(entries.pop(_INDEX, b"null"))}).texts("names")
+        expected = [f"{number}.npy" for number in range(len(names))]
+        if len(set(names)) < len(names) or sorted(expected) != sorted(entries):
+            raise FormatError(f"it has {len(entries)} arrays, and names {len(names)}")
+        return {name: read_array(entries[entry]) for name, entry in zip(names, expected)}
+    except FormatError as error:
         raise StorageError(f"{os.fspath(path)!r} is damaged or was not saved by opkit: {error}") from error

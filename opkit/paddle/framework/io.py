@@ -1,7 +1,7 @@
 """``paddle.save`` and ``paddle.load``: Paddle's own file format, written atomically, read without running code.
 
-The format is a pickle of plain containers and arrays. Loading resolves only the names that such a pickle needs
-(numpy's array constructors and OrderedDict); a file that names anything else is refused.
+The format is a pickle of plain containers and arrays. ``opkit.foreign.pickled`` reads it, which can make nothing else;
+a file that names anything else is refused.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import os
 import pickle
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,26 +18,15 @@ import numpy as np
 from opkit.atomic import write_file
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
+from opkit.foreign import FormatError, NamesCodeError, read_file, read_pickle
+from opkit.ir import DTYPES
 
 __all__ = ["UnsafeFileError", "load", "save"]
 
 _NAMES = "StructuredToParameterName@@"
 
-#: What a pickle of containers and arrays refers to.
-_ALLOWED = {
-    ("collections", "OrderedDict"),
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy.core.numeric", "_frombuffer"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("_codecs", "encode"),
-    ("builtins", "tuple"),  # Paddle writes a Tensor within a container as tuple((name, array))
-    ("builtins", "complex"),
-}
+#: How deep containers may lie in each other, as the reader has it.
+_DEEPEST = 90
 
 
 class UnsafeFileError(UsageError, pickle.UnpicklingError):
@@ -46,17 +35,6 @@ class UnsafeFileError(UsageError, pickle.UnpicklingError):
 
 class MissingFileError(FileNotFoundError, ValueError):
     """There is no such file (Paddle raises ValueError)."""
-
-
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _ALLOWED:
-            raise UnsafeFileError(
-                f"load: the file refers to {module}.{name}, which is neither a container nor an array"
-            )
-        if module.startswith("numpy.core"):
-            module = module.replace("numpy.core", "numpy._core")
-        return super().find_class(module, name)
 
 
 def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
@@ -75,7 +53,7 @@ def save(obj: Any, path: Any, protocol: int = 4, **configs: Any) -> None:
     """
     if not isinstance(protocol, int) or not 2 <= protocol <= 4:
         raise UsageError(f"save: protocol is 2, 3 or 4, got {protocol!r}")
-    data = pickle.dumps(_plain_state(obj) if _is_state(obj) else _plain(obj, "the object"), protocol)
+    data = pickle.dumps(_plain_state(obj) if _is_state(obj) else _plain(obj, "the object", 0), protocol)
     if isinstance(path, io.BytesIO):
         path.write(data)
         return
@@ -97,18 +75,22 @@ def _is_state(obj: Any) -> bool:
 
 def _plain_state(obj: Mapping[str, Any]) -> dict[str, Any]:
     """Return a state dict as Paddle writes it: arrays, and the names of the parameters beside them."""
-    plain = {key: item.numpy() if isinstance(item, Tensor) else _plain(item, key) for key, item in obj.items()}
+    plain = {key: item.numpy() if isinstance(item, Tensor) else _plain(item, key, 1) for key, item in obj.items()}
     plain[_NAMES] = {key: item.name for key, item in obj.items() if isinstance(item, Tensor)}
     return plain
 
 
-def _plain(item: Any, where: str) -> Any:
+def _plain(item: Any, where: str, depth: int) -> Any:
     if isinstance(item, Tensor):
         return (item.name, item.numpy())
+    if isinstance(item, (Mapping, list, tuple)) and depth == _DEEPEST:
+        raise UsageError(f"save: the object holds itself, or is nested more than {_DEEPEST} deep")
     if isinstance(item, Mapping):
-        return {key: _plain(value, f"{where}[{key!r}]") for key, value in item.items()}
+        return {key: _plain(value, f"{where}[{key!r}]", depth + 1) for key, value in item.items()}
     if isinstance(item, (list, tuple)):
-        return type(item)([_plain(value, f"{where}[{i}]") for i, value in enumerate(item)])
+        return type(item)([_plain(value, f"{where}[{i}]", depth + 1) for i, value in enumerate(item)])
+    if isinstance(item, (np.ndarray, np.generic)) and item.dtype.kind not in "biufcSU":
+        raise UsageError(f"save: {where} is an array of {item.dtype}, which cannot be saved")
     if item is None or isinstance(item, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
         return item
     raise UsageError(f"save: {where} is a {type(item).__name__}, which cannot be saved")
@@ -126,45 +108,61 @@ def load(path: Any, **configs: Any) -> Any:
         UnsafeFileError: the file refers to code.
         UsageError: it is not a file of this kind.
     """
-    data = path.getvalue() if isinstance(path, io.BytesIO) else _read(os.fspath(path))
     try:
-        found = _Unpickler(io.BytesIO(data), encoding="latin1").load()
-    except UnsafeFileError:
-        raise
-    except Exception as error:
+        found = read_pickle(path.getvalue() if isinstance(path, io.BytesIO) else _read(os.fspath(path)))
+        return _restored(found, configs)
+    except NamesCodeError as error:
+        raise UnsafeFileError(f"load: {path!r}: {error}") from error
+    except FormatError as error:
         raise UsageError(f"load: {path!r} is not a file that paddle.save wrote ({error})") from error
-    as_tensor = not configs.get("return_numpy", False)
-    if isinstance(found, dict) and _NAMES in found:
-        names = found[_NAMES]
-        if not configs.get("keep_name_table", False):
-            found = {key: value for key, value in found.items() if key != _NAMES}
-        return {
-            key: _tensor(value, names.get(key)) if as_tensor and isinstance(value, np.ndarray) else value
-            for key, value in found.items()
-        }
-    return _restored(found, as_tensor)
 
 
 def _read(name: str) -> bytes:
     try:
-        with open(name, "rb") as file:
-            return file.read()
+        return read_file(name)
     except FileNotFoundError as error:
         raise MissingFileError(error.errno, error.strerror, name) from None
+    except (OSError, MemoryError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise UsageError(f"load: cannot read {name!r}: {getattr(error, 'strerror', None) or error!r}") from error
 
 
-def _tensor(array: np.ndarray, name: str | None) -> Tensor:
-    tensor = wrap(np.array(array))
+def _restored(found: Any, configs: Mapping[str, Any]) -> Any:
+    as_tensor = not configs.get("return_numpy", False)
+    if not isinstance(found, dict) or _NAMES not in found:
+        return _mapped(found, {}, _tensor if as_tensor else lambda array, name: array)
+    names = found[_NAMES]
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise FormatError("its table of names is not one")
+    if not configs.get("keep_name_table", False):
+        found = {key: value for key, value in found.items() if key != _NAMES}
+    return {
+        key: _tensor(value, names.get(key)) if as_tensor and isinstance(value, np.ndarray) else value
+        for key, value in found.items()
+    }
+
+
+def _tensor(array: np.ndarray, name: str | None) -> Any:
+    if array.dtype.name not in DTYPES:  # text stays an array
+        return array
+    tensor = wrap(array.copy())
     if name:
         tensor.name = name
     return tensor
 
 
-def _restored(item: Any, as_tensor: bool) -> Any:
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], np.ndarray):
-        return _tensor(item[1], item[0]) if as_tensor else item[1]
-    if isinstance(item, (dict, OrderedDict)):
-        return type(item)((key, _restored(value, as_tensor)) for key, value in item.items())
-    if isinstance(item, (list, tuple)):
-        return type(item)([_restored(value, as_tensor) for value in item])
-    return item
+def _mapped(item: Any, made: dict[int, Any], of_pair: Callable[[np.ndarray, str], Any]) -> Any:
+    """Return an object with something else for its pairs of an array and a name; what it holds twice is made once."""
+    if not isinstance(item, (dict, list, tuple)) or not item:
+        return item
+    found = made.get(id(item))
+    if found is None:
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], np.ndarray):
+            found = of_pair(item[1], item[0])
+        elif isinstance(item, (dict, OrderedDict)):
+            found = type(item)((key, _mapped(value, made, of_pair)) for key, value in item.items())
+        else:
+            found = type(item)([_mapped(value, made, of_pair) for value in item])
+        made[id(item)] = found
+    return found

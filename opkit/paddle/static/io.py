@@ -17,6 +17,7 @@ from opkit.paddle.semantics.saving import (
     save_inference_program,
     save_program,
 )
+from opkit.static.functions import Allow
 from opkit.static.storage import set_program_state as put_state
 
 __all__ = [
@@ -66,9 +67,14 @@ def save_inference_model(
     save_inference_program(os.fspath(path_prefix), _listed(feed_vars), _listed(fetch_vars), static.global_scope())
 
 
-def load_inference_model(path_prefix: Any, executor: Any = None, **kwargs: Any) -> list[Any]:
-    """Return ``[program, names of feeds, Variables to fetch]``."""
-    return list(load_inference_program(os.fspath(path_prefix), static.global_scope()))
+def load_inference_model(path_prefix: Any, executor: Any = None, *, allow: Allow = (), **kwargs: Any) -> list[Any]:
+    """Return ``[program, names of feeds, Variables to fetch]``.
+
+    A py_func of the program may name functions that this script has used in a py_func itself, numpy's ufuncs, those
+    that a module of ``allow`` defines (``allow=["mypkg.ops"]``), and functions in ``allow``; others are refused, and
+    nothing is imported for them.
+    """
+    return list(load_inference_program(os.fspath(path_prefix), static.global_scope(), allow))
 
 
 def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwargs: Any) -> Program:
