@@ -17,7 +17,7 @@ from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.pylayer_rule import general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.ops.core.mode import local
-from opkit.ops.core.observers import notify
+from opkit.ops.core.observers import notify, notify_error
 
 __all__ = ["record"]
 
@@ -94,6 +94,7 @@ def _run_forward(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, A
         result = cls.forward(ctx, *args, **kwargs)
     except Exception as error:
         note(error, cls, "forward")
+        notify_error(mode.observers, ctx.opdef, error)
         raise
     finally:
         mode.is_grad_enabled = was_enabled

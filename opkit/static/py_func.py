@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -49,11 +49,15 @@ class PyFuncDef(OpDef):
         function: the user's function; it takes the input arrays and returns one array per output.
         backward_func: the user's function for the gradient, or None.
         skipped: indices into inputs and outputs (counted on) that ``backward_func`` does not take.
+        shapes: of the inputs as the program declares them, -1 where a size is open; empty where that is not known.
+        asked: the inputs for which a gradient op was appended.
     """
 
     function: Callable[..., Any]
     backward_func: Callable[..., Any] | None = None
     skipped: frozenset[int] = frozenset()
+    shapes: tuple[tuple[int, ...], ...] = ()
+    asked: set[int] = field(default_factory=set)
 
     @property
     def title(self) -> str:
@@ -137,6 +141,7 @@ def py_func(
         function=func,
         backward_func=backward_func,
         skipped=skipped,
+        shapes=tuple(item.desc.shape for item in inputs),
     )
     append(
         block,
@@ -172,6 +177,7 @@ def py_func_rule(step: Any, douts: Sequence[Any]) -> list[Any]:
     """Append the gradient op; the gradient rule of every py_func."""
     opdef: PyFuncDef = step.opdef
     needed = tuple([i for i, is_needed in enumerate(step.needs) if is_needed])
+    opdef.asked.update(needed)
     inputs = step.inputs
     shapes = [inputs[i] for i in needed]
     passed = [item for i, item in enumerate([*inputs, *step.outputs]) if i not in opdef.skipped]

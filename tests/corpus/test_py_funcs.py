@@ -13,17 +13,6 @@ from tests.corpus.func_model import Pair
 from tests.corpus.layer_verdicts import ACCUSED, BEYOND, STATE, recorded_pairs
 from tests.corpus.py_funcs import FAULTY_PAIRS, PAIRS
 
-#: What today's gradcheck gets wrong, and what happens.
-NOT_YET = {
-    "g_gather_unseen": "pass, not beyond",
-    "g_weight_none": "pass: None counts as a constant",
-    "g_tanh_none": "pass: None counts as a constant",
-    "g_cumsum_no_return": "pass: None counts as a constant",
-    "g_huber_open": "pass, not beyond",
-    "g_softplus_overflow": "pass, not beyond",
-    "g_magnitude_zero": "pass, not beyond",
-    "g_relu_kept": "pass: the mask of other values is never asked for",
-}
 ROWS = (*PAIRS.values(), *FAULTY_PAIRS.values())
 
 pytestmark = pytest.mark.xdist_group("py_funcs")
@@ -38,8 +27,7 @@ def verdicts() -> Mapping[str, str]:
 
 def params() -> list[object]:
     """Return one test per pair."""
-    marks = {name: [pytest.mark.xfail(reason=reason, strict=True)] for name, reason in NOT_YET.items()}
-    return [pytest.param(row, id=row.name, marks=marks.get(row.name, [])) for row in ROWS]
+    return [pytest.param(row, id=row.name) for row in ROWS]
 
 
 @pytest.mark.parametrize("row", params())
@@ -55,4 +43,3 @@ def test_there_are_enough_py_funcs() -> None:
     """At least 15 right and 25 faulty pairs."""
     assert len(PAIRS) >= 15
     assert len(FAULTY_PAIRS) >= 25
-    assert set(NOT_YET) <= set(FAULTY_PAIRS)

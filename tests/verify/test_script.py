@@ -265,3 +265,147 @@ def test_recorded_only_leaves_out_what_lies_beyond(here: Path) -> None:
     (here / "job.py").write_text(BEYOND)
     report = run_targets([str(here / "job.py")], RunOptions(Options(recorded_only=True), timeout=30)).report
     assert report.ops[0].status.value == "pass"
+
+
+def test_the_op_of_a_directory_is_searched_near_what_a_job_gave_it(here: Path) -> None:
+    """Wrong only for other values: undecided, as it is for PyLayers; the directory's own cases are a domain."""
+    text = SQUARE.replace("2 * x", "np.where(x > 99, 3 * x, 2 * x)")
+    make_op(here, "square", text)
+    (op,) = run(here, JOB).report.ops
+    assert op.status.value == "undecided"
+    assert all(item.beyond for item in op.checks if item.status.value == "undecided")
+    (here / "square" / "square_cases.py").write_text(
+        "import numpy as np\ndef cases(rng):\n    yield {'x': rng.uniform(-1, 1, 5)}\n"
+    )
+    (op,) = run(here, JOB).report.ops
+    assert op.status.value == "pass"
+    assert any("3 cases" in line for line in op.tried)
+
+
+CASES = """
+
+def cases_Times(rng):
+    yield {"x": rng.normal(size=4), "k": 1.5}
+"""
+
+
+def test_the_cases_of_a_script_are_checked_besides_its_recording(here: Path) -> None:
+    """What fails on them is a failure, and they are the domain: nothing else is searched."""
+    only = BEYOND.replace("class Idle", "class Idle_").replace("Idle.apply", "Idle_.apply")
+    (here / "job.py").write_text(only + CASES)
+    times, _ = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert times.status.value == "fail"
+    assert any("2 cases" in line for line in times.tried)
+    (here / "other.py").write_text(only + CASES.replace("1.5", "1.0"))
+    times, _ = run_targets([str(here / "other.py")], QUICK).report.ops
+    assert times.status.value == "pass"
+
+
+ALIASED = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Product(PyLayer):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        ctx.is_square = a is b
+        return a * b
+
+    @staticmethod
+    def backward(ctx, dy):
+        a, b = ctx.saved_tensor()
+        return (3.0 if ctx.is_square else 1.0) * dy * b, dy * a
+
+
+x = paddle.to_tensor(np.linspace(-1, 1, 6, dtype="float32"), stop_gradient=False)
+Product.apply(x, OTHER).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("other", "status"), [("x", "fail"), ("x + 1.0", "pass")])
+def test_one_tensor_for_two_inputs_is_one_tensor_again(here: Path, other: str, status: str) -> None:
+    """What forward does only where both inputs are the same Tensor is seen where the run gave it the same."""
+    (here / "job.py").write_text(ALIASED.replace("OTHER", other))
+    (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert op.status.value == status, op.checks
+
+
+RAISES = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Strict(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        raise ValueError("only on Sundays")
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy
+
+
+for _ in range(2):
+    try:
+        Strict.apply(paddle.to_tensor([1.0]))
+    except ValueError:
+        pass
+"""
+
+
+def test_a_forward_that_raised_is_not_called_never_called(here: Path) -> None:
+    """The report says in how many calls it raised, what, and where."""
+    (here / "job.py").write_text(RAISES)
+    (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    (finding,) = op.checks
+    assert (op.status.value, finding.code, finding.where.line) == ("skip", "GC182", 10)
+    assert "in each of its 2 calls" in finding.message
+    assert "only on Sundays" in finding.message
+
+
+FUNC = """
+import numpy as np
+import paddle
+
+paddle.enable_static()
+
+
+def forward(x, w):
+    return np.array(x) * np.array(w)
+
+
+def backward(x, w, y, dy):
+    return np.array(dy) * np.array(w), None
+
+
+x = paddle.static.data("x", [3], "float64")
+w = paddle.static.data("w", [3], "float64")
+x.stop_gradient, w.stop_gradient = False, FLAG
+y = paddle.static.default_main_program().current_block().create_var(name="y", shape=[3], dtype="float64")
+paddle.static.py_func(forward, [x, w], y, backward_func=backward)
+loss = paddle.mean(y)
+grads = paddle.static.gradients([loss], [item for item in (x, w) if not item.stop_gradient]) if GRADIENT else []
+exe = paddle.static.Executor()
+try:
+    exe.run(feed={"x": np.arange(3.0), "w": np.ones(3)}, fetch_list=[loss, *grads])
+except ValueError:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "gradient", "status"), [("True", "True", "pass"), ("False", "True", "fail"), ("False", "False", "pass")]
+)
+def test_none_is_a_gradient_only_where_the_program_needs_none(
+    here: Path, flag: str, gradient: str, status: str
+) -> None:
+    """As in Paddle, an input that takes a gradient must get one; where no gradient is asked for, None is a constant."""
+    (here / "job.py").write_text(FUNC.replace("FLAG", flag).replace("GRADIENT", gradient))
+    (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert op.status.value == status, op.checks
+    if status == "fail":
+        assert [item.code for item in op.findings] == ["GC145"]

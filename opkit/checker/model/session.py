@@ -18,6 +18,7 @@ from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
+from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.thresholds import (
     CALLS_A_CASE,
@@ -44,10 +45,12 @@ def is_scalar(case: Case) -> bool:
 def cast_case(case: Case, dtype: str) -> Case:
     """Return the case with its float arrays in another float dtype."""
 
+    wide = iter(recast([array for _, array in leaves_of(case.inputs) if is_float(array)], dtype))
+
     def cast(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [cast(item) for item in value]
-        return value.astype(dtype) if is_float(value) else value
+        return next(wide) if is_float(value) else value
 
     return replace(case, inputs={name: cast(value) for name, value in case.inputs.items()})
 

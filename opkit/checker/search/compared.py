@@ -17,7 +17,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any, ...]]:
-    """Return {name: values that it is compared with}, of parameters and of attributes (``ctx.mode``) alike.
+    """Return {name: values that it is compared with}, of parameters, attributes and entries alike.
 
     Args:
         functions: user functions.
@@ -73,7 +73,7 @@ def _compared(operator: ast.cmpop, left: ast.expr, right: ast.expr) -> Iterator[
 
 def _named(one: ast.expr | None, other: ast.expr | None) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value where one side is a name and the other a constant."""
-    name = one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""
+    name = _name_of(one)
     if not name or other is None:
         return
     try:
@@ -82,3 +82,12 @@ def _named(one: ast.expr | None, other: ast.expr | None) -> Iterator[tuple[str, 
         return
     if isinstance(value, _PLAIN) or (isinstance(value, (list, tuple)) and all(isinstance(i, _PLAIN) for i in value)):
         yield name, value
+
+
+def _name_of(one: ast.expr | None) -> str:
+    """Return the name that an expression reads: a variable, an attribute, or an entry like ``attrs["mode"]``."""
+    if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "get" and one.args:
+        one = ast.Subscript(one.func.value, one.args[0], ast.Load())
+    if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant) and isinstance(one.slice.value, str):
+        return one.slice.value
+    return one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else ""

@@ -15,10 +15,12 @@ from opkit.ops.core.mode import Mode, local, lock
 from opkit.ops.core.opdef import OpDef
 
 __all__ = [
+    "ErrorObserver",
     "GradientObserver",
     "Observer",
     "Observing",
     "notify",
+    "notify_error",
     "notify_gradient",
     "observe",
     "observing",
@@ -30,6 +32,8 @@ Observer = Callable[[OpDef, Sequence[Any], Mapping[str, Any], Sequence[Any], flo
 #: ``observer(opdef, douts, grads)`` is notified of every op that dynamic mode's reverse walk differentiated: the
 #: cotangents of its outputs and those of its inputs, None where there is none.
 GradientObserver = Callable[[OpDef, Sequence[Any], Sequence[Any]], None]
+#: ``observer(opdef, error)`` is notified of every user op whose function raised.
+ErrorObserver = Callable[[OpDef, Exception], None]
 
 
 class Observing:
@@ -38,11 +42,18 @@ class Observing:
     Made by ``observe``.
     """
 
-    __slots__ = ("_mode", "on_gradient", "on_op")
+    __slots__ = ("_mode", "on_error", "on_gradient", "on_op")
 
-    def __init__(self, on_op: Observer, on_gradient: GradientObserver | None, mode: Mode | None) -> None:
+    def __init__(
+        self,
+        on_op: Observer,
+        on_gradient: GradientObserver | None,
+        mode: Mode | None,
+        on_error: ErrorObserver | None = None,
+    ) -> None:
         self.on_op = on_op
         self.on_gradient = on_gradient
+        self.on_error = on_error
         self._mode = mode
 
     def remove(self) -> None:
@@ -60,13 +71,20 @@ class Observing:
         self.remove()
 
 
-def observe(on_op: Observer, on_gradient: GradientObserver | None = None, *, everywhere: bool = False) -> Observing:
+def observe(
+    on_op: Observer,
+    on_gradient: GradientObserver | None = None,
+    *,
+    everywhere: bool = False,
+    on_error: ErrorObserver | None = None,
+) -> Observing:
     """Notify a function of every op that runs from now on, besides those that are already notified.
 
     Args:
         on_op: see ``Observer``.
         on_gradient: see ``GradientObserver``.
         everywhere: in all threads, including later ones; otherwise in this thread only.
+        on_error: see ``ErrorObserver``.
 
     Returns:
         the observer's handle: its ``remove()``, or the end of a ``with`` block, removes it.
@@ -78,7 +96,7 @@ def observe(on_op: Observer, on_gradient: GradientObserver | None = None, *, eve
         double (3,) (6,)
         6
     """
-    added = Observing(on_op, on_gradient, None if everywhere else local.mode)
+    added = Observing(on_op, on_gradient, None if everywhere else local.mode, on_error)
     with lock:
         if everywhere:
             Mode.observers_everywhere = (*Mode.observers_everywhere, added)
@@ -139,6 +157,13 @@ def notify_gradient(observers: Sequence[Observing], opdef: OpDef, douts: Sequenc
                 failure = failure or error
     if failure is not None:
         raise failure
+
+
+def notify_error(observers: Sequence[Observing], opdef: OpDef, error: Exception) -> None:
+    """Notify all observers of a user op whose function raised."""
+    for item in observers:
+        if item.on_error is not None:
+            item.on_error(opdef, error)
 
 
 def run_kernel(opdef: OpDef, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:

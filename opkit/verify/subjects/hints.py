@@ -6,7 +6,7 @@ Values at which kernels may branch, and legal values of string attributes; never
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opkit.checker import constants_of
@@ -15,13 +15,17 @@ from opkit.project.loading import LoadedOps
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import STRING, Token, lex
 
-__all__ = ["hints_of", "sizes_of"]
+__all__ = ["hints_of", "kernels_of", "sizes_of"]
 
 
 def hints_of(loaded: LoadedOps) -> tuple[Any, ...]:
     """Return the constants of a loaded directory's kernels, then the strings of its spec that name nothing in it."""
-    kernels = [op.kernel.function for op in loaded.ops.values() if op.kernel is not None]
-    return (*constants_of(kernels), *_strings(loaded))
+    return (*constants_of(kernels_of(loaded)), *_strings(loaded))
+
+
+def kernels_of(loaded: LoadedOps) -> list[Callable[..., Any]]:
+    """Return the kernel functions of a loaded directory."""
+    return [op.kernel.function for op in loaded.ops.values() if op.kernel is not None]
 
 
 def _strings(loaded: LoadedOps) -> list[str]:

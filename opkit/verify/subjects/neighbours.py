@@ -27,7 +27,8 @@ def near(
         defaults: of options that a signature gives them, values to try beside those that were seen.
     """
     attrs = tuple(_seen(attr, made, defaults or {}) for attr in made.attrs)
-    other = replace(made, recorded=(), seen=made.recorded, second=None, attrs=attrs, constants=constants_of(functions))
+    constants = made.constants or constants_of(functions)
+    other = replace(made, recorded=(), seen=made.recorded, second=None, attrs=attrs, constants=constants)
     return replace(made, beyond=with_choices(other, functions))
 
 
@@ -45,10 +46,11 @@ def with_choices(made: Checkable, functions: Sequence[Callable[..., Any]]) -> Ch
     An input that was left out is not one of them: no number stands for an array.
     """
     known = compared_in(functions)
-    attrs = tuple(
-        replace(attr, type="absent")
-        if attr.default is None and is_left_out(attr.name)
-        else replace(attr, choices=(*attr.choices, *known.get(attr.name, ())))
-        for attr in made.attrs
-    )
-    return replace(made, attrs=attrs)
+    return replace(made, attrs=tuple(_with(attr, known.get(attr.name, ())) for attr in made.attrs))
+
+
+def _with(attr: Attr, values: Sequence[Any]) -> Attr:
+    if attr.default is None and is_left_out(attr.name):
+        return replace(attr, type="absent")
+    kept = values if attr.type == "any" else [value for value in values if type(value) is type(attr.default)]
+    return replace(attr, choices=(*attr.choices, *kept))

@@ -1,4 +1,4 @@
-"""A checkable from a py_func: its two functions on the arrays that a run gave them.
+"""A checkable from a py_func: its two functions on the arrays that a run gave them, on cases, and near these.
 
 The graph that they stood in takes no part.
 """
@@ -6,15 +6,18 @@ The graph that they stood in takes no part.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
-from opkit.errors import KernelError
+from opkit.checker.model.evaluate import leaves_of
+from opkit.errors import KernelError, UsageError
 from opkit.static.py_func import PyFuncDef
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
 
 __all__ = ["checkable_of_py_func"]
@@ -23,44 +26,69 @@ __all__ = ["checkable_of_py_func"]
 def checkable_of_py_func(
     opdef: PyFuncDef,
     recorded: Sequence[Sequence[np.ndarray]],
-    needed: frozenset[int] | None,
+    needed: frozenset[int],
     name: str,
     declared: Declared | None = None,
+    others: Sequence[PyFuncDef] = (),
 ) -> Checkable:
     """Make a checkable of the functions of one ``py_func`` call.
 
     Args:
         opdef: the op; it has a backward function.
         recorded: inputs that the run gave it.
-        needed: which inputs a gradient was asked for; None where backward never ran, then those that it gives one
-            for count.
+        needed: the inputs for which the program has a gradient: None for one of them is an error, as it is when the
+            program runs. Where it has none at all, what backward gives is checked, and undecided where it is wrong.
         name: what the report calls it.
-        declared: exceptions that the file declares.
+        declared: exceptions that the file declares, and cases to check besides.
+        others: further calls with the same functions, which may have other shapes.
+
+    Source: Paddle 2.6, py_func's gradient, which takes None for an input only where nothing needs its gradient.
     """
     declared = declared or Declared()
     count, outputs = len(opdef.inputs), len(opdef.outputs)
     names = _names(opdef, count)
-    calls = _Calls(opdef, names, outputs)
+    calls = _Calls(opdef, others, names, outputs)
     cases = tuple(
         Case(dict(zip(names, arrays)), {}, "recorded", origin="recorded", label="seen in the run")
         for arrays in recorded
     )
     floats = [i for i in range(count) if any(arrays[i].dtype.kind == "f" for arrays in recorded)]
-    wanted = needed if needed is not None else calls.given(cases)
-    return Checkable(
+    wanted = needed or calls.given(cases)
+    functions = [opdef.function, opdef.backward_func]
+    made = Checkable(
         name=name,
         inputs=tuple(Arg(item) for item in names),
         outputs=tuple(Arg("out" if outputs == 1 else f"out{index}") for index in range(outputs)),
         forward=calls.forward,
         backward=calls.backward,
+        cases=None if declared.cases is None else _drawn(declared.cases, names),
         recorded=cases,
+        is_beyond=not needed,
         gradients=frozenset(names[i] for i in floats if i in wanted),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
         allow=declared.allow,
         forward_where=location_of(opdef.function),
         backward_where=location_of(opdef.backward_func),
+        cases_where=declared.cases_where,
     )
+    if declared.cases is not None:
+        return made
+    made = near(made, [item for item in functions if item is not None])
+    assert made.beyond is not None
+    return replace(made, beyond=replace(made.beyond, forward=calls.as_declared))
+
+
+def _drawn(
+    cases: Callable[[np.random.Generator], Iterable[Any]], names: Sequence[str]
+) -> Callable[[np.random.Generator], Iterator[Any]]:
+    """Return a cases function whose cases go by name; one in order is a tuple or a list."""
+
+    def drawn(rng: np.random.Generator) -> Iterator[Any]:
+        for case in cases(rng):
+            yield dict(zip(names, case)) if isinstance(case, (tuple, list)) else case
+
+    return drawn
 
 
 def _names(opdef: PyFuncDef, count: int) -> list[str]:
@@ -73,11 +101,16 @@ def _names(opdef: PyFuncDef, count: int) -> list[str]:
     return known[:count] if len(known) >= count else [f"x{index}" for index in range(count)]
 
 
+def _fits(own: tuple[int, ...], declared: tuple[int, ...]) -> bool:
+    return len(own) == len(declared) and all(want in (-1, size) for want, size in zip(declared, own))
+
+
 class _Calls:
     """Calls the functions as the static runtime does, and leaves their results as they are."""
 
-    def __init__(self, opdef: PyFuncDef, names: Sequence[str], outputs: int) -> None:
+    def __init__(self, opdef: PyFuncDef, others: Sequence[PyFuncDef], names: Sequence[str], outputs: int) -> None:
         self._opdef = opdef
+        self._shapes = {item.shapes for item in (opdef, *others) if item.shapes}
         self._names = names
         self._outputs = outputs
 
@@ -91,6 +124,13 @@ class _Calls:
                 where=location_of(self._opdef.function),
             )
         return [self._array(item, f"output {index}") for index, item in enumerate(items)]
+
+    def as_declared(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        """Run the function on shapes that the program allows; others lie outside its domain."""
+        own = [array.shape for _, array in leaves_of(arrays)]
+        if self._shapes and not any(all(map(_fits, own, shapes)) for shapes in self._shapes):
+            raise UsageError(f"the program declares other shapes than {own}")
+        return self.forward(arrays, attrs)
 
     def backward(
         self,

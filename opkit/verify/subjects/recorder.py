@@ -16,6 +16,7 @@ from opkit.eager import Tensor
 from opkit.eager.pylayer_def import PyLayerDef, PyLayerGradDef
 from opkit.ops import OpDef, local
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
+from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.parameters import parameters_of
 
 __all__ = ["Heard", "Recorder", "Sort", "Traits"]
@@ -55,7 +56,9 @@ class Heard:
     Args:
         key: the PyLayer's class, or the OpDef of another op's first call.
         sort: what kind of op.
-        calls: arguments by name, arrays copied; one list per signature.
+        calls: arguments by name, arrays copied with their strides and what memory they share; one list per signature.
+        opdefs: of all calls (py_funcs).
+        failures: what forward raised, of each call that did (PyLayers).
         traits: of each signature, how its Tensors stood in the graph (PyLayers).
         is_twice: whether a gradient of its gradient was asked for (``create_graph=True``).
     """
@@ -63,6 +66,8 @@ class Heard:
     key: Any
     sort: Sort
     calls: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
+    opdefs: list[Any] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
     traits: dict[Any, Traits] = field(default_factory=dict)
     is_twice: bool = False
 
@@ -72,7 +77,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.heard: dict[Any, Heard] = {}
-        self._needed: dict[int, set[int]] = {}
 
     def __call__(
         self, opdef: OpDef, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any], seconds: float
@@ -89,25 +93,26 @@ class Recorder:
             layer = opdef.layer
             values = parameters_of(layer).bind(attrs["args"], attrs["kwargs"])
             self._keep(layer, layer, Sort.LAYER, values, _traits(values))
-        elif isinstance(opdef, PyFuncGradDef):
-            self._needed.setdefault(id(opdef.function), set()).update(opdef.needed)
         elif isinstance(opdef, PyFuncDef):
             name = (id(opdef.function), id(opdef.backward_func), opdef.skipped, len(opdef.inputs), len(opdef.outputs))
             self._keep(name, opdef, Sort.PY_FUNC, {"inputs": list(inputs)}, Traits())
-        else:
+            if opdef not in self.heard[name].opdefs:
+                self.heard[name].opdefs.append(opdef)
+        elif not isinstance(opdef, PyFuncGradDef):
             values = {"inputs": list(inputs), "attrs": dict(attrs)}
             self._keep((opdef.name, str(opdef.where)), opdef, Sort.OP, values, Traits())
 
-    def needed(self, opdef: PyFuncDef) -> frozenset[int] | None:
-        """Return the inputs for which a py_func's backward was asked, None where it never ran."""
-        found = self._needed.get(id(opdef.backward_func))
-        return None if found is None else frozenset(found)
+    def raised(self, opdef: OpDef, error: Exception) -> None:
+        """Take note of a PyLayer whose forward raised."""
+        if isinstance(opdef, PyLayerDef):
+            heard = self.heard.setdefault(opdef.layer, Heard(opdef.layer, Sort.LAYER))
+            heard.failures.append(error)
 
     def _keep(self, name: Any, key: Any, sort: Sort, values: Mapping[str, Any], traits: Traits) -> None:
         heard = self.heard.get(name)
         if heard is None:
             heard = self.heard[name] = Heard(key, sort)
-        signature = (traits, _signature(values))
+        signature = (traits, _signature(values), arrangement(values))
         calls = heard.calls.get(signature)
         if calls is None:
             if len(heard.calls) >= MOST_SIGNATURES:
@@ -115,7 +120,7 @@ class Recorder:
             calls = heard.calls[signature] = []
             heard.traits[signature] = traits
         if len(calls) < MOST_CALLS:
-            calls.append({name: _copied(value) for name, value in values.items()})
+            calls.append(kept(values))
 
 
 def _traits(values: Mapping[str, Any]) -> Traits:
@@ -143,17 +148,3 @@ def _signature(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(_signature(item) for item in value)
     return (type(value).__name__, value if isinstance(value, (int, float, str, bool)) else id(value))
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        value = value._data
-    if isinstance(value, np.ndarray):
-        return np.array(value)
-    if isinstance(value, Mapping):
-        return {name: _copied(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_copied(item) for item in value)
-    return value

@@ -67,13 +67,17 @@ class Runner:
         self._raw: list[Any] = []
         self._layer = _listening(layer, self._raw)
 
-    def arguments(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run."""
+    def arguments(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], shares: bool = True) -> dict[str, Any]:
+        """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run.
+
+        With ``shares`` two arguments that are one array are one Tensor, as a run gave them.
+        """
         values: dict[str, Any] = {}
+        known: dict[Any, Tensor] | None = {} if shares else None
         for name in dict.fromkeys((*self._parameters.names, *arrays, *attrs)):
             value = arrays.get(name) if name in self._inputs else attrs.get(name)
             if name in self._inputs and value is not None:
-                values[name] = _tensors(value, name not in self._constants)
+                values[name] = _tensors(value, name not in self._constants, known)
             elif name in self._inputs:
                 if name in arrays and name not in self._parameters.defaults:
                     values[name] = None
@@ -96,7 +100,8 @@ class Runner:
 
     def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
         """Return the outputs of one application to arguments by name, and the watch over these arguments."""
-        given = {name: value if name in self._leaves else _passed_on(value) for name, value in values.items()}
+        known: dict[int, Tensor] = {}
+        given = {name: value if name in self._leaves else _passed_on(value, known) for name, value in values.items()}
         owned = Owned(given)
         outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]
         owned.verify("forward", outputs)
@@ -117,7 +122,7 @@ class Runner:
 
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Return the outputs of one application, and the leaf of each input that is a single array."""
-        values = self.arguments(arrays, attrs)
+        values = self.arguments(arrays, attrs, shares=False)
         outputs, _ = self._apply(values)
         return outputs, {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
@@ -164,21 +169,29 @@ class Runner:
         return result
 
 
-def _tensors(value: Any, takes_gradient: bool) -> Any:
+def _tensors(value: Any, takes_gradient: bool, known: dict[Any, Tensor] | None) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_tensors(item, takes_gradient) for item in value]
-    return wrap(value, stop_gradient=not (takes_gradient and value.dtype.kind == "f"))
+        return [_tensors(item, takes_gradient, known) for item in value]
+    takes_gradient = takes_gradient and value.dtype.kind == "f"
+    if known is None or not value.size:
+        return wrap(value, stop_gradient=not takes_gradient)
+    place = (value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str, takes_gradient)
+    if place not in known:
+        known[place] = wrap(value, stop_gradient=not takes_gradient)
+    return known[place]
 
 
-def _passed_on(value: Any) -> Any:
-    """Return what an op made of a leaf that takes a gradient, on the same array."""
+def _passed_on(value: Any, known: dict[int, Tensor]) -> Any:
+    """Return what an op made of a leaf that takes a gradient, on the same array; of one leaf the same."""
     if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
-        return [_passed_on(item) for item in value]
+        return [_passed_on(item, known) for item in value]
     if not isinstance(value, Tensor) or value._sg:
         return value
-    made: Tensor = identity(value)
-    made._data = value._data
-    return made
+    if id(value) not in known:
+        made: Tensor = identity(value)
+        made._data = value._data
+        known[id(value)] = made
+    return known[id(value)]
 
 
 def _slots(values: Mapping[str, Any]) -> list[tuple[str, list[Tensor]]]:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from opkit.checker import Case, Checkable, CheckResult, OpReport, Status
+from opkit.checker import CODES, Case, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
+from opkit.errors import OpkitError
 from opkit.ops import OpDef, observe
 from opkit.ops.core.observers import observing
 from opkit.project.directory import op_directory_of
@@ -20,11 +21,13 @@ from opkit.project.loading import LoadedOps, assemble
 from opkit.shim import exec_script, install_frameworks
 from opkit.static.py_func import PyFuncDef, label_of
 from opkit.verify.codes import SCRIPT
-from opkit.verify.isolation.blame import blame_error, shown_path
+from opkit.verify.isolation.blame import blame_error, shown_path, user_line
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
-from opkit.verify.subjects.declared import declared_in
+from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.hints import kernels_of
+from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
@@ -46,7 +49,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     names: Mapping[str, Any] = {}
     reports: list[OpReport] = []
     try:
-        with observing(), observe(recorder):
+        with observing(), observe(recorder, on_error=recorder.raised):
             names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -56,10 +59,11 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     finally:
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
-    found = _Gathered(target, names, options, recorder)
+    found = _Gathered(target, names, options)
     for heard in recorder.heard.values():
-        found.add(heard)
-    found.add_uncalled({heard.key for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
+        if heard.calls:
+            found.add(heard)
+    found.add_uncalled({heard.key: heard for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
     return Loaded(tuple(found.checkables), (*reports, *found.reports), tuple(found.diagnostics))
 
 
@@ -70,8 +74,7 @@ def _stopped(target: Target, error: BaseException) -> OpReport:
 class _Gathered:
     """Collects checkables of what was heard."""
 
-    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions, recorder: Recorder) -> None:
-        self._recorder = recorder
+    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions) -> None:
         self.checkables: list[Checkable] = []
         self.reports: list[OpReport] = []
         self.diagnostics: list[Diagnostic] = []
@@ -100,8 +103,9 @@ class _Gathered:
             return
         declared = declared_in(self._names, ["forward", name], name)
         recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
-        needed = self._recorder.needed(opdef)
-        self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared))
+        needed = frozenset(index for item in heard.opdefs for index in item.asked)
+        declared = _own(declared, self._names, name)
+        self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared, heard.opdefs))
 
     def _unique(self, label: str) -> str:
         """Return a label that no op of this run has yet."""
@@ -114,45 +118,61 @@ class _Gathered:
     def _add_layer(self, heard: Heard) -> None:
         """Add a PyLayer: one checkable per set of inputs that took no gradient."""
         label = f"{self._target.label}::{heard.key.__qualname__}"
-        declared = declared_in(self._names, ["forward", heard.key.__name__], heard.key.__name__)
-        for traits, calls in _by_traits(heard).items():
-            name = self._unique(label)
+        name = heard.key.__name__
+        declared = _own(declared_in(self._names, ["forward", name], name), self._names, name)
+        groups = sorted(_by_traits(heard).items(), key=lambda group: (group[0].is_idle, len(group[0].constants)))
+        for number, (traits, calls) in enumerate(groups):
+            # The cases say what takes a gradient where the run says least of constants.
+            cases = declared.cases if number == 0 else None
             self.checkables.append(
                 checkable_of_layer(
                     heard.key,
+                    cases,
                     recorded=calls,
-                    traits=traits,
+                    traits=replace(traits, is_idle=False) if cases is not None else traits,
                     declared=declared,
-                    name=name,
+                    name=self._unique(label),
                     is_twice=heard.is_twice,
                 )
             )
 
-    def add_uncalled(self, called: set[Any]) -> None:
-        """Make checkables of the script's own PyLayers that were never called, where it has cases for them."""
+    def add_uncalled(self, called: Mapping[Any, Heard]) -> None:
+        """Make checkables of the script's own PyLayers of which no call returned, where it has cases for them."""
         for name, value in self._names.items():
-            if not is_layer(value) or value in called or value.__module__ != "__main__" or value.__name__ != name:
+            if not is_layer(value) or value.__module__ != "__main__" or value.__name__ != name:
+                continue
+            heard = called.get(value)
+            if heard is not None and heard.calls:
                 continue
             label = f"{self._target.label}::{name}"
             is_own = f"cases_{name}" in self._names
             if not is_own and "cases" not in self._names:
-                self.reports.append(_never_called(label, name))
+                self.reports.append(_without_call(label, name, heard))
                 continue
             loaded = layer_loaded(value, self._names, label, self._options)
             self.checkables += loaded.checkables
             # Cases without a name may be meant for another PyLayer of the script.
-            self.reports += loaded.reports if is_own or loaded.checkables else [_never_called(label, name)]
+            self.reports += loaded.reports if is_own or loaded.checkables else [_without_call(label, name, heard)]
 
     def _add_op(self, heard: Heard) -> None:
         opdef: OpDef = heard.key
         loaded = self._directory(opdef)
         if loaded is None or opdef.name not in loaded.forward_ops:
             return
-        made = checkable_of(loaded, loaded.ops[opdef.name], None)
+        op = loaded.ops[opdef.name]
+        try:
+            made = checkable_of(loaded, op, loaded.cases())
+        except OpkitError as error:
+            finding = blame_error(error.__cause__ or error, CODES["GC183"], "loading the cases file")
+            self.reports.append(OpReport(op.name, (finding,), shown_path(loaded.directory.path)))
+            return
         if made is not None:
             variadic = {arg.name for arg in made.inputs if arg.is_variadic}
             cases = tuple(_case(opdef, call, variadic) for calls in heard.calls.values() for call in calls)
-            self.checkables.append(replace(made, recorded=cases))
+            made = replace(made, recorded=cases)
+            self.checkables.append(
+                made if made.cases is not None else near(made, kernels_of(loaded), made.default_attrs)
+            )
 
     def _directory(self, opdef: OpDef) -> LoadedOps | None:
         """Return the op directory whose kernel an op runs, None where it is not an op of a directory."""
@@ -186,9 +206,30 @@ def _by_traits(heard: Heard) -> dict[Traits, list[dict[str, Any]]]:
     return found
 
 
-def _never_called(label: str, name: str) -> OpReport:
-    text = f"{name} was never called in this run; call it, or define cases_{name}(rng)"
-    return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text),), notes=(text,))
+def _own(declared: Declared, names: Mapping[str, Any], name: str) -> Declared:
+    """Return what a script declares of an op that it called; cases without a name may be meant for another one."""
+    return declared if f"cases_{name}" in names or _is_only(names) else replace(declared, cases=None)
+
+
+def _is_only(names: Mapping[str, Any]) -> bool:
+    return len([value for value in names.values() if is_layer(value) and value.__module__ == "__main__"]) == 1
+
+
+def _without_call(label: str, name: str, heard: Heard | None) -> OpReport:
+    """Return the report of a PyLayer of which no call returned: there was none, or forward raised in each."""
+    advice = f"define cases_{name}(rng)"
+    if heard is None:
+        text = f"{name} was never called in this run; call it, or {advice}"
+        return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text),), notes=(text,))
+    error = heard.failures[0]
+    where = user_line(error.__traceback__)
+    count = len(heard.failures)
+    calls = "its only call" if count == 1 else f"each of its {count} calls"
+    place = f" at {where}" if where is not None else ""
+    text = (
+        f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}; mend it, or {advice}"
+    )
+    return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text, where=where),), notes=(text,))
 
 
 def _case(opdef: OpDef, call: Mapping[str, Any], variadic: set[str]) -> Case:

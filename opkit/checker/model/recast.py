@@ -1,0 +1,60 @@
+"""Recast: the arrays of a case in another float dtype, lying in memory as they lay, views of one buffer among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["recast", "root_of"]
+
+
+def recast(arrays: Sequence[np.ndarray], dtype: str) -> list[np.ndarray]:
+    """Return arrays in a dtype; those that share memory share it again, and strides stay what they were in elements.
+
+    What cannot be laid out so (a view whose strides are no whole elements) gets memory of its own.
+    """
+    roots = [root_of(array) for array in arrays]
+    counts: dict[int, int] = {}
+    for root in roots:
+        counts[id(root)] = counts.get(id(root), 0) + 1
+    buffers: dict[int, np.ndarray] = {}
+    return [
+        _within(array, root, dtype, buffers) if counts[id(root)] > 1 or not _is_dense(array) else _cast(array, dtype)
+        for array, root in zip(arrays, roots)
+    ]
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """Return the array that owns the memory of a view; the array itself where it owns it."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    return array.flags.c_contiguous or array.flags.f_contiguous
+
+
+def _cast(array: np.ndarray, dtype: str) -> np.ndarray:
+    cast: np.ndarray = array.astype(dtype, order="K")
+    return cast
+
+
+def _within(array: np.ndarray, root: np.ndarray, dtype: str, buffers: dict[int, np.ndarray]) -> np.ndarray:
+    """Return the view of a cast buffer that an array is of its own one, whose bytes are read in the array's dtype."""
+    size, new = array.dtype.itemsize, np.dtype(dtype).itemsize
+    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    if (
+        not array.size
+        or not _is_dense(root)
+        or root.nbytes % size
+        or offset % size
+        or any(s % size for s in array.strides)
+    ):
+        return _cast(array, dtype)
+    if id(root) not in buffers:
+        buffers[id(root)] = root.ravel(order="K").view(np.uint8).view(array.dtype).astype(dtype)
+    strides = tuple(step // size * new for step in array.strides)
+    view: np.ndarray = np.ndarray(array.shape, dtype, buffers[id(root)], offset // size * new, strides)
+    return view

@@ -1,0 +1,71 @@
+"""Arguments: the values of one call, copied so that they lie in memory as they lay, and what is special about that.
+
+Which calls are kept is the recorder's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.copies import copied
+from opkit.checker.model.recast import root_of
+from opkit.eager import Tensor
+
+__all__ = ["arrangement", "kept"]
+
+#: Bytes of a buffer that are copied whole for a view of it; of larger ones the view alone is.
+MOST_BYTES = 1 << 22
+
+
+def kept(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with arrays in place of Tensors, all of them copies: views of one buffer are so again."""
+    arrays = list(_arrays(dict(values)))
+    small = [array for array in arrays if _is_small(array)]
+    copies = dict(zip(map(id, small), copied(small)))
+    return {name: _replaced(value, copies) for name, value in values.items()}
+
+
+def arrangement(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return how a call's arrays lie: which are not contiguous, and which share memory with an earlier one."""
+    roots: list[int] = []
+    found: list[Any] = []
+    for array in _arrays(dict(values)):
+        root = id(root_of(array))
+        shared = roots.index(root) if root in roots else -1
+        roots.append(root)
+        found.append((bool(array.flags.c_contiguous), shared))
+    return tuple(found)
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, Tensor):
+        yield value._data
+    elif isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _arrays(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _arrays(item)
+
+
+def _is_small(array: np.ndarray) -> bool:
+    return root_of(array).nbytes <= MOST_BYTES
+
+
+def _replaced(value: Any, copies: Mapping[int, np.ndarray]) -> Any:
+    if isinstance(value, Tensor):
+        value = value._data
+    if isinstance(value, np.ndarray):
+        return copies[id(value)] if id(value) in copies else np.array(value)
+    if isinstance(value, Mapping):
+        return {name: _replaced(item, copies) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, copies) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_replaced(item, copies) for item in value)
+    return value
