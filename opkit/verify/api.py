@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,18 +16,24 @@ from opkit.checker import Checkable, OpReport, Report, check
 from opkit.errors import UsageError
 from opkit.forked import end_if_forked
 from opkit.verify.failures.slopes import with_slopes
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import can_fork
 from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
 from opkit.verify.subjects.pair import cases_of, pair
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.alone import check_former, joined
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Planned
+from opkit.verify.workers.messages import Message, Planned
+from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.watched import check_watched
 
-__all__ = ["gradcheck", "outcome_of"]
+__all__ = ["gradcheck", "load_given", "outcome_of"]
 
 
 def gradcheck(
@@ -54,7 +60,9 @@ def gradcheck(
             what it takes, as for an op directory.
         **options: fields of ``opkit.verify.RunOptions`` and ``opkit.checker.Options`` (``seed``, ``jobs``,
             ``timeout``, ``select`` ...). Functions and classes of this process run in it (``isolate=False``) unless
-            ``isolate=True`` is given.
+            ``isolate=True`` is given. Isolated, they run in a copy of this process; where it has threads, in a fresh
+            interpreter that imports them; where they cannot be imported (a lambda, a class of the main script), in
+            this process under a watchdog, which ends what runs in Python, and the report's notes say so.
 
     Returns:
         the report; ``report.is_clean()`` says whether nothing failed.
@@ -84,28 +92,46 @@ def outcome_of(
     if forward is not None or backward is not None:
         if target is not None or forward is None or backward is None:
             raise UsageError("gradcheck takes a target, or forward= and backward= together")
-        process = os.getpid()
-        try:
-            checkable = pair(forward, backward, inputs, cases, options=RunOptions.of(options).check)
-        finally:
-            end_if_forked(process)
-        return _here(checkable, options)
-    if isinstance(target, Checkable):
-        return _here(target, options)
-    if isinstance(target, type):
-        return _of_class(target, inputs, cases, options)
+        return _here((None, forward, backward, inputs, cases), options)
+    if isinstance(target, (Checkable, type)):
+        return _here((target, None, None, inputs, cases), options)
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
     words = [target] if isinstance(target, (str, os.PathLike)) else list(target or ())
     return run_targets(words, RunOptions.of(options))
 
 
+def load_given(
+    target: Checkable | type | None,
+    forward: Any,
+    backward: Any,
+    inputs: Any,
+    cases: Any,
+    options: RunOptions,
+    flight: Flight | None = None,
+) -> Loaded:
+    """Make a checkable of what a call of ``gradcheck`` gave; see there for the arguments.
+
+    Raises:
+        UsageError: arguments that do not go together.
+    """
+    if isinstance(target, Checkable):
+        return Loaded((target,))
+    if target is not None:
+        return _of_class(target, inputs, cases, options)
+    process = os.getpid()
+    try:
+        return Loaded((pair(forward, backward, inputs, cases, options=options.check),))
+    finally:
+        end_if_forked(process)
+
+
 def _of_class(
     layer: type,
     inputs: Sequence[Any] | Mapping[str, Any] | None,
     cases: Callable[..., Any] | None,
-    options: Mapping[str, Any],
-) -> Outcome:
+    options: RunOptions,
+) -> Loaded:
     from opkit.verify.subjects.pylayer import is_layer
     from opkit.verify.targets.named import layer_given
 
@@ -113,15 +139,17 @@ def _of_class(
         raise UsageError(f"{layer.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
     if inputs is not None and cases is not None:
         raise UsageError(f"gradcheck of {layer.__name__} takes inputs=[...], or cases=function of a generator")
-    loaded = layer_given(layer, None if inputs is None else cases_of(inputs), cases, RunOptions.of(options))
-    if loaded.checkables:
-        return _here(loaded.checkables[0], options)
-    return Outcome(Report(opkit.__version__, RunOptions.of(options).check.seed, loaded.reports))
+    return layer_given(layer, None if inputs is None else cases_of(inputs), cases, options)
 
 
-def _here(checkable: Checkable, options: Mapping[str, Any]) -> Outcome:
+def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
+    """Check what a call gave: target, forward, backward, inputs and cases."""
     run = RunOptions.of({"isolate": False, "replay": False, **options})
-    report = _isolated(checkable, run) if run.isolate and can_fork() else _in_process(checkable, run)
+    loaded = load_given(*given, run)
+    if not loaded.checkables:
+        return Outcome(Report(opkit.__version__, run.check.seed, loaded.reports))
+    (checkable,) = loaded.checkables
+    report = _isolated(checkable, given, run) if run.isolate and can_fork() else _in_process(checkable, run)
     whole = Report(opkit.__version__, run.check.seed, (report,))
     return Outcome(whole, saved=remember(whole, run), seconds=report.seconds)
 
@@ -133,10 +161,24 @@ def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
     return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)
 
 
-def _isolated(checkable: Checkable, options: RunOptions) -> OpReport:
+def _isolated(checkable: Checkable, given: tuple[Any, ...], options: RunOptions) -> OpReport:
     plan = Planned(0, (checkable.name,), (checkable.directory,))
     account = Account(0, checkable.name, checkable.directory, plan)
-    for message in check_forked(account, (checkable,), options, 1, is_leader=True):
+    for message in _apart(account, checkable, given, options):
         account.note(message)
     ((_, report),) = account.reports
     return replace(report, dir=checkable.directory)
+
+
+def _apart(account: Account, checkable: Checkable, given: tuple[Any, ...], options: RunOptions) -> Iterator[Message]:
+    """Check an op apart from this process: in a copy of it; where it has threads, in a fresh interpreter.
+
+    What a fresh interpreter cannot make is checked in this process under a watchdog.
+    """
+    if threads_here() == 1:
+        return check_forked(account, (checkable,), options, 1, is_leader=True)
+    try:
+        recipe = Recipe.of(load_given, *given)
+    except UnsendableError as error:
+        return check_watched(account, checkable, options, str(error))
+    return check_spawned([account], [Errand(0, recipe, orders=(0,))], options, 1)

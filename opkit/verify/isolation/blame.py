@@ -156,6 +156,8 @@ def _verdict(ended: Ended, limits: str) -> tuple[CheckCode, str]:
             TIMEOUT,
             f"the checks did not finish within the limit ({limits}); every call returned, so raise --timeout",
         )
+    if ended.death is Death.SWOLLEN:
+        return MEMORY, f"more memory was held than the limit allows ({limits}) {at}"
     if ended.death is Death.KILLED:
         name = _signal_name(ended.status)
         if ended.status == signal.SIGKILL and ended.is_starved:

@@ -1,4 +1,4 @@
-"""Child: the task that a forked process is given, its way to its supervisor, and what it is made before it begins.
+"""Child: the task that a process of its own is given, its way to its supervisor, and what it is made before it begins.
 
 How long it may live, and what becomes of it, is the supervisor's business.
 """
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import _exit  # by value: a child that a user's os._exit let go on would be a second supervisor
+from subprocess import Popen
 from typing import IO, Any
 
 from opkit.forked import end_if_forked
@@ -24,7 +25,7 @@ from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
 from opkit.verify.isolation.watch import refuse_to_pause
 
-__all__ = ["GOOD", "Child", "Outbox", "Task", "begin"]
+__all__ = ["GOOD", "Child", "Outbox", "Program", "Task", "become", "begin", "death_of", "open_pipe"]
 
 #: Exit status of a child whose task returned; user code that leaves by itself does not know it.
 GOOD = 86
@@ -47,14 +48,31 @@ class Outbox:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """What a fresh interpreter is to do: ``function(request, outbox)``.
+
+    Args:
+        module: which the interpreter imports.
+        function: of that module.
+        request: what it is called with; picklable, and rebuilt by importing alone.
+    """
+
+    module: str
+    function: str
+    request: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One thing to do in a child of its own.
 
     Args:
         key: handed back with everything that comes of the task.
-        run: called in the child; what it returns or raises after its last message is not looked at.
+        run: called in the child; what it returns or raises after its last message is not looked at. A ``Program`` is
+            run by a fresh interpreter, all else by a forked copy of this process, which must not have threads.
         seconds: time limit, infinity for none; the child may arm another (``Outbox.flight.arm``).
-        memory: mebibytes that the child may use beyond what it starts with; 0 for no limit.
+        memory: mebibytes that the child may use beyond what it starts with; 0 for no limit. A fresh interpreter sets
+            its own limit.
         is_leader: the child leads a process group of its own, which is ended with it.
         stop_at: the call of a user function to stop at, 0 for none (``Flight``).
         is_continued: the child is set going again when something stops it.
@@ -62,7 +80,7 @@ class Task:
     """
 
     key: Any
-    run: Callable[[Outbox], None]
+    run: Callable[[Outbox], None] | Program
     seconds: float = math.inf
     memory: int = 0
     is_leader: bool = True
@@ -87,6 +105,8 @@ class Child:
         reader: makes messages of what the pipe gives.
         is_late: it is ended because its time is over.
         is_garbled: it is ended because something wrote to its pipe that is not a message.
+        is_swollen: it is ended because it held more memory than its flight recorder allows.
+        process: the fresh interpreter that it is, None for a copy of this process.
         kills_before: how many processes the system had ended for want of memory.
     """
 
@@ -101,17 +121,19 @@ class Child:
     reader: frames.FrameReader = field(default_factory=frames.FrameReader)
     is_late: bool = False
     is_garbled: bool = False
+    is_swollen: bool = False
+    process: Popen[bytes] | None = None
     kills_before: int = field(default_factory=memory_kills)
 
 
 def begin(task: Task, closed: Iterable[int]) -> Child:
-    """Fork a child that does a task, and nothing else.
+    """Fork a child that does a task, and nothing else; this process must not have threads.
 
     Args:
         task: what it does.
         closed: descriptors that it may not keep open.
     """
-    read, write = _pipe()
+    read, write = open_pipe()
     trace, output = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
     flight = Flight(task.stop_at)
     sys.stdout.flush()
@@ -121,18 +143,18 @@ def begin(task: Task, closed: Iterable[int]) -> Child:
         try:
             for other in (read, *closed):
                 os.close(other)
-            _become(task, Outbox(write, flight), trace.fileno(), output.fileno())
+            become(task, Outbox(write, flight), trace.fileno(), output.fileno())
         finally:
             _exit(1)
     os.close(write)
     if task.is_leader:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
-    return Child(task, pid, read, _death_of(pid), flight, trace, output, time.monotonic())
+    return Child(task, pid, read, death_of(pid), flight, trace, output, time.monotonic())
 
 
-def _pipe() -> tuple[int, int]:
-    """Return a pipe whose writing end has a high number where there may be one."""
+def open_pipe() -> tuple[int, int]:
+    """Return a pipe that is read without waiting and whose writing end has a high number where there may be one."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     import fcntl  # Unix only, as fork is
@@ -145,15 +167,16 @@ def _pipe() -> tuple[int, int]:
     return read, high
 
 
-def _death_of(pid: int) -> int | None:
+def death_of(pid: int) -> int | None:
+    """Return a descriptor that becomes readable when a process ends, None where the system has none."""
     try:
         return os.pidfd_open(pid) if sys.platform == "linux" else None
     except (AttributeError, OSError):
         return None
 
 
-def _become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
-    """Turn the forked process into the task's child; never returns."""
+def become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
+    """Turn this process into the task's child; never returns."""
     status = 1
     try:
         die_with_parent()
@@ -173,6 +196,8 @@ def _become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
         limit_memory(task.memory)
         if math.isfinite(task.seconds):
             outbox.flight.arm(task.seconds)
+        if isinstance(task.run, Program):
+            raise AssertionError("a Program is run by a fresh interpreter, not by a copy of this process")
         task.run(outbox)
         outbox.flight.enter(Phase.SUPERVISING)
         status = GOOD

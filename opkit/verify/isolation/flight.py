@@ -12,6 +12,7 @@ import struct
 import time
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import ClassVar
 
 __all__ = ["Flight", "Phase", "Reading", "Stop"]
 
@@ -54,12 +55,14 @@ class Reading:
         calls: how many calls of user functions had begun.
         since: time.monotonic() when the phase was entered.
         deadline: time.monotonic() after which the worker is to be ended; infinity for never.
+        ceiling: bytes of memory above which the worker is to be ended; infinity for no limit.
     """
 
     phase: Phase
     calls: int
     since: float
     deadline: float
+    ceiling: float = math.inf
 
 
 class Stop(BaseException):
@@ -71,13 +74,17 @@ class Flight:
 
     Args:
         stop_at: raise ``Stop`` in place of this call (1-based); 0 for never.
+        descriptor: of a file of ``SIZE`` bytes by which another interpreter shares the recorder; -1 for memory that
+            forked copies share.
     """
 
-    def __init__(self, stop_at: int = 0) -> None:
-        self._memory = mmap.mmap(-1, _PAGE.size + 8)
-        # One aligned store of eight bytes, which no reader sees half done: a living worker is judged by it.
-        self._deadline = memoryview(self._memory)[_PAGE.size :].cast("d")
-        self._deadline[0] = math.inf
+    SIZE: ClassVar[int] = _PAGE.size + 16
+
+    def __init__(self, stop_at: int = 0, descriptor: int = -1) -> None:
+        self._memory = mmap.mmap(descriptor, self.SIZE)
+        # Aligned stores of eight bytes, which no reader sees half done: a living worker is judged by them.
+        self._limits = memoryview(self._memory)[_PAGE.size :].cast("d")
+        self._limits[0] = self._limits[1] = math.inf
         self._stop_at = stop_at
         self._calls = 0
         self.enter(Phase.STARTING)
@@ -99,15 +106,23 @@ class Flight:
 
     def arm(self, seconds: float) -> None:
         """Ask to be ended that many seconds from now; infinity for never."""
-        self._deadline[0] = time.monotonic() + seconds
+        self._limits[0] = time.monotonic() + seconds
         self.enter(self.read().phase)
+
+    def allow(self, memory: float) -> None:
+        """Ask to be ended where the process holds more bytes of memory than these; infinity for no limit."""
+        self._limits[1] = memory
+
+    def restart(self) -> None:
+        """Count calls from 0 again: the next op begins."""
+        self._calls = 0
 
     def read(self) -> Reading:
         """Return what the recorder holds."""
         phase, calls, since = _PAGE.unpack_from(self._memory, 0)
-        return Reading(_PHASES[phase], calls, since, self._deadline[0])
+        return Reading(_PHASES[phase], calls, since, *self._limits)
 
     def close(self) -> None:
         """Give the memory back."""
-        self._deadline.release()
+        self._limits.release()
         self._memory.close()

@@ -1,4 +1,4 @@
-"""Supervisor: runs jobs in forked children, a limited number at a time, and outlives whatever they do.
+"""Supervisor: runs jobs in children, a limited number at a time, and outlives whatever they do.
 
 It knows time, memory and death, not ops: what a child sends is passed on unread.
 """
@@ -6,6 +6,7 @@ It knows time, memory and death, not ops: what a child sends is passed on unread
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -18,10 +19,11 @@ from enum import Enum
 from typing import IO, Any
 
 from opkit.shim.freezing import Freezing
-from opkit.verify.isolation.child import GOOD, Child, Task, begin
+from opkit.verify.isolation.child import GOOD, Child, Program, Task, begin
 from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
 from opkit.verify.isolation.flight import Reading
-from opkit.verify.isolation.limits import memory_kills
+from opkit.verify.isolation.fresh import begin_fresh
+from opkit.verify.isolation.limits import memory_kills, memory_resident
 
 __all__ = ["Death", "Ended", "Supervisor", "can_fork"]
 
@@ -29,8 +31,10 @@ _TAIL = 4000
 _HEAD = 64_000
 #: Longest wait for a message, and the same where no descriptor tells of a child's end.
 _PATIENCE, _POLL = 0.5, 0.02
-#: How long a child that is to be ended gets to write its stack.
-_GRACE = 0.15
+#: How often the memory of a child is looked at that has a limit by what it holds.
+_GLANCE = 0.02
+#: How long a child that is to be ended gets to write its stack; one that fills the memory gets less.
+_GRACE, _SHORT_GRACE = 0.15, 0.02
 
 
 def can_fork() -> bool:
@@ -46,6 +50,7 @@ class Death(Enum):
     KILLED = "was killed by a signal"
     TIMEOUT = "did not finish within the time limit"
     GARBLED = "wrote to a descriptor that belongs to opkit"
+    SWOLLEN = "held more memory than it may"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,13 @@ class Supervisor:
         self._lifeline = lifeline
         self._private = tuple(private)
         self._children: dict[int, Child] = {}
+        self._waiting: deque[Task] = deque()
         self._adopts = adopts and adopt_orphans()
         self._strangers = children_here() if self._adopts else frozenset()
+
+    def add(self, job: Task) -> None:
+        """Run one more job, after those that wait; while ``run`` is gone through."""
+        self._waiting.append(job)
 
     def run(self, jobs: Iterable[Task]) -> Iterator[tuple[Any, Any]]:
         """Run the jobs; yield (key, message) for each message and (key, Ended) last.
@@ -97,7 +107,8 @@ class Supervisor:
         The order of the messages of different jobs is that of their arrival. A job is over when its child has
         ended, whoever may still hold its pipe. Leaving the iterator early ends the children.
         """
-        waiting = deque(jobs)
+        waiting = self._waiting
+        waiting.extend(jobs)
         freezing = Freezing()
         with selectors.DefaultSelector() as selector:
             if self._lifeline is not None:
@@ -119,9 +130,13 @@ class Supervisor:
                 freezing.end()
 
     def _start(self, job: Task, freezing: Freezing, selector: selectors.BaseSelector) -> None:
-        freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
-        others = [item for child in self._children.values() for item in (child.pipe, child.death) if item is not None]
-        child = begin(job, [*self._private, *others])
+        if isinstance(job.run, Program):
+            child = begin_fresh(job, job.run)
+        else:
+            freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares
+            known = self._children.values()
+            others = [item for child in known for item in (child.pipe, child.death) if item is not None]
+            child = begin(job, [*self._private, *others])
         self._children[child.pid] = child
         for descriptor in (child.pipe, child.death):
             if descriptor is not None:
@@ -129,10 +144,12 @@ class Supervisor:
 
     def _patience(self) -> float:
         """Return how long to wait for the next message: until the earliest deadline, half a second at most."""
-        now = time.monotonic()
-        earliest = min(child.flight.read().deadline for child in self._children.values())
+        readings = [child.flight.read() for child in self._children.values()]
+        earliest = min(reading.deadline for reading in readings) - time.monotonic()
         longest = _PATIENCE if all(child.death is not None for child in self._children.values()) else _POLL
-        return min(max(earliest - now, 0.01), longest)
+        if any(reading.ceiling < math.inf for reading in readings):
+            longest = min(longest, _GLANCE)
+        return min(max(earliest, 0.01), longest)
 
     def _attend(self, child: Child, selector: selectors.BaseSelector) -> Iterator[tuple[Any, Any]]:
         """Read what a child has sent; bury it if it has ended."""
@@ -166,16 +183,25 @@ class Supervisor:
         """End the children whose time is over, and find those that ended where no descriptor tells of it."""
         now = time.monotonic()
         for child in list(self._children.values()):
-            if not child.is_late and now > child.flight.read().deadline:
+            reading = child.flight.read()
+            is_doomed = child.is_late or child.is_swollen
+            if not is_doomed and now > reading.deadline:
                 child.is_late = True
-                with contextlib.suppress(OSError):
-                    os.kill(child.pid, signal.SIGUSR2)
-                time.sleep(_GRACE)
-                self._kill(child)
+                self._end(child, _GRACE)
+            elif not is_doomed and memory_resident(child.pid, reading.ceiling) > reading.ceiling:
+                child.is_swollen = True
+                self._end(child, _SHORT_GRACE)
             elif child.death is None:
                 yield from self._attend(child, selector)
             elif child.task.is_continued and is_stopped(child.pid):
                 os.kill(child.pid, signal.SIGCONT)
+
+    def _end(self, child: Child, grace: float) -> None:
+        """End a child that has broken a limit; its stack says where."""
+        with contextlib.suppress(OSError):
+            os.kill(child.pid, signal.SIGUSR2)
+        time.sleep(grace)
+        self._kill(child)
 
     def _kill(self, child: Child) -> None:
         """End a child and all that is beneath it."""
@@ -188,6 +214,8 @@ class Supervisor:
         """Reap a child that has ended or was killed, and end what it leaves behind."""
         reading = child.flight.read()
         status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+        if child.process is not None:
+            child.process.returncode = status
         if child.task.is_leader:
             with contextlib.suppress(OSError):
                 os.killpg(child.pid, signal.SIGKILL)
@@ -223,6 +251,8 @@ def _death(child: Child, status: int) -> Death:
         return Death.GARBLED
     if child.is_late:
         return Death.TIMEOUT
+    if child.is_swollen:
+        return Death.SWOLLEN
     if status < 0:
         return Death.KILLED
     return Death.DONE if status == GOOD else Death.EXITED

@@ -83,10 +83,12 @@ class Watch:
         flight: the recorder that the supervisor reads.
         memory: mebibytes that the op may use, 0 for no limit: an op that has used up half of them when memory runs
             out is at fault as a whole, not in the call that found none left.
+        passes: exceptions that are let through as they are, beside those that the checker looks at.
     """
 
-    def __init__(self, flight: Flight, memory: int = 0) -> None:
+    def __init__(self, flight: Flight, memory: int = 0, passes: tuple[type[BaseException], ...] = ()) -> None:
         self._flight = flight
+        self._passes: tuple[type[BaseException], ...] = (Exception, Stop, Left, *passes)
         self._process = os.getpid()
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
@@ -125,7 +127,7 @@ class Watch:
         self, function: Callable[..., Any], phase: Phase, arrays: int, attrs: int, douts: int = -1
     ) -> Callable[..., Any]:
         """Return a function that is announced; the numbers are the positions of what a failure will show."""
-        begin, end, process = self._flight.call, self._flight.enter, self._process
+        begin, end, process, passes = self._flight.call, self._flight.enter, self._process, self._passes
 
         def watched(*args: Any) -> Any:
             self._seen = (phase, args[arrays], args[attrs], args[douts] if douts >= 0 else ())
@@ -137,7 +139,7 @@ class Watch:
                 if memory_held() > self._allowance / 2:
                     raise Left(error) from error
                 raise
-            except (Exception, Stop, Left) as error:
+            except passes as error:
                 if type(error).__name__ == "BdbQuit":  # pdb.set_trace(), whose input is empty here
                     raise Left(error) from error
                 raise

@@ -11,16 +11,31 @@ from typing import Any
 
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
+from opkit.verify.targets.imports import imported_roots
 from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 
-__all__ = ["load", "preload"]
+__all__ = ["load", "preload", "recipe_of", "wants_fresh"]
 
 _HOMES = {
     TargetKind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
     TargetKind.NAMED: ("opkit.verify.targets.named", "load_named"),
     TargetKind.SCRIPT: ("opkit.verify.targets.script", "load_script"),
 }
+
+#: Packages that start threads of their own, after which a process must not be forked.
+_THREADED = frozenset({"jax", "torch"})
+
+
+def wants_fresh(target: Target) -> bool:
+    """Say whether a target is to be loaded and checked in a fresh interpreter, which it shares with others like it."""
+    return target.kind is TargetKind.NAMED and bool(imported_roots(target.path) & _THREADED)
+
+
+def recipe_of(target: Target) -> Recipe:
+    """Return how a process loads a target: by ``load``, from its files."""
+    return Recipe.of(load, target)
 
 
 def preload(kinds: Iterable[TargetKind]) -> None:

@@ -20,14 +20,18 @@ from opkit.verify.isolation.frames import is_plain
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 
-__all__ = ["Tell", "check_alone", "check_former", "joined", "sendable", "sendable_result"]
+__all__ = ["Tell", "check_alone", "check_former", "joined", "sendable", "sendable_call", "sendable_result"]
 
 #: Told of each finished check.
 Tell = Callable[[CheckResult], None]
 
 
 def check_alone(
-    checkable: Checkable, options: RunOptions, flight: Flight, tell: Tell | None = None
+    checkable: Checkable,
+    options: RunOptions,
+    flight: Flight,
+    tell: Tell | None = None,
+    passes: tuple[type[BaseException], ...] = (),
 ) -> OpReport | UserCall:
     """Check one op in this process.
 
@@ -36,11 +40,12 @@ def check_alone(
         options: of the run; former failures are checked first where it says so.
         flight: notified of every call of a user's function.
         tell: told of every finished check, as it is finished.
+        passes: what a user's function may raise through the check, beside what is found out about it.
 
     Returns:
         The report; or the call at which the flight recorder stopped the check (replay).
     """
-    watch = Watch(flight, options.memory)
+    watch = Watch(flight, options.memory, passes)
     watched = watch.over(checkable)
     started = time.perf_counter()
     try:
@@ -90,6 +95,11 @@ def sendable(report: OpReport) -> OpReport:
         return report
     checks = tuple(sendable_result(item) for item in report.checks)
     return replace(report, checks=checks, notes=tuple(map(str, report.notes)), tried=tuple(map(str, report.tried)))
+
+
+def sendable_call(call: UserCall) -> UserCall:
+    """Return a call that can be read where the user's modules are not loaded."""
+    return call if is_plain(call) else replace(call, attrs=plain(call.attrs))
 
 
 def sendable_result(item: CheckResult) -> CheckResult:

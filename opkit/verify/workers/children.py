@@ -11,18 +11,18 @@ from dataclasses import replace
 from functools import partial
 
 from opkit.checker import Checkable, CheckResult, OpReport, Status
-from opkit.checker.model.case import plain
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import blame_death
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.flight import Phase
-from opkit.verify.isolation.frames import Unreadable, is_plain
+from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Ended, Supervisor
 from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
-from opkit.verify.workers.alone import check_alone, sendable, sendable_result
+from opkit.verify.workers.alone import check_alone, sendable, sendable_call
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, Checked, Found, Message
+from opkit.verify.workers.telling import teller
 
 __all__ = ["check_forked"]
 
@@ -100,14 +100,5 @@ def _check_in_child(begun: Begun, checkable: Checkable, options: RunOptions, out
     """Check one op in a child of a supervisor; send its report, or the call at which a replay stopped."""
     outbox.send(begun)
     outbox.flight.enter(Phase.CHECKING)
-
-    def tell(result: CheckResult) -> None:
-        # Without its evidence: the arrays come with the report, this is for a check that does not reach its end.
-        outbox.send(Found(begun.target, begun.order, sendable_result(replace(result, evidence=None))))
-
-    message = check_alone(checkable, options, outbox.flight, tell)
-    if isinstance(message, OpReport):
-        message = sendable(message)
-    elif not is_plain(message):
-        message = replace(message, attrs=plain(message.attrs))
-    outbox.send(message)
+    message = check_alone(checkable, options, outbox.flight, teller(begun.target, begun.order, outbox))
+    outbox.send(sendable(message) if isinstance(message, OpReport) else sendable_call(message))

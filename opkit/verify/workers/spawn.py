@@ -1,78 +1,197 @@
-"""Isolation where processes cannot be forked: an interpreter per target, its ops one after the other.
+"""Spawn: ops checked in fresh interpreters, started by exec, one for many ops, and started again where one dies.
 
-A worker that dies or hangs costs the ops of its target that were not done yet, never those of another.
+For whatever must not be checked in forked copies: a process that has threads (a script's, a framework's) is never
+forked. There are three ways to be checked here:
+
+- ``FILE.py::Name`` where the file imports a package that starts threads (``targets.load.wants_fresh``): loaded and
+  checked in interpreters that all such targets of a run share;
+- ``Loaded(is_fresh=True)``, or any target loaded in a process that then has threads: op directories and named
+  targets are loaded again, of a script the ops that have a ``Recipe`` (``Loaded.recipes``) are made again;
+- ``opkit.gradcheck(..., isolate=True)`` of functions and classes that can be imported, in a process that has threads.
+
+The memory of a fresh interpreter is limited by what it holds, not by its address space.
 """
 
 from __future__ import annotations
 
 import math
-import queue
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from subprocess import Popen
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from opkit.checker import CheckResult, Status
-from opkit.verify.codes import CRASH, TIMEOUT
-from opkit.verify.isolation import frames
+from opkit.verify.codes import INTERNAL
+from opkit.verify.isolation.blame import blame_death
+from opkit.verify.isolation.child import Program, Task
+from opkit.verify.isolation.flight import Phase
+from opkit.verify.isolation.frames import Unreadable
+from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
+from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.target import Target, TargetKind
+from opkit.verify.workers.errands import Errand, Request
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Message
+from opkit.verify.workers.messages import Begun, Message
 
-__all__ = ["PATIENCE", "run_alone"]
+__all__ = ["Errand", "check_spawned"]
 
-#: A script under the recorder may train for a while: its limit is that many times that of an op.
-PATIENCE = 10
+#: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
+_REPLAY = 0.6
+#: An interpreter more is worth its start for so many errands.
+_WORTH = 3
 
 
-def run_alone(number: int, target: Target, options: RunOptions, start: Callable[[], Popen[bytes]]) -> Iterator[Message]:
-    """Check one target in an interpreter of its own; yield what it says, and what it left unsaid.
+@dataclass(slots=True)
+class _Interpreter:
+    """One fresh interpreter: what it was sent for, and which op it is at."""
+
+    errands: Sequence[Errand]
+    started: float = field(default_factory=time.monotonic)
+    at: tuple[int, int] | None = None
+    since: float = 0.0
+    loading: float = math.inf
+
+    def begin(self, message: Begun) -> None:
+        self.at, self.since = (message.target, message.order), time.monotonic()
+        self.loading = min(self.loading, self.since - self.started)
+
+
+def check_spawned(
+    accounts: Sequence[Account],
+    errands: Sequence[Errand],
+    options: RunOptions,
+    width: int,
+    private: Sequence[int] = (),
+    *,
+    lifeline: int | None = None,
+    is_leader: bool = True,
+) -> Iterator[Message]:
+    """Check ops in fresh interpreters; each op that the errands are about is reported, whatever it does.
 
     Args:
-        number: the target's.
-        target: what to check.
-        options: of the run; the time limit holds from one message to the next.
-        start: starts the interpreter.
+        accounts: kept by the caller, which enters each message before it asks for the next one.
+        errands: what to check.
+        options: of the run.
+        width: how many interpreters at once.
+        private: descriptors of this process that no interpreter may keep open.
+        lifeline: a descriptor that becomes readable when all is to stop, or None.
+        is_leader: each interpreter leads a process group of its own: this process is not a worker.
     """
-    process = start()
-    if process.stdin is None or process.stdout is None:
-        raise AssertionError("the worker is started with both pipes")
-    messages: queue.Queue[Message | None] = queue.Queue()
-    reader = threading.Thread(target=_read, args=(process, messages), daemon=True)
-    reader.start()
-    account = Account(number, target.label, target.directory)
-    row, what = CRASH, "the worker process ended in the middle of the check"
-    try:
-        frames.send(process.stdin.fileno(), ((target,), options))
-        while (message := messages.get(timeout=_limit(target, options))) is not None:
-            numbered = replace(message, target=number)
-            account.note(numbered)
-            yield numbered
-    except queue.Empty:
-        row, what = TIMEOUT, f"the worker did not finish within the time limit ({options.limits})"
-    except OSError:
-        pass
-    finally:
-        process.kill()
-        process.wait()
-        reader.join()
-        process.stdin.close()
-        process.stdout.close()
-    yield from account.settle(CheckResult(row.name, Status.ERROR, row.code, f"{what}; this op was not judged"))
+    if not errands:
+        return
+    spawned = _Spawned({account.number: account for account in accounts}, options, is_leader)
+    supervisor = Supervisor(width, lifeline, private, adopts=not is_leader)
+    for number, message in supervisor.run([spawned.task(share) for share in _shares(errands, width)]):
+        if isinstance(message, Ended):
+            yield from spawned.closing(number, message)
+            rest = spawned.rest(number)
+            if rest:
+                supervisor.add(spawned.task(rest))
+        elif not isinstance(message, Unreadable):  # its op is owed, and is settled at the end
+            if isinstance(message, Begun):
+                spawned.interpreters[number].begin(message)
+            yield message
 
 
-def _limit(target: Target, options: RunOptions) -> float | None:
-    seconds = options.timeout * (PATIENCE if target.kind is TargetKind.SCRIPT else 1)
-    return seconds + 5 if seconds and math.isfinite(seconds) else None
+def _shares(errands: Sequence[Errand], width: int) -> list[Sequence[Errand]]:
+    count = max(min(width, len(errands) // _WORTH), 1)
+    return [errands[start::count] for start in range(count)]
 
 
-def _read(process: Popen[bytes], messages: queue.Queue[Message | None]) -> None:
-    reader = frames.FrameReader()
-    stream = process.stdout
-    if stream is not None:
-        while data := stream.read(1 << 16):
-            for message in reader.feed(data):
-                if not isinstance(message, frames.Unreadable):  # its op is owed, and is settled at the end
-                    messages.put(message)
-    messages.put(None)
+class _Spawned:
+    """The interpreters of one call of ``check_spawned``."""
+
+    def __init__(self, accounts: dict[int, Account], options: RunOptions, is_leader: bool) -> None:
+        self.interpreters: list[_Interpreter] = []
+        self._accounts, self._options, self._is_leader = accounts, options, is_leader
+
+    def task(self, errands: Sequence[Errand]) -> Task:
+        """Return the task of one more interpreter."""
+        named = [replace(item, label=self._accounts[item.number].label) for item in errands]
+        self.interpreters.append(_Interpreter(named))
+        return self._task(len(self.interpreters) - 1, named, self._options)
+
+    def _task(self, key: int, errands: Sequence[Errand], options: RunOptions, stop_at: int = 0) -> Task:
+        loading = self._options.timeout or math.inf
+        request = Request(tuple(errands), options, os.getcwd(), loading)
+        program = Program("opkit.verify.workers.errands", "run", request)
+        is_loud = options.shows_output and not stop_at
+        return Task(key, program, loading, 0, self._is_leader, stop_at, is_continued=True, is_loud=is_loud)
+
+    def rest(self, number: int) -> list[Errand]:
+        """Return what an interpreter that has ended leaves to another."""
+        left = []
+        for errand in self.interpreters[number].errands:
+            account = self._accounts[errand.number]
+            owed = account.owed
+            if account.plan is None:
+                if owed:
+                    left.append(errand)
+            else:
+                made = range(len(account.plan.ops)) if errand.orders is None else errand.orders
+                orders = tuple(order if order in owed else -1 for order in made)
+                if any(order >= 0 for order in orders):
+                    left.append(replace(errand, orders=orders))
+        return left
+
+    def closing(self, number: int, ended: Ended) -> Iterator[Message]:
+        """Yield the reports that an interpreter's end leads to.
+
+        Of what is owed, each end settles something or comes after a report, so that all comes to an end.
+        """
+        interpreter = self.interpreters[number]
+        if interpreter.at is not None:
+            target, order = interpreter.at
+            if order in self._accounts[target].owed:
+                seconds = time.monotonic() - interpreter.since
+                finding = self._finding(number, replace(ended, seconds=seconds))
+                yield self._accounts[target].closed(order, finding, seconds)
+                return
+        rest = self.rest(number)
+        if rest and (interpreter.at is None or ended.flight.phase is Phase.LOADING):
+            yield from self._unmade(rest[0], ended)
+
+    def _unmade(self, errand: Errand, ended: Ended) -> Iterator[Message]:
+        """Yield reports of the ops that an interpreter ended without making."""
+        account = self._accounts[errand.number]
+        if ended.death is Death.DONE:
+            finding = _internal("a fresh interpreter could not make the op again; it was not judged")
+        else:
+            finding = blame_death(ended, self._options.limits, lambda _: None)
+        for order in list(account.owed) if account.plan is None or errand.orders is None else errand.orders:
+            if order in account.owed:
+                yield account.closed(order, finding, ended.seconds)
+
+    def _finding(self, number: int, ended: Ended) -> CheckResult:
+        """Return what an op's unfinished check says of it."""
+        if ended.death is Death.DONE:
+            return _internal("the report could not be read; the op was not judged")
+        return blame_death(ended, self._options.limits, lambda call: self._replayed(number, call, ended))
+
+    def _replayed(self, number: int, call: int, ended: Ended) -> UserCall | None:
+        """Make an op again and run its check up to a call of a user's function, where the time allows it.
+
+        Returns:
+            that call with its inputs, None where it was not come to.
+        """
+        interpreter = self.interpreters[number]
+        left = max((self._options.timeout or math.inf) - ended.seconds, 0.0) + _REPLAY
+        if interpreter.at is None or interpreter.loading > left:
+            return None
+        target, order = interpreter.at
+        errand = next(item for item in interpreter.errands if _has(item, target, order))
+        made = range(order + 1) if errand.orders is None else errand.orders
+        again = replace(errand, orders=tuple(place if place == order else -1 for place in made))
+        options = replace(self._options, timeout=0 if left == math.inf else left)
+        for _, message in Supervisor(1, adopts=not self._is_leader).run([self._task(0, [again], options, call)]):
+            if isinstance(message, UserCall):
+                return message
+        return None
+
+
+def _has(errand: Errand, target: int, order: int) -> bool:
+    return errand.number == target and (errand.orders is None or order in errand.orders)
+
+
+def _internal(message: str) -> CheckResult:
+    return CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, message)

@@ -7,33 +7,26 @@ needs itself; what it is asked is the client's business.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 
+from opkit.verify.isolation.interpreter import command
 from opkit.verify.isolation.limits import pinned
 
 __all__ = ["end", "start", "started"]
 
-_PROGRAM = (
-    # The collector would only look through what imports make, and there is nothing to tidy up at the end.
-    "import gc, sys, json, os; gc.disable(); sys.path[:] = json.loads(sys.argv[1]); "
-    "from opkit.verify.workers.zygote import main; main(); os._exit(0)"
-)
-_FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
+#: The module whose ``main`` the interpreter runs.
+ZYGOTE = "opkit.verify.workers.zygote"
 #: How long the interpreter may take to end its workers when it is not wanted any more.
 _PATIENCE = 2.0
 
 
 def start() -> subprocess.Popen[bytes]:
     """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin."""
-    flags = [flag for flag, name in _FLAGS.items() if getattr(sys.flags, name)]
-    command = [sys.executable, *flags, "-c", _PROGRAM, json.dumps([os.path.abspath(item) for item in sys.path])]
     return subprocess.Popen(
-        command,
+        command(ZYGOTE),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=pinned(os.environ),

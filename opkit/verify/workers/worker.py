@@ -8,87 +8,86 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from opkit.checker import Checkable, CheckResult, OpReport
-from opkit.forked import end_if_forked
-from opkit.verify.codes import LOAD
-from opkit.verify.isolation.blame import blame_error, show_paths_from
+from opkit.checker import Checkable, OpReport
+from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import Outbox
-from opkit.verify.isolation.flight import Flight, Phase
+from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.limits import threads_here
 from opkit.verify.isolation.supervisor import can_fork
-from opkit.verify.isolation.watch import Paused
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.loaded import Loaded
-from opkit.verify.workers.alone import check_alone, sendable, sendable_result
+from opkit.verify.targets.recipe import Recipe
+from opkit.verify.workers.alone import check_alone, sendable
 from opkit.verify.workers.children import check_forked
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Begun, Checked, Found, Message, Planned
+from opkit.verify.workers.loading import opening, try_to_load
+from opkit.verify.workers.messages import Begun, Checked, Message
+from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.telling import teller
 
-__all__ = ["Loader", "check_target"]
-
-#: Loads a target in the worker; the flight recorder is for the calls of user code on the way.
-Loader = Callable[[Flight], Loaded]
+__all__ = ["check_target"]
 
 
-def check_target(account: Account, load: Loader, options: RunOptions, width: int, outbox: Outbox) -> None:
-    """Load a target and check its ops, each in a child of its own; send every message that its account is given.
+def check_target(
+    account: Account, recipe: Recipe, options: RunOptions, width: int, outbox: Outbox, is_repeatable: bool = False
+) -> None:
+    """Load a target and check its ops, each in a process of its own; send every message that its account is given.
 
     Args:
         account: the target's, empty.
-        load: gives the contents.
+        recipe: gives the contents.
         options: of the run.
         width: how many ops at once.
         outbox: where the messages go.
+        is_repeatable: loading once more gives the same ops; a script is not run again.
     """
     sys.dont_write_bytecode = True
     show_paths_from(os.getcwd())
     flight = outbox.flight
     flight.enter(Phase.LOADING)
-    process = os.getpid()
-    try:
-        loaded = load(flight)
-    except (Exception, SystemExit, Paused) as error:
-        loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
-    end_if_forked(process)
+    loaded = try_to_load(account, recipe, options, flight)
     flight.arm(math.inf)
     flight.enter(Phase.SUPERVISING)
-    is_forking = can_fork() and threads_here() == 1
-    checking = (
-        check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
-        if is_forking
-        else _in_turn(account, loaded.checkables, options, outbox)
-    )
-    for message in chain(_opening(account, loaded), checking):
+    if can_fork() and threads_here() == 1 and not loaded.is_fresh:
+        checking = check_forked(account, loaded.checkables, options, width, (outbox.descriptor,))
+    else:
+        errands = _errands(account, recipe if is_repeatable else None, loaded) if can_fork() else []
+        checking = chain(
+            check_spawned([account], errands, options, width, (outbox.descriptor,), is_leader=False),
+            _in_turn(account, loaded.checkables, options, outbox),
+        )
+    for message in chain(opening(account, loaded), checking):
         account.note(message)
         outbox.send(message)
 
 
-def _opening(account: Account, loaded: Loaded) -> Iterator[Message]:
-    """Yield what is known before any check: the plan, and findings about the target itself."""
-    names = tuple(item.name for item in loaded.checkables)
-    directories = tuple(item.directory for item in loaded.checkables)
-    yield Planned(account.number, names, directories, loaded.diagnostics)
-    for report in loaded.reports:
-        yield Checked(account.number, -1, sendable(report))
+def _errands(account: Account, recipe: Recipe | None, loaded: Loaded) -> list[Errand]:
+    """Return the ops that fresh interpreters can make, all together where they load the target again."""
+    places = range(len(loaded.checkables))
+    if recipe is not None:
+        return [Errand(account.number, recipe, orders=tuple(places))] if places else []
+    return [
+        Errand(account.number, loaded.recipes[place], orders=(place,)) for place in places if place in loaded.recipes
+    ]
 
 
 def _in_turn(
     account: Account, checkables: Sequence[Checkable], options: RunOptions, outbox: Outbox
 ) -> Iterator[Message]:
-    """Check the ops in this process: it has threads (a user's), which a fork would leave in an unknown state."""
+    """Check the ops that are owed in this process, which must not be forked: no other can make them.
+
+    This comes last: what one of them does to the process costs only those after it.
+    """
     flight = outbox.flight
     for order, item in enumerate(checkables):
+        if order not in account.owed:
+            continue
         yield Begun(account.number, order)
         flight.arm(options.timeout or math.inf)
-
-        def tell(result: CheckResult, order: int = order) -> None:
-            outbox.send(Found(account.number, order, sendable_result(replace(result, evidence=None))))
-
-        report = check_alone(item, options, flight, tell)
+        report = check_alone(item, options, flight, teller(account.number, order, outbox))
         if isinstance(report, OpReport):
             yield Checked(account.number, order, sendable(report))
     flight.arm(math.inf)

@@ -9,6 +9,7 @@ import gc
 import math
 import os
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from opkit.verify.isolation import frames
@@ -18,10 +19,11 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.isolation.supervisor import Ended, Supervisor, can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.load import load, preload
+from opkit.verify.targets.load import preload, recipe_of, wants_fresh
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.ledger import Account, Ledger
-from opkit.verify.workers.spawn import PATIENCE
+from opkit.verify.workers.spawn import Errand, check_spawned
+from opkit.verify.workers.unforked import PATIENCE
 from opkit.verify.workers.worker import check_target
 
 __all__ = ["main"]
@@ -34,13 +36,26 @@ def main() -> None:
     preload([TargetKind.DIRECTORY])  # the most common, while the process that asks is loading itself
     gc.enable()  # off since the interpreter started
     targets, options = _request()
-    preload(target.kind for target in targets)
+    fresh = [number for number, target in enumerate(targets) if wants_fresh(target)]
+    preload(target.kind for number, target in enumerate(targets) if number not in fresh)
     if not can_fork():
         _check_here(targets, options, out)
-        return
-    width = max(options.width // max(len(targets), 1), 1)
-    jobs = [_job(number, target, options, width) for number, target in enumerate(targets)]
-    ledger = Ledger(targets)
+    else:
+        ledger = Ledger(targets)
+        _check_forked(ledger, targets, [number for number in range(len(targets)) if number not in fresh], options, out)
+        errands = [Errand(number, recipe_of(targets[number])) for number in fresh]
+        for message in check_spawned(ledger.accounts, errands, options, options.width, (out,), lifeline=0):
+            ledger.note(message)
+            frames.send(out, message)
+    os._exit(0)  # there is nothing to tidy up
+
+
+def _check_forked(
+    ledger: Ledger, targets: Sequence[Target], numbers: Sequence[int], options: RunOptions, out: int
+) -> None:
+    """Check those targets whose files may be loaded in copies of this process, a copy for each."""
+    width = max(options.width // max(len(numbers), 1), 1)
+    jobs = [_job(number, targets[number], options, width) for number in numbers]
     for number, message in Supervisor(options.width, lifeline=0, private=(out,), adopts=True).run(jobs):
         if isinstance(message, Ended):
             finding = blame_death(message, options.limits, lambda _: None)
@@ -56,9 +71,7 @@ def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> N
     outbox = Outbox(out, Flight())
     limit_memory(options.memory)
     for number, target in enumerate(targets):
-        check_target(
-            Account(number, target.label, target.directory), partial(load, target, options), options, 1, outbox
-        )
+        check_target(Account(number, target.label, target.directory), recipe_of(target), options, 1, outbox)
 
 
 def _request() -> tuple[tuple[Target, ...], RunOptions]:
@@ -75,5 +88,6 @@ def _job(number: int, target: Target, options: RunOptions, width: int) -> Task:
     if target.kind is TargetKind.SCRIPT:
         seconds *= PATIENCE
     account = Account(number, target.label, target.directory)
-    run = partial(check_target, account, partial(load, target, options), options, width)
+    is_repeatable = target.kind is not TargetKind.SCRIPT
+    run = partial(check_target, account, recipe_of(target), options, width, is_repeatable=is_repeatable)
     return Task(number, run, seconds, options.memory, is_continued=True, is_loud=options.shows_output)

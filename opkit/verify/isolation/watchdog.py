@@ -1,0 +1,56 @@
+"""Watchdog: interrupts a thread of this process when its time is over, where no other process can end it.
+
+It interrupts Python code; a call into C that does not return is out of its reach.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from types import TracebackType
+
+__all__ = ["LateError", "Watchdog"]
+
+#: How often the thread is interrupted again where its code goes on.
+_AGAIN = 0.5
+
+
+class LateError(BaseException):
+    """Raised in the watched thread, at whatever line it is."""
+
+
+class Watchdog:
+    """Watches over the thread that enters it; a context manager.
+
+    Args:
+        seconds: after which the thread is interrupted, 0 for never.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds or math.inf
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.get_ident()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watchdog:
+        if self._seconds < math.inf:
+            self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._over.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)  # none comes any more
+
+    def _watch(self) -> None:
+        wait = self._seconds
+        while not self._over.wait(wait):
+            with self._lock:
+                if not self._over.is_set():
+                    late = ctypes.py_object(LateError)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), late)
+            wait = _AGAIN

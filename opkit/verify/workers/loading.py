@@ -1,0 +1,41 @@
+"""Loading: a target loaded in a worker, and what is known of it before any check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from opkit.checker import OpReport
+from opkit.forked import end_if_forked
+from opkit.verify.codes import LOAD
+from opkit.verify.isolation.blame import blame_error
+from opkit.verify.isolation.flight import Flight
+from opkit.verify.isolation.watch import Paused
+from opkit.verify.options import RunOptions
+from opkit.verify.targets.loaded import Loaded
+from opkit.verify.targets.recipe import Recipe
+from opkit.verify.workers.alone import sendable
+from opkit.verify.workers.ledger import Account
+from opkit.verify.workers.messages import Checked, Message, Planned
+
+__all__ = ["opening", "try_to_load"]
+
+
+def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: Flight) -> Loaded:
+    """Load a target; what raises becomes a report about the target itself."""
+    process = os.getpid()
+    try:
+        loaded = recipe.make(options, flight)
+    except (Exception, SystemExit, Paused) as error:
+        loaded = Loaded(reports=(OpReport(account.label, (blame_error(error, LOAD, "loading"),)),))
+    end_if_forked(process)
+    return loaded
+
+
+def opening(account: Account, loaded: Loaded) -> Iterator[Message]:
+    """Yield what is known before any check: the plan, and findings about the target itself."""
+    names = tuple(item.name for item in loaded.checkables)
+    directories = tuple(item.directory for item in loaded.checkables)
+    yield Planned(account.number, names, directories, loaded.diagnostics)
+    for report in loaded.reports:
+        yield Checked(account.number, -1, sendable(report))
