@@ -101,20 +101,18 @@ def outcome_of(
     return run_targets(words, RunOptions.of(options))
 
 
-def load_given(
-    target: Checkable | type | None,
-    forward: Any,
-    backward: Any,
-    inputs: Any,
-    cases: Any,
-    options: RunOptions,
-    flight: Flight | None = None,
-) -> Loaded:
-    """Make a checkable of what a call of ``gradcheck`` gave; see there for the arguments.
+def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | None = None) -> Loaded:
+    """Make a checkable of what a call of ``gradcheck`` gave.
+
+    Args:
+        given: target, forward, backward, inputs and cases, as ``gradcheck`` takes them.
+        options: of the run.
+        flight: of the process that the op is made in; not looked at.
 
     Raises:
         UsageError: arguments that do not go together.
     """
+    target, forward, backward, inputs, cases = given
     if isinstance(target, Checkable):
         return Loaded((target,))
     if target is not None:
@@ -145,7 +143,7 @@ def _of_class(
 def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
     """Check what a call gave: target, forward, backward, inputs and cases."""
     run = RunOptions.of({"isolate": False, "replay": False, **options})
-    loaded = load_given(*given, run)
+    loaded = load_given(given, run)
     if not loaded.checkables:
         return Outcome(Report(opkit.__version__, run.check.seed, loaded.reports))
     (checkable,) = loaded.checkables
@@ -178,7 +176,7 @@ def _apart(account: Account, checkable: Checkable, given: tuple[Any, ...], optio
     if threads_here() == 1:
         return check_forked(account, (checkable,), options, 1, is_leader=True)
     try:
-        recipe = Recipe.of(load_given, *given)
+        recipe = Recipe.of(load_given, given)
     except UnsendableError as error:
         return check_watched(account, checkable, options, str(error))
     return check_spawned([account], [Errand(0, recipe, orders=(0,))], options, 1)

@@ -1,4 +1,4 @@
-"""Functions that a fresh interpreter can import; test_spawn checks them."""
+"""Functions that a fresh interpreter can import; test_spawn and test_pair check them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-__all__ = ["dying", "square", "square_grad", "square_grad_wrong"]
+__all__ = ["dying", "leaving", "square", "square_grad", "square_grad_wrong"]
 
 
 def square(x: np.ndarray) -> np.ndarray:
@@ -27,3 +27,8 @@ def square_grad_wrong(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
 def dying(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
     """A gradient that ends its process."""
     os.abort()
+
+
+def leaving(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    """A gradient that leaves its process."""
+    os._exit(3)

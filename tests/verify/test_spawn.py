@@ -92,9 +92,9 @@ def test_a_file_that_starts_threads_is_not_forked(here: Path) -> None:
 
 def test_files_that_import_a_framework_share_an_interpreter(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each worker process imports the file once for each op; there is one process."""
-    (here / "torch.py").write_text("import os\nwith open('frameworks', 'a') as h: h.write(str(os.getpid()) + ' ')\n")
+    (here / "tensorflow.py").write_text("import os\nwith open('frameworks', 'a') as h: h.write(str(os.getpid()) + ' ')\n")
     monkeypatch.syspath_prepend(str(here))
-    head = _HEAD + "import torch\n"
+    head = _HEAD + "import tensorflow\n"
     reports = run(here, layer("A") + layer("B", factor=3), "A", "B", head=head)
     assert [found(report) for report in reports] == [[], ["GC101"]]
     assert len((here / "frameworks").read_text().split()) == 1
@@ -102,11 +102,11 @@ def test_files_that_import_a_framework_share_an_interpreter(here: Path, monkeypa
 
 def test_an_interpreter_that_dies_costs_the_op_that_it_was_at(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The op is blamed with the inputs of the fatal call and its line; the others are judged by the next one."""
-    (here / "torch.py").write_text("")
+    (here / "tensorflow.py").write_text("")
     monkeypatch.syspath_prepend(str(here))
     late = "os.environ['CALLS'] = os.environ.get('CALLS', '') + 'x'; len(os.environ['CALLS']) > 20 and os.abort()"
     text = layer("A") + layer("B", late) + layer("C", factor=3)
-    first, second, third = run(here, text, "A", "B", "C", head=_HEAD + "import torch\n")
+    first, second, third = run(here, text, "A", "B", "C", head=_HEAD + "import tensorflow\n")
     assert found(first) == []
     assert found(second) == ["GC191"]
     assert second.findings[0].evidence is not None
@@ -127,9 +127,9 @@ def test_memory_is_limited_by_what_is_held(here: Path, monkeypatch: pytest.Monke
     """Address space that is reserved and not used does not count; memory that is written to does."""
     options = RunOptions(Options(effort=0.2), timeout=20, memory=300, replay=False)
     text = layer("A", "import mmap; kept = mmap.mmap(-1, 4 << 30)") + layer("B", "kept = np.ones(1 << 28)")
-    (here / "torch.py").write_text("")
+    (here / "tensorflow.py").write_text("")
     monkeypatch.syspath_prepend(str(here))
-    reserves, fills = run(here, text, "A", "B", options=options, head=_HEAD + "import torch\n")
+    reserves, fills = run(here, text, "A", "B", options=options, head=_HEAD + "import tensorflow\n")
     assert (found(reserves), found(fills)) == ([], ["GC194"])
 
 
@@ -193,11 +193,11 @@ def test_a_text_names_the_packages_that_it_imports(tmp_path: Path) -> None:
     text = """
     import numpy.linalg as la
     def f():
-        from torch.autograd import Function
+        from tensorflow.autograd import Function
     from . import jax
     "import paddle"
     """
     (tmp_path / "f.py").write_text(textwrap.dedent(text))
-    assert imported_roots(tmp_path / "f.py") == {"numpy", "torch"}
+    assert imported_roots(tmp_path / "f.py") == {"numpy", "tensorflow"}
     (tmp_path / "g.py").write_text("import (")
     assert imported_roots(tmp_path / "g.py") == frozenset()

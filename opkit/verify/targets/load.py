@@ -25,7 +25,7 @@ _HOMES = {
 }
 
 #: Packages that start threads of their own, after which a process must not be forked.
-_THREADED = frozenset({"jax", "torch"})
+_THREADED = frozenset({"jax", "tensorflow", "torch"})
 
 
 def wants_fresh(target: Target) -> bool:
