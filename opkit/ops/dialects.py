@@ -6,19 +6,69 @@ are what ``opkit.ops`` exports.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
-import opkit.ops.pointwise.activation  # noqa: F401 - enters its functions
+import numpy as np
+
 from opkit.ops.basis.arithmetic import arithmetic
 from opkit.ops.basis.broadcasting import sums
+from opkit.ops.basis.creation import as_value, cast
 from opkit.ops.core.meeting import Choose
+from opkit.ops.core.value import Value
+from opkit.ops.pointwise import activation
 from opkit.ops.pointwise.bitwise import bit_pairs
 from opkit.ops.pointwise.compare import choices, comparisons
 from opkit.ops.pointwise.elementwise import functions
 from opkit.ops.pointwise.power import powers
+from opkit.ops.reduce import extremes
 
-__all__ = ["builders_for"]
+__all__ = ["builders_for", "composed"]
+
+Builder = Callable[..., Any]
+
+#: Made of several ops, or with attributes; their first operand is a tensor of real numbers.
+_COMPOSED: tuple[Builder, ...] = (
+    activation.elu,
+    activation.gelu,
+    activation.hardshrink,
+    activation.hardtanh,
+    activation.leaky_relu,
+    activation.mish,
+    activation.relu6,
+    activation.selu,
+    activation.softshrink,
+    activation.softsign,
+    activation.tanhshrink,
+    activation.thresholded_relu,
+    extremes.norm,
+    extremes.std,
+    extremes.var,
+)
+
+
+def _of_reals(build: Builder, choose: Choose) -> Builder:
+    """Return a builder whose first operand, where it is an integer tensor, is cast as the dialect says."""
+
+    @functools.wraps(build)
+    def built(x: Any, *args: Any, **options: Any) -> Value:
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = as_value(x)
+            kind = x._data.dtype.kind
+        if kind not in "fc":
+            dtype: np.dtype | None = choose(x).function_of_integers
+            x = x if dtype is None else cast(x, dtype)
+        return build(x, *args, **options)
+
+    return built
+
+
+def composed(choose: Choose) -> dict[str, Builder]:
+    """Return the builders of functions of real numbers that are made of several ops or have attributes, by name."""
+    return {build.__name__: _of_reals(build, choose) for build in _COMPOSED}
 
 
 def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
@@ -32,5 +82,5 @@ def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
         >>> "div" in builders_for(strictly)
         True
     """
-    families = (arithmetic, sums, functions, comparisons, choices, bit_pairs, powers)
+    families = (arithmetic, sums, functions, comparisons, choices, bit_pairs, powers, composed)
     return {name: build for family in families for name, build in family(choose).items()}

@@ -7,8 +7,7 @@ Where the shared builders are strict, those here do what Paddle documents: see `
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opkit import ops
@@ -18,44 +17,8 @@ from opkit.ops.core.meeting import always
 from opkit.ops.dialects import builders_for
 from opkit.paddle.semantics import shapes
 from opkit.paddle.semantics.dialect import PADDLE
-from opkit.paddle.semantics.promotion import FLOAT32
 
 __all__ = list(ops.__all__)
-
-
-def in_floating_point(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a builder whose first operand, where it is an integer tensor, is cast to float32 first."""
-
-    @functools.wraps(build)
-    def built(x: Any, *args: Any, **options: Any) -> Any:
-        try:
-            kind = x._data.dtype.kind
-        except AttributeError:
-            x = ops.as_value(x)
-            kind = x._data.dtype.kind
-        return build(x if kind in "fc" else ops.cast(x, FLOAT32), *args, **options)
-
-    return built
-
-
-#: Made of several ops on one operand, which they take as it is.
-_COMPOSED = (
-    "elu",
-    "gelu",
-    "hardshrink",
-    "hardtanh",
-    "leaky_relu",
-    "mish",
-    "norm",
-    "relu6",
-    "selu",
-    "softshrink",
-    "softsign",
-    "std",
-    "tanhshrink",
-    "thresholded_relu",
-    "var",
-)
 
 
 class EquationError(UsageError, AssertionError):
@@ -70,7 +33,6 @@ def _einsum(equation: str, operands: Sequence[Any]) -> Any:
         raise EquationError(error.message, help=error.help) from None
 
 
-globals().update({name: in_floating_point(getattr(ops, name)) for name in _COMPOSED})
 globals().update({name: build for name, build in builders_for(always(PADDLE)).items() if name in ops.__all__})
 globals().update(
     {

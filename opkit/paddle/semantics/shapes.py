@@ -24,6 +24,8 @@ def reshape(x: Any, shape: Any) -> Any:
 
     Source: Paddle 2.6, paddle.reshape.
     """
+    if isinstance(shape, (list, tuple)) and 0 not in shape:
+        return ops.reshape(x, shape)
     sizes = to_shape(shape)
     if 0 not in sizes or 0 in shape_of(x):
         return ops.reshape(x, sizes)

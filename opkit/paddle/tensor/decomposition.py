@@ -9,6 +9,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ops.core.mode import local
+from opkit.ops.formulas import matrices
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
@@ -153,17 +154,12 @@ def triangular_solve(
     """
     _square("triangular_solve", x)
     need_value("triangular_solve", "y", y)
-    part = ops.triu if upper else ops.tril
-    triangle = part(x, (1 if upper else -1) if unitriangular else 0)
-    if unitriangular:
-        triangle = ops.add(triangle, ops.eye(x.shape[-1], dtype=x._data.dtype.name))
-    return ops.solve(_turned(triangle) if transpose else triangle, y)
+    return matrices.triangular_solve(x, y, upper=upper, transpose=transpose, unit=unitriangular)
 
 
 def cholesky_solve(x: Any, y: Any, upper: bool = False, name: str | None = None) -> Any:
     """Return z with ``a @ z = x``, y being a Cholesky factor of a."""
-    first = triangular_solve(y, x, upper=upper, transpose=upper)
-    return triangular_solve(y, first, upper=upper, transpose=not upper)
+    return matrices.cholesky_solve(_square("cholesky_solve", y), need_value("cholesky_solve", "x", x), upper=upper)
 
 
 def lstsq(x: Any, y: Any, rcond: float | None = None, driver: str | None = None, name: str | None = None) -> Any:
@@ -191,22 +187,9 @@ def matrix_rank(x: Any, tol: Any = None, hermitian: bool = False, name: str | No
 def cond(x: Any, p: Any = None, name: str | None = None) -> Any:
     """Return the condition numbers of matrices in a norm: None, 2, -2, 'fro', 'nuc', 1, -1, inf or -inf."""
     need_value("cond", "x", x)
-    if p in (None, 2, -2):
-        sizes = ops.svd(x)[1]
-        largest, least = ops.reduce_max(sizes, -1), ops.reduce_min(sizes, -1)
-        return ops.div(least, largest) if p == -2 else ops.div(largest, least)
-    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+    if p not in (None, 2, -2, "fro", "nuc", 1, -1, math.inf, -math.inf):
         raise UsageError(f"cond: p is None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}")
-    return ops.mul(_size(_square("cond", x), p), _size(ops.inverse(x), p))
-
-
-def _size(x: Any, p: Any) -> Any:
-    if p == "fro":
-        return ops.norm(x, 2.0, (-2, -1))
-    if p == "nuc":
-        return ops.reduce_sum(ops.svd(x)[1], -1)
-    sums = ops.reduce_sum(ops.abs(x), -2 if abs(p) == 1 else -1)
-    return ops.reduce_max(sums, -1) if p > 0 else ops.reduce_min(sums, -1)
+    return matrices.condition_number(x if p in (None, 2, -2) else _square("cond", x), p)
 
 
 def vander(x: Any, n: int | None = None, increasing: bool = False, name: str | None = None) -> Any:
@@ -216,8 +199,4 @@ def vander(x: Any, n: int | None = None, increasing: bool = False, name: str | N
     count = x.shape[0] if n is None else int(n)
     if count < 0:
         raise UsageError(f"vander: n must not be negative, got {count}")
-    columns = [ops.ones_like(x)]
-    for _ in range(count - 1):
-        columns.append(ops.mul(columns[-1], x))
-    columns = columns[:count]
-    return ops.stack(columns if increasing else columns[::-1], 1)
+    return matrices.powers_of(x, count, increasing=increasing)

@@ -1,13 +1,12 @@
-"""More functions of one or two operands, element by element: built from ops, which provide the gradients."""
+"""More functions of one or two operands, element by element."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import DtypeError, UsageError
+from opkit.ops.formulas import pointwise
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
@@ -73,15 +72,12 @@ def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
     """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside [0, 1]."""
     if need_value("logit", "x", x)._data.dtype.kind != "f":
         raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
-    safe = ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x
-    is_outside = ops.logical_or(ops.less(safe, 0.0), ops.greater(safe, 1.0))
-    safe = ops.where(is_outside, float("nan"), safe)  # the result is NaN there and the gradient 0
-    return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))
+    return pointwise.logit(ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x)
 
 
 def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Any:
     """Return ``scale_b * tanh(scale_a * x)``."""
-    return ops.mul(ops.tanh(ops.mul(need_value("stanh", "x", x), float(scale_a))), float(scale_b))
+    return pointwise.scaled_tanh(need_value("stanh", "x", x), float(scale_a), float(scale_b))
 
 
 def sgn(x: Any, name: str | None = None) -> Any:
@@ -95,13 +91,10 @@ def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Any:
     """Return x with numbers in place of NaN and infinities; by default the dtype's largest and smallest."""
-    kind = need_value("nan_to_num", "x", x)._data.dtype
-    if kind.kind != "f":
+    if need_value("nan_to_num", "x", x)._data.dtype.kind != "f":
         return ops.identity(x)
-    largest, least = float(np.finfo(kind).max), float(np.finfo(kind).min)
-    kept = ops.where(ops.isnan(x), float(nan), x)
-    kept = ops.where(ops.equal(x, math.inf), largest if posinf is None else float(posinf), kept)
-    return ops.where(ops.equal(x, -math.inf), least if neginf is None else float(neginf), kept)
+    largest, least = (None if item is None else float(item) for item in (posinf, neginf))
+    return pointwise.finite_numbers(x, float(nan), largest, least)
 
 
 def polygamma(x: Any, n: int, name: str | None = None) -> Any:
@@ -117,9 +110,7 @@ def multigammaln(x: Any, p: int, name: str | None = None) -> Any:
     """Return the logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
         raise UsageError(f"multigammaln: p must be at least 1, got {p}")
-    shifts = ops.literal(np.arange(p, dtype=x._data.dtype) * 0.5)
-    total = ops.reduce_sum(ops.lgamma(ops.sub(ops.expand_dims(x, -1), shifts)), -1)
-    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
+    return pointwise.log_gamma_of_dimension(x, p)
 
 
 def renorm(x: Any, p: float, axis: int, max_norm: float) -> Any:
@@ -128,50 +119,45 @@ def renorm(x: Any, p: float, axis: int, max_norm: float) -> Any:
         raise UsageError(f"renorm: p must be positive, got {p}")
     at = axis % need_value("renorm", "x", x).ndim
     size = ops.norm(x, float(p), tuple(k for k in range(x.ndim) if k != at), True)
-    factor = ops.where(ops.greater(size, float(max_norm)), ops.div(float(max_norm), ops.add(size, 1e-7)), 1.0)
-    return ops.mul(x, factor)
+    return pointwise.shrunk_slices(x, size, float(max_norm))
+
+
+def _two_floats(function: str, x: Any, y: Any) -> tuple[Any, Any]:
+    for label, item in (("x", x), ("y", y)):
+        if not hasattr(item, "_data"):
+            raise TypeError(f"{function}: {label} must be a Tensor, got {type(item).__name__}")
+    return _floats(function, x), _floats(function, y)
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------------
 def fmax(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the larger of two elements, the number where one is NaN; of equal ones x gets the gradient."""
-    takes_x = ops.logical_or(ops.greater_equal(need_value("fmax", "x", x), need_value("fmax", "y", y)), ops.isnan(y))
-    return ops.where(takes_x, x, y)
+    return pointwise.fmax(need_value("fmax", "x", x), need_value("fmax", "y", y))
 
 
 def fmin(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the smaller of two elements, the number where one is NaN; of equal ones x gets the gradient."""
-    takes_x = ops.logical_or(ops.less_equal(need_value("fmin", "x", x), need_value("fmin", "y", y)), ops.isnan(y))
-    return ops.where(takes_x, x, y)
+    return pointwise.fmin(need_value("fmin", "x", x), need_value("fmin", "y", y))
 
 
 def heaviside(x: Any, y: Any, name: str | None = None) -> Any:
     """Return 0 where x is negative, 1 where it is positive, and y where it is 0."""
-    need_value("heaviside", "y", y)
-    step = ops.cast(ops.greater(need_value("heaviside", "x", x), 0), y._data.dtype)
-    return ops.where(ops.equal(x, 0), y, ops.where(ops.isnan(x), x, step))
+    return pointwise.heaviside(need_value("heaviside", "x", x), need_value("heaviside", "y", y))
 
 
 def hypot(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``sqrt(x**2 + y**2)``."""
-    for label, item in (("x", x), ("y", y)):
-        if not hasattr(item, "_data"):
-            raise TypeError(f"hypot: {label} must be a Tensor, got {type(item).__name__}")
-    return ops.sqrt(ops.add(ops.square(_floats("hypot", x)), ops.square(_floats("hypot", y))))
+    return pointwise.hypot(*_two_floats("hypot", x, y))
 
 
 def logaddexp(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``log(exp(x) + exp(y))``, without overflow."""
-    x, y = _floats("logaddexp", x), _floats("logaddexp", y)
-    return ops.add(ops.maximum(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(x, y))))))
+    return pointwise.logaddexp(_floats("logaddexp", x), _floats("logaddexp", y))
 
 
 def ldexp(x: Any, y: Any, name: str | None = None) -> Any:
     """Return ``x * 2**y``."""
-    for label, item in (("x", x), ("y", y)):
-        if not hasattr(item, "_data"):
-            raise TypeError(f"ldexp: {label} must be a Tensor, got {type(item).__name__}")
-    return ops.mul(_floats("ldexp", x), ops.pow(2.0, _floats("ldexp", y)))
+    return pointwise.ldexp(*_two_floats("ldexp", x, y))
 
 
 def gcd(x: Any, y: Any, name: str | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opkit.ops.formulas import pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 
@@ -73,9 +74,7 @@ def isclose(
     x: Any, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Any:
     """Say element by element whether ``abs(x - y) <= atol + rtol * abs(y)``."""
-    near = ops.less_equal(ops.abs(ops.sub(x, y)), ops.add(ops.mul(ops.abs(y), float(rtol)), float(atol)))
-    near = ops.logical_or(near, ops.equal(x, y))
-    return ops.logical_or(near, ops.logical_and(ops.isnan(x), ops.isnan(y))) if equal_nan else near
+    return pointwise.is_close(x, y, float(rtol), float(atol), equal_nan=equal_nan)
 
 
 def allclose(

@@ -10,7 +10,9 @@ import numpy as np
 from opkit.eager import Tensor
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.formulas import order, pointwise
 from opkit.paddle.semantics import builders as ops
+from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value
 
 __all__ = [
@@ -54,26 +56,10 @@ def _unary(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
     return function
 
 
-def _of_integers(build: Callable[[Any], Any], exact: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a builder that computes integers as integers (Paddle 2.6): float64 has no room for all int64."""
-
-    def built(x: Any) -> Any:
-        return exact(x) if x._data.dtype.kind in "iu" else build(x)
-
-    built.__doc__ = build.__doc__
-    return built
-
-
-def _sign_of_integers(x: Any) -> Any:
-    kind = x._data.dtype.name
-    return ops.sub(ops.cast(ops.greater(x, 0), kind), ops.cast(ops.less(x, 0), kind))
-
-
 #: Paddle's name -> op builder.
 UNARY: dict[str, Callable[..., Any]] = {
     name: _unary(name, build)
     for name, build in {
-        "abs": _of_integers(ops.abs, lambda x: ops.maximum(x, ops.neg(x))),
         "acos": ops.acos,
         "acosh": ops.acosh,
         "asin": ops.asin,
@@ -101,15 +87,13 @@ UNARY: dict[str, Callable[..., Any]] = {
         "round": ops.round,
         "rsqrt": ops.rsqrt,
         "sigmoid": ops.sigmoid,
-        "sign": _of_integers(ops.sign, _sign_of_integers),
         "sin": ops.sin,
         "sinh": ops.sinh,
         "sqrt": ops.sqrt,
-        "square": _of_integers(ops.square, lambda x: ops.mul(x, x)),
         "tan": ops.tan,
         "tanh": ops.tanh,
-        "trunc": _of_integers(ops.trunc, ops.identity),
         "bitwise_not": ops.bitwise_not,
+        **integers.CLOSED,
     }.items()
 }
 
@@ -128,16 +112,6 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return function
 
 
-def _divide(x: Any, y: Any) -> Any:
-    """Return ``x / y``; of integers the integer next to 0 (the operator ``/`` makes floats of them)."""
-    if x._data.dtype.kind in "iu" and y._data.dtype.kind in "iu":
-        floor = ops.floor_div(x, y)
-        rest = ops.not_equal(ops.mul(floor, y), x)
-        is_below = ops.logical_and(rest, ops.logical_xor(ops.less(x, 0), ops.less(y, 0)))
-        return ops.add(floor, ops.cast(is_below, floor._data.dtype.name))
-    return ops.div(x, y)
-
-
 BINARY: dict[str, Callable[..., Any]] = {
     name: _binary(name, build)
     for name, build in {
@@ -146,7 +120,7 @@ BINARY: dict[str, Callable[..., Any]] = {
         "bitwise_and": ops.bitwise_and,
         "bitwise_or": ops.bitwise_or,
         "bitwise_xor": ops.bitwise_xor,
-        "divide": _divide,
+        "divide": integers.divide,
         "floor_divide": ops.floor_div,
         "floor_mod": ops.floor_mod,
         "maximum": ops.maximum,
@@ -187,7 +161,7 @@ def clip(x: Any, min: Any = None, max: Any = None, name: str | None = None) -> A
 
 def lerp(x: Any, y: Any, weight: Any, name: str | None = None) -> Any:
     """Return ``x + weight * (y - x)``."""
-    return ops.add(x, ops.mul(ops.sub(y, x), weight))
+    return pointwise.lerp(x, y, weight)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
@@ -206,9 +180,6 @@ def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the sum over axes; int64 for booleans and int32."""
     need_value("sum", "x", x)
-    kind = x._data.dtype
-    if dtype is None and (kind.kind == "b" or kind == np.int32):
-        dtype = "int64"
     return ops.reduce_sum(x, axis_of(axis), keepdim, None if dtype is None else canonical_dtype(dtype))
 
 
@@ -260,20 +231,12 @@ def logsumexp(x: Any, axis: Any = None, keepdim: bool = False, name: str | None 
 
 def var(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the variance over axes, divided by n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return ops.var(need_value("var", "x", x), axis_of(axis), keepdim, unbiased and _counts_several(x, axis))
+    return spread.var(need_value("var", "x", x), axis_of(axis), unbiased, keepdim)
 
 
 def std(x: Any, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the standard deviation over axes, of n - 1 where ``unbiased``; 0 of one element (Paddle 2.6)."""
-    return ops.std(need_value("std", "x", x), axis_of(axis), keepdim, unbiased and _counts_several(x, axis))
-
-
-def _counts_several(x: Any, axis: Any) -> bool:
-    """Say whether more than one element is reduced; true where that is not known."""
-    shape = x._data.shape
-    axes = axis_of(axis)
-    chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int) else axes
-    return len(shape) > 0 and not {shape[one] for one in chosen} <= {1}
+    return spread.std(need_value("std", "x", x), axis_of(axis), unbiased, keepdim)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Any:
@@ -301,22 +264,11 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | N
     """Return the median; of an even number of elements, the mean of the middle two; of integers in float32."""
     if need_value("median", "x", x)._data.dtype.kind in "iu":
         x = ops.cast(x, "float32")
-    value = ops.reshape(x, [-1]) if axis is None else x
-    at = -1 if axis is None else axis
-    ordered = ops.sort(value, at)
-    size = value.shape[at]
-    middle = [size // 2] if size % 2 else [size // 2 - 1, size // 2]
-    pieces = [_take(ordered, i, at) for i in middle]
-    result = pieces[0] if len(pieces) == 1 else ops.scalar_mul(ops.add(pieces[0], pieces[1]), 0.5)
+    value, at = (ops.reshape(x, [-1]), -1) if axis is None else (x, axis)
+    result = order.median(value, at)
     if not keepdim:
         return result
     return ops.reshape(result, [1] * x.ndim) if axis is None else ops.expand_dims(result, at)
-
-
-def _take(x: Any, position: int, axis: int) -> Any:
-    index: list[Any] = [slice(None)] * x.ndim
-    index[axis] = position
-    return ops.getitem(x, tuple(index))
 
 
 def numel(x: Any, name: str | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.formulas import products
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
@@ -16,9 +17,7 @@ def addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0, nam
     for item in (input, x, y):
         if need_value("addmm", "x", item).ndim > 2 or (item is not input and item.ndim != 2):
             raise ShapeError(f"addmm takes matrices, got {list(item.shape)}")
-    product = ops.matmul(x, y)
-    scaled = product if alpha == 1 else ops.mul(product, float(alpha))
-    return ops.add(input if beta == 1 else ops.mul(input, float(beta)), scaled)
+    return products.add_product(input, x, y, beta, alpha)
 
 
 def inner(x: Any, y: Any, name: str | None = None) -> Any:
@@ -32,13 +31,7 @@ def inner(x: Any, y: Any, name: str | None = None) -> Any:
 
 def kron(x: Any, y: Any, name: str | None = None) -> Any:
     """Return the Kronecker product: every element of x times the whole of y."""
-    count = max(need_value("kron", "x", x).ndim, need_value("kron", "y", y).ndim)
-    left = [1] * (count - x.ndim) + list(x.shape)
-    right = [1] * (count - y.ndim) + list(y.shape)
-    wide = [size for pair in zip(left, [1] * count) for size in pair]
-    fine = [size for pair in zip([1] * count, right) for size in pair]
-    product = ops.mul(ops.reshape(x, wide), ops.reshape(y, fine))
-    return ops.reshape(product, [a * b for a, b in zip(left, right)])
+    return products.kron(need_value("kron", "x", x), need_value("kron", "y", y))
 
 
 def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
@@ -50,10 +43,7 @@ def cross(x: Any, y: Any, axis: int = 9, name: str | None = None) -> Any:
         if 3 not in shape:
             raise ShapeError(f"cross: no axis of {shape} has size 3")
         axis = shape.index(3)
-    if shape[axis] != 3:
-        raise ShapeError(f"cross: axis {axis} of {shape} does not have size 3")
-    next_x, next_y = ops.roll(x, -1, axis), ops.roll(y, -1, axis)
-    return ops.sub(ops.mul(next_x, ops.roll(y, 1, axis)), ops.mul(ops.roll(x, 1, axis), next_y))
+    return products.cross(x, y, axis)
 
 
 def einsum(equation: str, *operands: Any) -> Any:
@@ -94,32 +84,7 @@ def multi_dot(x: Any, name: str | None = None) -> Any:
     items = [need_value("multi_dot", "x", item) for item in x]
     if len(items) < 2:
         raise UsageError(f"multi_dot: takes two or more matrices, got {len(items)}")
-    best: dict[tuple[int, int], tuple[int, Any]] = {}
-    sizes = [item.shape[0] if item.ndim == 2 else 1 for item in items[:1]]
-    sizes += [item.shape[0] for item in items[1:]] + [items[-1].shape[1] if items[-1].ndim == 2 else 1]
-    if items[0].ndim == 1:
-        sizes[0] = 1
-
-    def product(low: int, high: int) -> tuple[int, Any]:
-        if high - low == 1:
-            return 0, low
-        if (low, high) not in best:
-            best[low, high] = min(
-                (
-                    product(low, at)[0] + product(at, high)[0] + sizes[low] * sizes[at] * sizes[high],
-                    at,
-                )
-                for at in range(low + 1, high)
-            )
-        return best[low, high]
-
-    def build(low: int, high: int) -> Any:
-        if high - low == 1:
-            return items[low]
-        at = product(low, high)[1]
-        return ops.matmul(build(low, at), build(at, high))
-
-    return build(0, len(items))
+    return products.chain_product(items)
 
 
 def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
@@ -127,16 +92,7 @@ def matrix_power(x: Any, n: int, name: str | None = None) -> Any:
     shape = list(need_value("matrix_power", "x", x).shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ShapeError(f"matrix_power takes square matrices, got {shape}")
-    if n == 0:
-        return ops.broadcast_like(ops.eye(shape[-1], dtype=x._data.dtype.name), x, tuple(range(len(shape) - 2)))
-    base, power = (ops.inverse(x), -n) if n < 0 else (x, n)
-    result = None
-    while power:
-        if power % 2:
-            result = base if result is None else ops.matmul(result, base)
-        power //= 2
-        base = ops.matmul(base, base) if power else base
-    return result
+    return products.matrix_power(x, n)
 
 
 def cdist(
@@ -147,5 +103,4 @@ def cdist(
         raise ShapeError(f"cdist takes matrices or stacks of them, got {list(x.shape)} and {list(y.shape)}")
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist: the last axes of {list(x.shape)} and {list(y.shape)} differ")
-    gaps = ops.sub(ops.expand_dims(x, -2), ops.expand_dims(y, -3))
-    return ops.norm(gaps, float(p), -1) if p else ops.reduce_sum(ops.sign(ops.abs(gaps)), -1)
+    return products.row_distances(x, y, p)

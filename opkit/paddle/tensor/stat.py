@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.formulas import moments, order
 from opkit.paddle.semantics import builders as ops
+from opkit.paddle.semantics import integers
 from opkit.paddle.tensor.checks import axis_of, ints, need_value
 
 __all__ = [
@@ -28,16 +30,16 @@ def nansum(x: Any, axis: Any = None, dtype: Any = None, keepdim: bool = False, n
     """Return the sum of the elements that are not NaN."""
     from opkit.paddle.tensor.math import sum
 
-    return sum(ops.where(ops.isnan(need_value("nansum", "x", x)), 0, x), axis, dtype, keepdim)
+    return sum(moments.without_nan(need_value("nansum", "x", x)), axis, dtype, keepdim)
 
 
 def nanmean(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the mean of the elements that are not NaN; of integers an integer, cut off towards 0."""
-    if need_value("nanmean", "x", x)._data.dtype.kind in "iu":
-        return ops.cast(ops.reduce_mean(ops.cast(x, "float64"), axis_of(axis), keepdim), x._data.dtype)
-    counted = ops.cast(ops.logical_not(ops.isnan(need_value("nanmean", "x", x))), x._data.dtype)
-    total = ops.reduce_sum(ops.where(ops.isnan(x), 0, x), axis_of(axis), keepdim)
-    return ops.div(total, ops.reduce_sum(counted, axis_of(axis), keepdim))
+    return integers.whole(need_value("nanmean", "x", x), lambda x: _nanmean(x, axis_of(axis), keepdim))
+
+
+def _nanmean(x: Any, axis: Any, keepdim: bool) -> Any:
+    return moments.mean_of_numbers(x, axis, keepdims=keepdim)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
@@ -54,19 +56,14 @@ def kthvalue(x: Any, k: int, axis: int | None = None, keepdim: bool = False, nam
     at = (-1 if axis is None else axis) % x.ndim
     if not 1 <= k <= x.shape[at]:
         raise UsageError(f"kthvalue: k must be between 1 and {x.shape[at]}, got {k}")
-    place = ops.slice(ops.argsort(x, at), [at], [k - 1], [k])
-    value = ops.take_along_axis(x, place, at)
-    return (value, place) if keepdim else (ops.squeeze(value, at), ops.squeeze(place, at))
+    return order.kth_smallest(x, k, at, keepdims=keepdim)
 
 
 def mode(x: Any, axis: int = -1, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the most frequent element along an axis, and where it stands last."""
     if need_value("mode", "x", x).ndim == 0:
         return ops.identity(x), ops.constant(0, (), "int64")
-    at = axis % x.ndim
-    place = ops.mode_places(x, at)
-    value = ops.take_along_axis(x, place, at)
-    return (value, place) if keepdim else (ops.squeeze(value, at), ops.squeeze(place, at))
+    return order.most_frequent(x, axis % x.ndim, keepdims=keepdim)
 
 
 def _flat(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -91,24 +88,10 @@ def _quantile(x: Any, q: Any, axis: Any, keepdim: bool, *, ignore_nan: bool) -> 
     if need_value("quantile", "x", x)._data.dtype.kind not in "fiu":
         raise TypeError(f"quantile takes numbers, got {x._data.dtype}")
     shares, is_list = _shares(q)
-    wide = x if x._data.dtype.kind == "f" else ops.cast(x, "float32")
-    flat, axes = _flat(wide, axis)
-    ordered = ops.sort(flat, -1)
-    is_nan = ops.isnan(flat)
-    count = ops.reduce_sum(ops.cast(ops.logical_not(is_nan), "float64"), -1, True)
-    found = []
-    for share in shares:
-        at = ops.mul(ops.sub(count, 1.0), share)
-        low = ops.maximum(ops.floor(at), ops.full_like(at, 0))
-        values = [
-            ops.squeeze(ops.take_along_axis(ordered, ops.cast(place, "int64"), -1), -1)
-            for place in (low, ops.maximum(ops.ceil(at), ops.full_like(at, 0)))
-        ]
-        weight = ops.cast(ops.squeeze(ops.sub(at, low), -1), values[0]._data.dtype)
-        item = ops.add(values[0], ops.mul(ops.sub(values[1], values[0]), weight))
-        if not ignore_nan:
-            item = ops.where(ops.reduce_any(is_nan, -1), float("nan"), item)
-        found.append(ops.expand_dims(item, sorted(axes)) if keepdim and axes else item)
+    flat, axes = _flat(x if x._data.dtype.kind == "f" else ops.cast(x, "float32"), axis)
+    found = order.quantiles(flat, shares, ignore_nan=ignore_nan)
+    if keepdim and axes:
+        found = [ops.expand_dims(item, sorted(axes)) for item in found]
     return ops.stack(found, 0) if is_list else found[0]
 
 
@@ -128,10 +111,11 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
 
 def nanmedian(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Any:
     """Return the median of the elements that are not NaN; of integers an integer, cut off towards 0."""
-    kind = need_value("nanmedian", "x", x)._data.dtype
-    if kind.kind in "iu":
-        return ops.cast(_quantile(ops.cast(x, "float64"), 0.5, axis, keepdim, ignore_nan=True), kind)
-    return _quantile(x, 0.5, axis, keepdim, ignore_nan=True)
+
+    def middle(x: Any) -> Any:
+        return _quantile(x, 0.5, axis, keepdim, ignore_nan=True)
+
+    return integers.whole(need_value("nanmedian", "x", x), middle)
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
@@ -169,29 +153,8 @@ def cov(
     if need_value("cov", "x", x).ndim > 2 or not x.ndim:
         raise ShapeError(f"cov takes a vector or a matrix, got {list(x.shape)}")
     rows = ops.reshape(x, [1, -1]) if x.ndim == 1 else x if rowvar or x.shape[0] == 1 else ops.transpose(x)
-    count = rows.shape[1]
-    weights = None
-    if fweights is not None:
-        weights = ops.cast(fweights, rows._data.dtype)
-    if aweights is not None:
-        weighed = ops.cast(aweights, rows._data.dtype)
-        weights = weighed if weights is None else ops.mul(weights, weighed)
-    if weights is None:
-        centred = ops.sub(rows, ops.reduce_mean(rows, 1, True))
-        return _scalar(ops.div(ops.matmul(centred, centred, False, True), float(max(count - int(ddof), 0))), x)
-    total = ops.reduce_sum(weights)
-    mean = ops.div(ops.reduce_sum(ops.mul(rows, weights), 1, True), total)
-    centred = ops.sub(rows, mean)
-    factor = total
-    if ddof and aweights is not None:
-        factor = ops.sub(total, ops.div(ops.reduce_sum(ops.mul(weights, aweights)), total))
-    elif ddof:
-        factor = ops.sub(total, 1.0)
-    return _scalar(ops.div(ops.matmul(ops.mul(centred, weights), centred, False, True), factor), x)
-
-
-def _scalar(matrix: Any, x: Any) -> Any:
-    return ops.reshape(matrix, []) if x.ndim == 1 else matrix
+    joint = moments.covariance(rows, int(ddof), fweights, aweights)
+    return ops.reshape(joint, []) if x.ndim == 1 else joint
 
 
 def corrcoef(x: Any, rowvar: bool = True, name: str | None = None) -> Any:
@@ -199,8 +162,4 @@ def corrcoef(x: Any, rowvar: bool = True, name: str | None = None) -> Any:
     if x.ndim > 2 or x.ndim < 1:
         raise ShapeError(f"corrcoef takes a vector or a matrix, got {list(x.shape)}")
     joint = cov(x, rowvar)
-    if joint.ndim == 0:
-        return ops.div(joint, joint)
-    spread = ops.sqrt(ops.diag(joint))
-    scaled = ops.div(ops.div(joint, ops.expand_dims(spread, 1)), ops.expand_dims(spread, 0))
-    return ops.clip(scaled, -1.0, 1.0)
+    return ops.div(joint, joint) if joint.ndim == 0 else ops.clip(moments.correlation(joint), -1.0, 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 from opkit.eager import become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.formulas import activations
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 from opkit.paddle.tensor.inplace import INPLACE
@@ -92,8 +93,7 @@ def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
 
 def celu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
     """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-    need_value("celu", "x", x)
-    return ops.mul(ops.elu(ops.div(x, float(alpha)), 1.0), float(alpha))
+    return activations.celu(need_value("celu", "x", x), float(alpha))
 
 
 def selu(
@@ -118,20 +118,14 @@ def leaky_relu(x: Any, negative_slope: float = 0.01, name: str | None = None) ->
 
 def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
     """Return x where positive, else ``weight * x``, the weight being one number or one per channel."""
-    need_value("prelu", "x", x)
     count = weight.shape[0]
-    if count == 1:
-        slope = ops.reshape(weight, [1] * x.ndim)
-    else:
-        axis = 1 if data_format.startswith("NC") else x.ndim - 1
-        slope = ops.reshape(weight, [count if i == axis else 1 for i in range(x.ndim)])
-    return ops.sub(ops.relu(x), ops.mul(slope, ops.relu(ops.neg(x))))
+    axis = None if count == 1 else 1 if data_format.startswith("NC") else x.ndim - 1
+    return activations.leaky_by_channel(need_value("prelu", "x", x), weight, axis)
 
 
 def glu(x: Any, axis: int = -1, name: str | None = None) -> Any:
     """Return the first half of x along an axis times the sigmoid of the second."""
-    first, second = ops.split(need_value("glu", "x", x), 2, axis)
-    return ops.mul(first, ops.sigmoid(second))
+    return activations.glu(need_value("glu", "x", x), axis)
 
 
 def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
@@ -141,8 +135,7 @@ def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = Non
 
 def hardsigmoid(x: Any, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Any:
     """Return ``slope * x + offset`` cut off at 0 and 1."""
-    need_value("hardsigmoid", "x", x)
-    return ops.clip(ops.add(ops.mul(x, float(slope)), float(offset)), 0.0, 1.0)
+    return activations.ramp(need_value("hardsigmoid", "x", x), float(slope), float(offset))
 
 
 def hardshrink(x: Any, threshold: float = 0.5, name: str | None = None) -> Any:
@@ -162,11 +155,7 @@ def thresholded_relu(x: Any, threshold: float = 1.0, name: str | None = None) ->
 
 def softplus(x: Any, beta: float = 1, threshold: float = 20, name: str | None = None) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` exceeds the threshold."""
-    need_value("softplus", "x", x)
-    scaled = x if beta == 1 else ops.mul(x, float(beta))
-    smooth = ops.softplus(scaled)
-    smooth = smooth if beta == 1 else ops.div(smooth, float(beta))
-    return ops.where(ops.greater(scaled, float(threshold)), x, smooth)
+    return activations.scaled_softplus(need_value("softplus", "x", x), beta, threshold)
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -220,11 +209,9 @@ def maxout(x: Any, groups: int, axis: int = 1, name: str | None = None) -> Any:
     at = axis % need_value("maxout", "x", x).ndim
     if axis not in (1, -1, 3):
         raise UsageError(f"maxout: axis is 1, 3 or -1, got {axis}")
-    sizes = list(x.shape)
-    if sizes[at] % groups:
-        raise UsageError(f"maxout: {sizes[at]} channels are not divisible by {groups} groups")
-    split = [*sizes[:at], sizes[at] // groups, groups, *sizes[at + 1 :]]
-    return ops.reduce_max(ops.reshape(x, split), at + 1)
+    if x.shape[at] % groups:
+        raise UsageError(f"maxout: {x.shape[at]} channels are not divisible by {groups} groups")
+    return activations.maxout(x, groups, at)
 
 
 def gumbel_softmax(
@@ -237,19 +224,7 @@ def gumbel_softmax(
     need_value("gumbel_softmax", "x", x)
     if temperature <= 0:
         raise UsageError(f"gumbel_softmax: the temperature must be positive, got {temperature}")
-    even = ops.sub(1.0, ops.uniform(list(x.shape), 0.0, 1.0, x._data.dtype.name))
-    noise = ops.neg(ops.log(ops.add(ops.neg(ops.log(even)), 1e-20)))
-    soft = ops.softmax(ops.div(ops.add(x, noise), float(temperature)), axis)
-    if not hard:
-        return soft
-    at = axis % x.ndim
-    chosen = ops.one_hot(ops.argmax(soft, at), x.shape[at], x._data.dtype.name)
-    if at != x.ndim - 1:
-        order = [*range(at), x.ndim - 1, *range(at, x.ndim - 1)]
-        chosen = ops.transpose(chosen, order)
-    gap = ops.sub(chosen, soft)
-    gap.stop_gradient = True
-    return ops.add(soft, gap)
+    return activations.gumbel_softmax(x, float(temperature), axis, hard=hard)
 
 
 def rrelu(
@@ -261,5 +236,4 @@ def rrelu(
         raise UsageError(f"rrelu: 0 <= lower <= upper <= 1 must hold, got {lower} and {upper}")
     if not training:
         return ops.leaky_relu(x, (lower + upper) / 2)
-    slope = ops.uniform(list(x.shape), float(lower), float(upper), x._data.dtype.name)
-    return ops.where(ops.greater_equal(x, 0.0), x, ops.mul(x, slope))
+    return activations.random_leaky(x, float(lower), float(upper))

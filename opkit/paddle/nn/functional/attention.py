@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import ShapeError
+from opkit.ops.formulas import attention
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
@@ -40,15 +38,8 @@ def scaled_dot_product_attention(
     """
     if need_value("scaled_dot_product_attention", "query", query).ndim != 4:
         raise ShapeError(f"scaled_dot_product_attention takes tensors of 4 axes, got {list(query.shape)}")
-    q, k, v = (ops.transpose(item, [0, 2, 1, 3]) for item in (query, key, value))
-    scores = ops.mul(ops.matmul(q, k, False, True), 1.0 / math.sqrt(query.shape[-1]))
-    if is_causal:
-        allowed = np.tri(query.shape[1], key.shape[1], dtype=bool)
-        scores = ops.where(ops.literal(allowed), scores, -math.inf)
-    elif attn_mask is not None:
-        is_choice = attn_mask._data.dtype.kind == "b"
-        scores = ops.where(attn_mask, scores, -math.inf) if is_choice else ops.add(scores, attn_mask)
-    weights = ops.softmax(scores, -1)
+    q, k, v = (attention.by_heads(item) for item in (query, key, value))
+    weights = attention.attention_weights(q, k, attn_mask, is_causal=is_causal)
     if dropout_p:
         weights = dropout(weights, dropout_p, training=training)
-    return ops.transpose(ops.matmul(weights, v), [0, 2, 1, 3])
+    return attention.by_heads(ops.matmul(weights, v))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import DtypeError, UsageError
+from opkit.ops.formulas import dropping, pairs
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
@@ -62,13 +62,8 @@ def dropout(
         return ops.dropout(x, rate, upscale=mode == "upscale_in_train")
     if rate == 1:
         return ops.mul(x, 0.0)
-    kept = ops.mul(x, ops.cast_like(_mask(x, [item % x.ndim for item in ints(axis)], rate), x))
+    kept = dropping.drop_along(x, [item % x.ndim for item in ints(axis)], rate)
     return ops.div(kept, 1.0 - rate) if mode == "upscale_in_train" else kept
-
-
-def _mask(x: Any, axes: Sequence[int], rate: float) -> Any:
-    sizes = [size if i in axes else 1 for i, size in enumerate(x.shape)]
-    return ops.greater_equal(ops.uniform(sizes, 0.0, 1.0, "float32"), rate)
 
 
 def dropout2d(x: Any, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None) -> Any:
@@ -139,12 +134,9 @@ def pad(
 
 def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Any:
     """Return x divided by its p-norm along an axis."""
-    length = ops.norm(need_value("normalize", "x", x), float(p), axis, True)
-    return ops.div(x, ops.maximum(length, ops.full_like(length, epsilon)))
+    return pairs.normalised(x, ops.norm(need_value("normalize", "x", x), float(p), axis, True), epsilon)
 
 
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
     """Return the cosine of the angle between two tensors along an axis."""
-    inner = ops.reduce_sum(ops.mul(x1, x2), axis)
-    squares = ops.mul(ops.reduce_sum(ops.square(x1), axis), ops.reduce_sum(ops.square(x2), axis))
-    return ops.div(inner, ops.sqrt(ops.maximum(squares, ops.full_like(squares, eps * eps))))
+    return pairs.cosine(x1, x2, axis, eps)

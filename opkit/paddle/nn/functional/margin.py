@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.paddle.nn.functional.loss import binary_cross_entropy_with_logits, check_reduction, reduced
+from opkit.ops.formulas import losses, pairs
 from opkit.paddle.nn.functional.windows import pairwise_distance
 from opkit.paddle.semantics import builders as ops
+from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
 
 __all__ = [
@@ -27,10 +27,6 @@ __all__ = [
 ]
 
 
-def _relu(x: Any) -> Any:
-    return ops.clip(x, min=0.0)
-
-
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 def cosine_embedding_loss(
     input1: Any, input2: Any, label: Any, margin: float = 0, reduction: str = "mean", name: str | None = None
@@ -41,12 +37,7 @@ def cosine_embedding_loss(
         raise ShapeError(f"cosine_embedding_loss: the label is a vector, got {list(label.shape)}")
     if list(input1.shape) != list(input2.shape) or len(input1.shape) > 2:
         raise ShapeError(f"cosine_embedding_loss: inputs of {list(input1.shape)} and {list(input2.shape)} do not fit")
-    inner = ops.reduce_sum(ops.mul(input1, input2), -1)
-    sizes = [ops.add(ops.reduce_sum(ops.square(item), -1), 1e-11) for item in (input1, input2)]
-    cosine = ops.div(inner, ops.sqrt(ops.mul(sizes[0], sizes[1])))
-    alike = ops.where(ops.equal(label, 1), ops.sub(1.0, cosine), 0.0)
-    unlike = ops.where(ops.equal(label, -1), _relu(ops.sub(cosine, float(margin))), 0.0)
-    return reduced(ops.add(alike, unlike), reduction, "cosine_embedding_loss")
+    return reduced(pairs.angle_loss(input1, input2, label, float(margin)), reduction, "cosine_embedding_loss")
 
 
 def hinge_embedding_loss(
@@ -54,9 +45,8 @@ def hinge_embedding_loss(
 ) -> Any:
     """Return the distance where the label is 1, and what it lacks to the margin where it is -1."""
     check_reduction(reduction, "hinge_embedding_loss")
-    near = ops.where(ops.equal(label, 1.0), input, 0.0)
-    far = ops.where(ops.equal(label, -1.0), _relu(ops.sub(float(margin), input)), 0.0)
-    return reduced(ops.add(near, far), reduction, "hinge_embedding_loss")
+    loss = pairs.hinge_loss(input, ops.as_value(label, like=input), float(margin))
+    return reduced(loss, reduction, "hinge_embedding_loss")
 
 
 def triplet_margin_loss(
@@ -103,7 +93,7 @@ def _triplet(
     near, far = distance(input, positive), distance(input, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
-    return reduced(_relu(ops.add(ops.sub(near, far), float(margin))), reduction, function)
+    return reduced(pairs.gap_above(ops.add(ops.sub(near, far), float(margin))), reduction, function)
 
 
 def npair_loss(anchor: Any, positive: Any, labels: Any, l2_reg: float = 0.002) -> Any:
@@ -111,22 +101,14 @@ def npair_loss(anchor: Any, positive: Any, labels: Any, l2_reg: float = 0.002) -
 
     Source: Sohn 2016, "Improved deep metric learning with multi-class N-pair loss objective".
     """
-    column = ops.reshape(labels, [-1, 1])
-    same = ops.cast(ops.equal(column, ops.reshape(labels, [1, -1])), anchor._data.dtype)
-    target = ops.div(same, ops.reduce_sum(same, 1, True))
-    sizes = [ops.reduce_mean(ops.reduce_sum(ops.square(item), 1)) for item in (anchor, positive)]
-    decay = ops.mul(ops.add(sizes[0], sizes[1]), 0.25 * l2_reg)
-    logs = ops.log_softmax(ops.matmul(anchor, positive, False, True), -1)
-    entropy = ops.neg(ops.reduce_sum(ops.mul(target, logs), -1, True))
-    return ops.add(decay, ops.reduce_mean(ops.reduce_sum(ops.mul(target, entropy), 0)))
+    return pairs.pair_loss(anchor, positive, labels, l2_reg)
 
 
 # ---- margins ---------------------------------------------------------------------------------------------------------
 def soft_margin_loss(input: Any, label: Any, reduction: str = "mean", name: str | None = None) -> Any:
     """Return ``log(1 + exp(-label * input))``, labels being 1 or -1."""
     check_reduction(reduction, "soft_margin_loss")
-    product = ops.mul(ops.cast_like(label, input), input)
-    return reduced(ops.softplus(ops.neg(product)), reduction, "soft_margin_loss")
+    return reduced(losses.soft_margin(input, label), reduction, "soft_margin_loss")
 
 
 def multi_label_soft_margin_loss(
@@ -136,7 +118,7 @@ def multi_label_soft_margin_loss(
     check_reduction(reduction, "multi_label_soft_margin_loss")
     if list(input.shape) != list(label.shape):
         raise ShapeError(f"multi_label_soft_margin_loss: {list(input.shape)} and {list(label.shape)} differ")
-    loss = binary_cross_entropy_with_logits(input, label, reduction="none")
+    loss = losses.binary_entropy_of_logits(need_value("multi_label_soft_margin_loss", "input", input), label)
     if weight is not None:
         loss = ops.mul(loss, need_value("multi_label_soft_margin_loss", "weight", weight))
     return reduced(ops.reduce_mean(loss, -1), reduction, "multi_label_soft_margin_loss")
@@ -155,15 +137,7 @@ def multi_margin_loss(
     check_reduction(reduction, "multi_margin_loss")
     if len(input.shape) != 2 or list(label.shape) != [input.shape[0]]:
         raise ShapeError(f"multi_margin_loss: {list(input.shape)} and {list(label.shape)} do not fit")
-    column = ops.expand_dims(label, 1)
-    gap = _relu(ops.add(ops.sub(input, ops.take_along_axis(input, column, 1)), float(margin)))
-    own = float(margin) ** p / input.shape[1]
-    if weight is None:
-        loss = ops.sub(ops.reduce_mean(ops.pow(gap, float(p)), 1), own)
-    else:
-        share = ops.gather(weight, column, 0)
-        total = ops.reduce_mean(ops.pow(ops.mul(share, gap), float(p)), 1)
-        loss = ops.sub(total, ops.mul(ops.pow(ops.squeeze(share, 1), float(p)), own))
+    loss = pairs.margin_loss(input, label, float(p), float(margin), weight)
     return reduced(loss, reduction, "multi_margin_loss")
 
 
@@ -181,17 +155,8 @@ def poisson_nll_loss(
     check_reduction(reduction, "poisson_nll_loss")
     if epsilon <= 0:
         raise UsageError(f"poisson_nll_loss: epsilon must be positive, got {epsilon}")
-    label = ops.cast_like(label, input)
-    if log_input:
-        loss = ops.sub(ops.exp(input), ops.mul(label, input))
-    else:
-        loss = ops.sub(input, ops.mul(label, ops.log(ops.add(input, float(epsilon)))))
-    if full:
-        safe = ops.where(ops.greater(label, 1.0), label, 1.0)
-        stirling = ops.add(
-            ops.sub(ops.mul(safe, ops.log(safe)), safe), ops.mul(ops.log(ops.mul(safe, 2 * math.pi)), 0.5)
-        )
-        loss = ops.add(loss, ops.where(ops.greater(label, 1.0), stirling, 0.0))
+    count = ops.cast_like(label, input)
+    loss = losses.poisson_likelihood(input, count, float(epsilon), is_log=log_input, full=full)
     return reduced(loss, reduction, "poisson_nll_loss")
 
 
@@ -211,13 +176,7 @@ def gaussian_nll_loss(
             variance = ops.expand_dims(variance, -1)
         elif list(variance.shape) != [*input.shape[:-1], 1]:
             raise ShapeError(f"gaussian_nll_loss: variance {list(variance.shape)} does not fit {list(input.shape)}")
-    # The bound on the variance takes no gradient away, as in Paddle.
-    lacking = _relu(ops.sub(float(epsilon), variance))
-    lacking.stop_gradient = True
-    safe = ops.add(variance, lacking)
-    loss = ops.mul(ops.add(ops.log(safe), ops.div(ops.square(ops.sub(input, label)), safe)), 0.5)
-    if full:
-        loss = ops.add(loss, 0.5 * math.log(2 * math.pi))
+    loss = losses.gaussian_likelihood(input, label, variance, float(epsilon), full=full)
     return reduced(loss, reduction, "gaussian_nll_loss")
 
 
@@ -235,12 +194,9 @@ def sigmoid_focal_loss(
     check_reduction(reduction, "sigmoid_focal_loss")
     if normalizer is not None and len(normalizer.shape) > 1:
         raise ShapeError(f"sigmoid_focal_loss: the normalizer is one number, got {list(normalizer.shape)}")
-    chance = ops.sigmoid(logit)
-    loss = binary_cross_entropy_with_logits(logit, label, reduction="none")
-    rest = ops.sub(1.0, label)
-    hit = ops.add(ops.mul(chance, label), ops.mul(ops.sub(1.0, chance), rest))
-    share = ops.add(ops.mul(label, float(alpha)), ops.mul(rest, 1.0 - alpha))
-    loss = ops.mul(ops.mul(share, loss), ops.pow(ops.sub(1.0, hit), float(gamma)))
+    for name_of, item in (("logit", logit), ("label", label)):
+        need_value("sigmoid_focal_loss", name_of, item)
+    loss = losses.focal(logit, label, float(alpha), float(gamma))
     if normalizer is not None:
         loss = ops.div(loss, normalizer)
     return reduced(loss, reduction, "sigmoid_focal_loss")
@@ -251,7 +207,4 @@ def dice_loss(input: Any, label: Any, epsilon: float = 0.00001, name: str | None
     if len(input.shape) != len(label.shape) or label.shape[-1] != 1 or len(input.shape) < 2:
         raise ShapeError(f"dice_loss: input {list(input.shape)} and label {list(label.shape)} do not fit")
     spread = ops.one_hot(ops.squeeze(label, -1), input.shape[-1], input._data.dtype.name)
-    axes = tuple(range(1, len(input.shape)))
-    overlap = ops.reduce_sum(ops.mul(input, spread), axes)
-    total = ops.add(ops.reduce_sum(input, axes), ops.reduce_sum(spread, axes))
-    return ops.reduce_mean(ops.sub(1.0, ops.div(ops.mul(overlap, 2.0), ops.add(total, float(epsilon)))))
+    return ops.reduce_mean(pairs.overlap_loss(input, spread, tuple(range(1, len(input.shape))), float(epsilon)))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.formulas import images, sampling
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 
@@ -41,11 +40,10 @@ def pixel_shuffle(x: Any, upscale_factor: int, data_format: str = "NCHW", name: 
     if not isinstance(upscale_factor, int):
         raise TypeError(f"pixel_shuffle: upscale_factor is an int, got {type(upscale_factor).__name__}")
     r, value = upscale_factor, _first(need_value("pixel_shuffle", "x", x), data_format)
-    n, c, h, w = value.shape
-    if c % (r * r):
-        raise UsageError(f"pixel_shuffle: {c} channels are not divisible by {r} * {r}")
-    parts = ops.transpose(ops.reshape(value, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
-    return _given(ops.reshape(parts, [n, c // (r * r), h * r, w * r]), data_format)
+    channels = value.shape[1]
+    if channels % (r * r):
+        raise UsageError(f"pixel_shuffle: {channels} channels are not divisible by {r} * {r}")
+    return _given(images.pixel_shuffle(value, r), data_format)
 
 
 def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Any:
@@ -55,9 +53,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int, data_format: str = "NCHW", na
     r, value = downscale_factor, _first(need_value("pixel_unshuffle", "x", x), data_format)
     if r <= 0:
         raise UsageError(f"pixel_unshuffle: downscale_factor must be positive, got {r}")
-    n, c, h, w = value.shape
-    parts = ops.transpose(ops.reshape(value, [n, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
-    return _given(ops.reshape(parts, [n, c * r * r, h // r, w // r]), data_format)
+    return _given(images.pixel_unshuffle(value, r), data_format)
 
 
 def channel_shuffle(x: Any, groups: int, data_format: str = "NCHW", name: str | None = None) -> Any:
@@ -67,9 +63,7 @@ def channel_shuffle(x: Any, groups: int, data_format: str = "NCHW", name: str | 
     if groups <= 0:
         raise UsageError(f"channel_shuffle: groups must be positive, got {groups}")
     value = _first(need_value("channel_shuffle", "x", x), data_format)
-    n, c, h, w = value.shape
-    parts = ops.swapaxes(ops.reshape(value, [n, groups, c // groups, h, w]), 1, 2)
-    return _given(ops.reshape(parts, [n, c, h, w]), data_format)
+    return _given(images.channel_shuffle(value, groups), data_format)
 
 
 def temporal_shift(
@@ -77,13 +71,7 @@ def temporal_shift(
 ) -> Any:
     """Return frames of which one share of the channels comes from the frame before, another from the one after."""
     value = _first(need_value("temporal_shift", "x", x), data_format)
-    nt, c, h, w = value.shape
-    frames = ops.reshape(value, [nt // seg_num, seg_num, c, h, w])
-    first, second = int(c * shift_ratio), int(c * 2 * shift_ratio)
-    before = ops.pad(ops.slice(frames, [1, 2], [0, 0], [seg_num - 1, first]), [0, 1, 0, 0, 0], [0] * 5)
-    after = ops.pad(ops.slice(frames, [1, 2], [1, first], [seg_num, second]), [0] * 5, [0, 1, 0, 0, 0])
-    joined = ops.concat([before, after, ops.slice(frames, [2], [second], [c])], 2)
-    return _given(ops.reshape(joined, [nt, c, h, w]), data_format)
+    return _given(images.temporal_shift(value, seg_num, shift_ratio), data_format)
 
 
 # ---- resizing --------------------------------------------------------------------------------------------------------
@@ -130,14 +118,8 @@ def interpolate(
     rule = "linear" if kind.endswith("linear") else kind
     for axis, target, scale in zip(axes, targets, scales):
         matrix = ops.resampling_matrix(x.shape[axis], target, scale, rule, align_corners, align_mode == 1)
-        x = _along(x, matrix, axis)
+        x = sampling.resampled(x, matrix, axis)
     return x
-
-
-def _along(x: Any, matrix: np.ndarray, axis: int) -> Any:
-    """Return x with an axis multiplied by a matrix."""
-    weights = ops.literal(matrix.astype(x._data.dtype))
-    return ops.swapaxes(ops.matmul(ops.swapaxes(x, axis, -1), weights, False, True), axis, -1)
 
 
 def _targets(x: Any, size: Any, scale_factor: Any, axes: list[int]) -> tuple[list[int], list[float]]:
@@ -168,15 +150,7 @@ def affine_grid(theta: Any, out_shape: Any, align_corners: bool = True, name: st
     sizes = ints(out_shape.tolist() if hasattr(out_shape, "tolist") else out_shape)
     if len(sizes) != 4:
         raise UsageError(f"affine_grid: out_shape is [N, C, H, W], got {sizes}")
-    ends = [_places(size, align_corners) for size in sizes[2:]]
-    ys, xs = np.meshgrid(*ends, indexing="ij")
-    base = np.stack([xs, ys, np.ones_like(xs)], -1).reshape(1, -1, 3).astype(theta._data.dtype)
-    return ops.reshape(ops.matmul(ops.literal(base), theta, False, True), [-1, *sizes[2:], 2])
-
-
-def _places(size: int, align_corners: bool) -> np.ndarray:
-    line = np.linspace(-1, 1, size) if size > 1 else np.zeros(1)
-    return line if align_corners else line * (size - 1) / size
+    return sampling.affine_grid(theta, sizes[2:], align_corners=align_corners)
 
 
 def grid_sample(
@@ -201,48 +175,4 @@ def grid_sample(
         raise UsageError(f"grid_sample: unknown mode {mode!r} or padding_mode {padding_mode!r}")
     if need_value("grid_sample", "x", x).ndim != 4 or need_value("grid_sample", "grid", grid).ndim != 4:
         raise ShapeError(f"grid_sample: opkit takes images, got {list(x.shape)} and {list(grid.shape)}")
-    height, width = x.shape[2:]
-    across = _pixels(ops.getitem(grid, (Ellipsis, 0)), width, padding_mode, align_corners)
-    down = _pixels(ops.getitem(grid, (Ellipsis, 1)), height, padding_mode, align_corners)
-    if mode == "nearest":
-        column, line = ops.round_half_even(across), ops.round_half_even(down)
-        return _read(x, column, line, ops.add(ops.mul(ops.add(column, line), 0.0), 1.0))
-    left, top = ops.floor(across), ops.floor(down)
-    right, bottom = ops.add(left, 1.0), ops.add(top, 1.0)
-    total = None
-    for column, far_column in ((left, right), (right, left)):
-        for line, far_line in ((top, bottom), (bottom, top)):
-            share = ops.mul(ops.abs(ops.sub(far_column, across)), ops.abs(ops.sub(far_line, down)))
-            part = _read(x, column, line, share)
-            total = part if total is None else ops.add(total, part)
-    return total
-
-
-def _pixels(place: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
-    """Return places between -1 and 1 as numbers of pixels."""
-    if align_corners:
-        pixel = ops.mul(ops.add(place, 1.0), (size - 1) / 2)
-    else:
-        pixel = ops.sub(ops.mul(ops.add(place, 1.0), size / 2), 0.5)
-    if padding_mode == "reflection":
-        low, span = (0.0, 2.0 * (size - 1)) if align_corners else (-0.5, 2.0 * size)
-        if span == 0:
-            return ops.mul(pixel, 0.0)
-        turned = ops.floor_mod(ops.abs(ops.sub(pixel, low)), span)
-        pixel = ops.add(ops.minimum(turned, ops.sub(span, turned)), low)
-    return pixel if padding_mode == "zeros" else ops.clip(pixel, 0.0, float(size - 1))
-
-
-def _read(x: Any, column: Any, line: Any, share: Any) -> Any:
-    n, c, height, width = x.shape
-    inside = ops.logical_and(
-        ops.logical_and(ops.greater_equal(column, 0.0), ops.less_equal(column, width - 1.0)),
-        ops.logical_and(ops.greater_equal(line, 0.0), ops.less_equal(line, height - 1.0)),
-    )
-    at = ops.add(ops.mul(ops.clip(line, 0.0, height - 1.0), float(width)), ops.clip(column, 0.0, width - 1.0))
-    places = ops.reshape(ops.cast(at, "int64"), [n, 1, -1])
-    wide = ops.broadcast_to(places, [n, c, places.shape[2]])
-    found = ops.take_along_axis(ops.reshape(x, [n, c, height * width]), wide, 2)
-    weight = ops.mul(ops.cast_like(inside, found), share)
-    shape = list(column.shape)
-    return ops.reshape(ops.mul(found, ops.reshape(weight, [n, 1, -1])), [n, c, *shape[1:]])
+    return sampling.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)

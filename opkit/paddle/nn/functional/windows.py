@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
+from opkit.ops.formulas import dropping, pairs, windows
 from opkit.paddle.nn.functional.common import dropout, pad
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
@@ -43,19 +43,6 @@ def _four(item: Any) -> list[int]:
     return values * 4 if len(values) == 1 else values * 2 if len(values) == 2 else values
 
 
-def _places(
-    height: int, width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> np.ndarray:
-    """Return, for each place in the kernel and each window, the pixel of the padded image it reads."""
-    lines, columns = (
-        np.arange(k)[:, None] * d + np.arange(max(0, (size - d * (k - 1) - 1) // s + 1)) * s
-        for size, k, s, d in zip((height, width), kernel, strides, dilations)
-    )
-    places = lines[:, None, :, None] * width + columns[None, :, None, :]
-    found: np.ndarray = places.reshape(kernel[0] * kernel[1], -1)
-    return found
-
-
 def unfold(
     x: Any, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Any:
@@ -74,14 +61,8 @@ def unfold(
     """
     if need_value("unfold", "x", x).ndim != 4:
         raise ShapeError(f"unfold takes a tensor of 4 axes, got {list(x.shape)}")
-    kernel, top = _pair("kernel_sizes", kernel_sizes), _four(paddings)
-    wide = ops.pad(x, [0, 0, top[0], top[1]], [0, 0, top[2], top[3]])
-    n, c, height, width = wide.shape
-    places = _places(height, width, kernel, _pair("strides", strides), _pair("dilations", dilations))
-    if not places.shape[1]:
-        raise UsageError(f"unfold: windows of {kernel} do not fit images of {[height, width]}")
-    columns = ops.gather(ops.reshape(wide, [n, c, height * width]), ops.literal(places), 2)
-    return ops.reshape(columns, [n, c * places.shape[0], places.shape[1]])
+    kernel, pads = _pair("kernel_sizes", kernel_sizes), _four(paddings)
+    return windows.columns_of(x, kernel, _pair("strides", strides), pads, _pair("dilations", dilations))
 
 
 def fold(
@@ -106,21 +87,9 @@ def fold(
     """
     if need_value("fold", "x", x).ndim != 3:
         raise ShapeError(f"fold takes a tensor of 3 axes, got {list(x.shape)}")
-    (out_h, out_w), kernel, top = (
-        _pair("output_sizes", output_sizes),
-        _pair("kernel_sizes", kernel_sizes),
-        _four(paddings),
-    )
-    height, width = out_h + top[0] + top[2], out_w + top[1] + top[3]
-    places = _places(height, width, kernel, _pair("strides", strides), _pair("dilations", dilations))
-    n, rows, windows = x.shape
-    if windows != places.shape[1] or rows % places.shape[0]:
-        raise UsageError(f"fold: {list(x.shape)} does not hold {places.shape[1]} windows of {kernel}")
-    c = rows // places.shape[0]
-    flat = ops.reshape(x, [n, c, places.size])
-    total = ops.unsorted_segment_sum(flat, ops.literal(places.reshape(-1)), height * width, 2)
-    image = ops.reshape(total, [n, c, height, width])
-    return ops.slice(image, [2, 3], [top[0], top[1]], [top[0] + out_h, top[1] + out_w])
+    size, kernel = _pair("output_sizes", output_sizes), _pair("kernel_sizes", kernel_sizes)
+    steps, spaces = _pair("strides", strides), _pair("dilations", dilations)
+    return windows.image_of(x, size, kernel, steps, _four(paddings), spaces)
 
 
 def zeropad2d(x: Any, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
@@ -144,8 +113,8 @@ def pairwise_distance(
     x: Any, y: Any, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: str | None = None
 ) -> Any:
     """Return the p-norm of ``x - y + epsilon`` along the last axis."""
-    gap = ops.sub(need_value("pairwise_distance", "x", x), need_value("pairwise_distance", "y", y))
-    return ops.norm(ops.add(gap, float(epsilon)) if epsilon else gap, float(p), -1, keepdim)
+    x, y = need_value("pairwise_distance", "x", x), need_value("pairwise_distance", "y", y)
+    return pairs.pair_distance(x, y, p, epsilon, keepdims=keepdim)
 
 
 def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
@@ -178,8 +147,4 @@ def alpha_dropout(x: Any, p: float = 0.5, training: bool = True, name: str | Non
         return ops.identity(x)
     if p == 1:
         return ops.mul(x, 0.0)
-    limit = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
-    scale = ((1 - p) * (1 + p * limit**2)) ** -0.5
-    keep = ops.cast_like(ops.random_mask_like(x, float(p)), x)
-    mixed = ops.add(ops.mul(x, keep), ops.mul(ops.sub(1.0, keep), limit))
-    return ops.add(ops.mul(mixed, scale), -scale * limit * p)
+    return dropping.alpha_dropout(x, float(p))

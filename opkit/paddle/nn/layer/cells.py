@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.ops.formulas import recurrence
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Uniform
@@ -73,10 +74,10 @@ class _Cell(DeclaredLayer, RNNCellBase):
         return (self.hidden_size,)
 
     def _from_input(self, inputs: Any) -> Any:
-        return ops.add(ops.matmul(inputs, self.weight_ih, False, True), self.bias_ih)
+        return recurrence.linear_map(inputs, self.weight_ih, self.bias_ih)
 
     def _from_state(self, state: Any) -> Any:
-        return ops.add(ops.matmul(state, self.weight_hh, False, True), self.bias_hh)
+        return recurrence.linear_map(state, self.weight_hh, self.bias_hh)
 
     def extra_repr(self) -> str:
         """Return the sizes."""
@@ -133,9 +134,7 @@ class LSTMCell(_GatedCell):
     def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
         """Return h, and the pair of h and c."""
         hidden, cell = self.get_initial_states(inputs) if states is None else states
-        i, f, g, o = ops.split(ops.add(self._from_input(inputs), self._from_state(hidden)), 4, -1)
-        new_cell = ops.add(ops.mul(ops.sigmoid(f), cell), ops.mul(ops.sigmoid(i), ops.tanh(g)))
-        new = ops.mul(ops.sigmoid(o), ops.tanh(new_cell))
+        new, new_cell = recurrence.lstm_step(ops.add(self._from_input(inputs), self._from_state(hidden)), cell)
         return new, (new, new_cell)
 
 
@@ -147,9 +146,5 @@ class GRUCell(_GatedCell):
     def forward(self, inputs: Any, states: Any = None) -> tuple[Any, Any]:
         """Return the new state, twice."""
         state = self.get_initial_states(inputs) if states is None else states
-        x_r, x_z, x_c = ops.split(self._from_input(inputs), 3, -1)
-        h_r, h_z, h_c = ops.split(self._from_state(state), 3, -1)
-        reset, update = ops.sigmoid(ops.add(x_r, h_r)), ops.sigmoid(ops.add(x_z, h_z))
-        fresh = ops.tanh(ops.add(x_c, ops.mul(reset, h_c)))
-        new = ops.add(ops.mul(ops.sub(state, fresh), update), fresh)
+        new = recurrence.gru_step(self._from_input(inputs), self._from_state(state), state)
         return new, new

@@ -1,0 +1,94 @@
+"""Activations that are composed of ops: with settings per call, over groups of channels, with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opkit.ops import following as ops
+from opkit.ops.core.value import Value
+
+__all__ = [
+    "celu",
+    "glu",
+    "gumbel_softmax",
+    "leaky_by_channel",
+    "maxout",
+    "ramp",
+    "random_leaky",
+    "scaled_softplus",
+]
+
+
+def celu(x: Value, alpha: float) -> Value:
+    """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+    return ops.mul(ops.elu(ops.div(x, alpha), 1.0), alpha)
+
+
+def leaky_by_channel(x: Value, weight: Value, axis: int | None) -> Value:
+    """Return ``x`` where positive, else ``weight * x``.
+
+    Args:
+        x: any shape.
+        weight: a vector, of one element or of the size of the axis.
+        axis: of the channels; None for a weight of one element.
+    """
+    slope = ops.reshape(weight, [weight.shape[0] if i == axis else 1 for i in range(len(x.shape))])
+    return ops.sub(ops.relu(x), ops.mul(slope, ops.relu(ops.neg(x))))
+
+
+def glu(x: Value, axis: int) -> Value:
+    """Return the first half of ``x`` along an axis times the sigmoid of the second."""
+    first, second = ops.split(x, 2, axis)
+    return ops.mul(first, ops.sigmoid(second))
+
+
+def ramp(x: Value, slope: float, offset: float) -> Value:
+    """Return ``slope * x + offset`` clipped to [0, 1]; the gradient at the corners is 0."""
+    return ops.clip_inside(ops.add(ops.mul(x, slope), offset), 0.0, 1.0)
+
+
+def scaled_softplus(x: Value, beta: float, threshold: float) -> Value:
+    """Return ``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` exceeds the threshold."""
+    scaled = x if beta == 1 else ops.mul(x, float(beta))
+    smooth = ops.softplus(scaled)
+    smooth = smooth if beta == 1 else ops.div(smooth, float(beta))
+    return ops.where(ops.greater(scaled, float(threshold)), x, smooth)
+
+
+def maxout(x: Value, groups: int, axis: int) -> Value:
+    """Return the largest of each group of neighbouring channels (Goodfellow et al. 2013).
+
+    Args:
+        x: any shape.
+        groups: how many neighbours; it divides the size of the axis.
+        axis: of the channels, not negative.
+    """
+    sizes: Sequence[int] = x.shape
+    split = [*sizes[:axis], sizes[axis] // groups, groups, *sizes[axis + 1 :]]
+    return ops.reduce_max(ops.reshape(x, split), axis + 1)
+
+
+def gumbel_softmax(x: Value, temperature: float, axis: int, *, hard: bool) -> Value:
+    """Return softmax of ``x`` and Gumbel noise over a temperature; ``hard``: one-hot, with the soft one's gradient.
+
+    Source: Jang et al. 2017, "Categorical reparameterization with Gumbel-softmax".
+    """
+    even = ops.sub(1.0, ops.uniform(list(x.shape), 0.0, 1.0, x._data.dtype.name))
+    noise = ops.neg(ops.log(ops.add(ops.neg(ops.log(even)), 1e-20)))
+    soft = ops.softmax(ops.div(ops.add(x, noise), temperature), axis)
+    if not hard:
+        return soft
+    last = len(x.shape) - 1
+    at = axis % (last + 1)
+    chosen = ops.one_hot(ops.argmax(soft, at), x.shape[at], x._data.dtype.name)
+    if at != last:
+        chosen = ops.transpose(chosen, [*range(at), last, *range(at, last)])
+    gap = ops.sub(chosen, soft)
+    gap.stop_gradient = True
+    return ops.add(soft, gap)
+
+
+def random_leaky(x: Value, low: float, high: float) -> Value:
+    """Return ``x`` where it is not negative, else ``x`` times a slope drawn from ``[low, high)``."""
+    slope = ops.uniform(list(x.shape), low, high, x._data.dtype.name)
+    return ops.where(ops.greater_equal(x, 0.0), x, ops.mul(x, slope))

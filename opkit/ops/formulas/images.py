@@ -1,0 +1,43 @@
+"""Images of shape ``(N, C, H, W)``: pixels and channels rearranged, frames shifted in time."""
+
+from __future__ import annotations
+
+from opkit.ops import following as ops
+from opkit.ops.core.value import Value
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "temporal_shift"]
+
+
+def pixel_shuffle(x: Value, r: int) -> Value:
+    """Return images r times as high and wide, whose r * r pixels come from as many channels."""
+    n, c, h, w = x.shape
+    parts = ops.transpose(ops.reshape(x, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
+    return ops.reshape(parts, [n, c // (r * r), h * r, w * r])
+
+
+def pixel_unshuffle(x: Value, r: int) -> Value:
+    """Return images whose height and width are divided by r, their r * r pixels in as many channels."""
+    n, c, h, w = x.shape
+    parts = ops.transpose(ops.reshape(x, [n, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
+    return ops.reshape(parts, [n, c * r * r, h // r, w // r])
+
+
+def channel_shuffle(x: Value, groups: int) -> Value:
+    """Return images with the channels of all groups taken in turn."""
+    n, c, h, w = x.shape
+    parts = ops.swapaxes(ops.reshape(x, [n, groups, c // groups, h, w]), 1, 2)
+    return ops.reshape(parts, [n, c, h, w])
+
+
+def temporal_shift(x: Value, frames: int, share: float) -> Value:
+    """Return frames of which one share of the channels comes from the frame before, another from the one after.
+
+    Source: Lin et al. 2019, "TSM: Temporal Shift Module for Efficient Video Understanding".
+    """
+    nt, c, h, w = x.shape
+    film = ops.reshape(x, [nt // frames, frames, c, h, w])
+    first, second = int(c * share), int(c * 2 * share)
+    before = ops.pad(ops.slice(film, [1, 2], [0, 0], [frames - 1, first]), [0, 1, 0, 0, 0], [0] * 5)
+    after = ops.pad(ops.slice(film, [1, 2], [1, first], [frames, second]), [0] * 5, [0, 1, 0, 0, 0])
+    joined = ops.concat([before, after, ops.slice(film, [2], [second], [c])], 2)
+    return ops.reshape(joined, [nt, c, h, w])

@@ -1,0 +1,136 @@
+"""Losses per element or sample, before they are reduced: of probabilities, labels, distances and distributions."""
+
+from __future__ import annotations
+
+import math
+
+from opkit.ops import following as ops
+from opkit.ops.core.value import Value
+
+__all__ = [
+    "absolute_or_square",
+    "binary_entropy",
+    "binary_entropy_of_logits",
+    "focal",
+    "gaussian_likelihood",
+    "log_loss",
+    "log_likelihood",
+    "poisson_likelihood",
+    "relative_entropy",
+    "soft_margin",
+    "softened",
+]
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+def log_likelihood(logs: Value, label: Value, axis: int, ignored: int) -> tuple[Value, Value, Value]:
+    """Return the negative logarithm that each label names, which labels count, and the labels with 0 for the others.
+
+    Args:
+        logs: logarithms of probabilities, with the classes along an axis.
+        label: integers, without that axis.
+        axis: of the classes.
+        ignored: the label that does not count.
+    """
+    counted = ops.not_equal(label, ignored)
+    safe = ops.where(counted, label, ops.zeros_like(label))
+    picked = ops.take_along_axis(logs, ops.expand_dims(safe, axis), axis)
+    return ops.neg(ops.squeeze(picked, axis)), counted, safe
+
+
+def softened(label: Value, epsilon: float, prior: Value | None = None) -> Value:
+    """Return ``(1 - epsilon) * label + epsilon * prior``; left out, the prior is even over the last axis."""
+    kept = ops.mul(label, 1.0 - epsilon)
+    return ops.add(kept, epsilon / label.shape[-1] if prior is None else ops.mul(prior, float(epsilon)))
+
+
+def relative_entropy(logs: Value, label: Value) -> Value:
+    """Return ``label * (log(label) - logs)``, 0 where the label is 0."""
+    return ops.sub(ops.xlogy(label, label), ops.mul(label, logs))
+
+
+# ---- two classes -----------------------------------------------------------------------------------------------------
+def binary_entropy(chance: Value, label: Value, floor: float) -> Value:
+    """Return the cross entropy of probabilities and labels between 0 and 1; logarithms are of at least the floor."""
+    first = ops.mul(label, ops.log(ops.maximum(chance, ops.full_like(chance, floor))))
+    rest = ops.sub(1.0, chance)
+    second = ops.mul(ops.sub(1.0, label), ops.log(ops.maximum(rest, ops.full_like(chance, floor))))
+    return ops.neg(ops.add(first, second))
+
+
+def binary_entropy_of_logits(logit: Value, label: Value, positive: Value | None = None) -> Value:
+    """Return the cross entropy of logits and labels between 0 and 1; ``positive`` weighs the labels' part."""
+    # softplus(-x) for the positives, softplus(x) = x + softplus(-x) for the negatives.
+    below = ops.softplus(ops.neg(logit))
+    if positive is not None:
+        below = ops.mul(below, ops.add(ops.mul(label, ops.sub(positive, 1.0)), 1.0))
+    return ops.add(ops.mul(ops.sub(1.0, label), logit), below)
+
+
+def log_loss(chance: Value, label: Value, epsilon: float) -> Value:
+    """Return ``-label * log(chance + epsilon) - (1 - label) * log(1 - chance + epsilon)``."""
+    first = ops.mul(label, ops.log(ops.add(chance, epsilon)))
+    second = ops.mul(ops.sub(1.0, label), ops.log(ops.add(ops.sub(1.0, chance), epsilon)))
+    return ops.neg(ops.add(first, second))
+
+
+def focal(logit: Value, label: Value, alpha: float, gamma: float) -> Value:
+    """Return cross entropies weighted by ``alpha_t * (1 - p_t) ** gamma`` (Lin et al. 2017)."""
+    chance, rest = ops.sigmoid(logit), ops.sub(1.0, label)
+    hit = ops.add(ops.mul(chance, label), ops.mul(ops.sub(1.0, chance), rest))
+    share = ops.add(ops.mul(label, alpha), ops.mul(rest, 1.0 - alpha))
+    loss = ops.mul(share, binary_entropy_of_logits(logit, label))
+    return ops.mul(loss, ops.pow(ops.sub(1.0, hit), gamma))
+
+
+def soft_margin(score: Value, label: Value) -> Value:
+    """Return ``log(1 + exp(-label * score))``, labels being 1 or -1."""
+    return ops.softplus(ops.neg(ops.mul(ops.cast_like(label, score), score)))
+
+
+# ---- distances, distributions ----------------------------------------------------------------------------------------
+def absolute_or_square(gap: Value, delta: float) -> Value:
+    """Return ``0.5 * d**2`` for distances d up to delta, else ``delta * (d - 0.5 * delta)`` (Huber 1964)."""
+    near = ops.mul(ops.square(gap), 0.5)
+    far = ops.mul(ops.sub(gap, 0.5 * delta), delta)
+    return ops.where(ops.less_equal(gap, delta), near, far)
+
+
+def poisson_likelihood(x: Value, count: Value, epsilon: float, *, is_log: bool, full: bool) -> Value:
+    """Return the negative log likelihood of counts under Poisson distributions.
+
+    Args:
+        x: the rates, or with ``is_log`` their logarithms.
+        count: of x's dtype.
+        epsilon: added to a rate before its logarithm is taken.
+        is_log: what ``x`` holds.
+        full: add Stirling's approximation of the counts' term, where they exceed 1.
+    """
+    if is_log:
+        loss = ops.sub(ops.exp(x), ops.mul(count, x))
+    else:
+        loss = ops.sub(x, ops.mul(count, ops.log(ops.add(x, epsilon))))
+    if not full:
+        return loss
+    is_many = ops.greater(count, 1.0)
+    safe = ops.where(is_many, count, 1.0)
+    half = ops.mul(ops.log(ops.mul(safe, 2 * math.pi)), 0.5)
+    stirling = ops.add(ops.sub(ops.mul(safe, ops.log(safe)), safe), half)
+    return ops.add(loss, ops.where(is_many, stirling, 0.0))
+
+
+def gaussian_likelihood(x: Value, label: Value, variance: Value, epsilon: float, *, full: bool) -> Value:
+    """Return the negative log likelihood under normal distributions.
+
+    Args:
+        x: the means.
+        label: what was seen.
+        variance: raised to ``epsilon`` where it is below; that takes no gradient away.
+        epsilon: the least variance.
+        full: add the constant term.
+    """
+    lacking = ops.clip_inside(ops.sub(epsilon, variance), min=0.0)
+    lacking.stop_gradient = True
+    safe = ops.add(variance, lacking)
+    loss = ops.mul(ops.add(ops.log(safe), ops.div(ops.square(ops.sub(x, label)), safe)), 0.5)
+    return ops.add(loss, 0.5 * math.log(2 * math.pi)) if full else loss

@@ -1,0 +1,104 @@
+"""Functions of one or two operands, element by element, that are composed of ops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from opkit.ops import following as ops
+from opkit.ops.core.value import Value
+
+__all__ = [
+    "finite_numbers",
+    "fmax",
+    "fmin",
+    "heaviside",
+    "hypot",
+    "is_close",
+    "ldexp",
+    "lerp",
+    "log_gamma_of_dimension",
+    "logaddexp",
+    "logit",
+    "scaled_tanh",
+    "shrunk_slices",
+]
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------------
+def logit(x: Value) -> Value:
+    """Return ``log(x / (1 - x))``; outside [0, 1] NaN, with the gradient 0."""
+    is_outside = ops.logical_or(ops.less(x, 0.0), ops.greater(x, 1.0))
+    safe = ops.where(is_outside, float("nan"), x)
+    return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))
+
+
+def scaled_tanh(x: Value, inner: float, outer: float) -> Value:
+    """Return ``outer * tanh(inner * x)``."""
+    return ops.mul(ops.tanh(ops.mul(x, inner)), outer)
+
+
+def finite_numbers(x: Value, nan: float, largest: float | None, least: float | None) -> Value:
+    """Return ``x`` with numbers in place of NaN and both infinities; left out: the dtype's largest and least."""
+    info = np.finfo(x._data.dtype)
+    kept = ops.where(ops.isnan(x), nan, x)
+    kept = ops.where(ops.equal(x, math.inf), float(info.max) if largest is None else largest, kept)
+    return ops.where(ops.equal(x, -math.inf), float(info.min) if least is None else least, kept)
+
+
+def log_gamma_of_dimension(x: Value, p: int) -> Value:
+    """Return the logarithm of the multivariate gamma function of dimension p."""
+    shifts = ops.literal(np.arange(p, dtype=x._data.dtype) * 0.5)
+    total = ops.reduce_sum(ops.lgamma(ops.sub(ops.expand_dims(x, -1), shifts)), -1)
+    return ops.add(total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+def shrunk_slices(x: Value, size: Value, limit: float) -> Value:
+    """Return ``x`` scaled down where a size of its parts, which broadcasts, exceeds a limit."""
+    factor = ops.where(ops.greater(size, limit), ops.div(limit, ops.add(size, 1e-7)), 1.0)
+    return ops.mul(x, factor)
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------------
+def lerp(x: Value, y: Value, weight: Value | float) -> Value:
+    """Return ``x + weight * (y - x)``."""
+    return ops.add(x, ops.mul(ops.sub(y, x), weight))
+
+
+def fmax(x: Value, y: Value) -> Value:
+    """Return the larger of two elements, the number where one is NaN; of equal ones ``x`` gets the gradient."""
+    return ops.where(ops.logical_or(ops.greater_equal(x, y), ops.isnan(y)), x, y)
+
+
+def fmin(x: Value, y: Value) -> Value:
+    """Return the smaller of two elements, the number where one is NaN; of equal ones ``x`` gets the gradient."""
+    return ops.where(ops.logical_or(ops.less_equal(x, y), ops.isnan(y)), x, y)
+
+
+def heaviside(x: Value, y: Value) -> Value:
+    """Return 0 where ``x`` is negative, 1 where it is positive, ``y`` where it is 0, and NaN where it is NaN."""
+    step = ops.cast(ops.greater(x, 0), y._data.dtype)
+    return ops.where(ops.equal(x, 0), y, ops.where(ops.isnan(x), x, step))
+
+
+def hypot(x: Value, y: Value) -> Value:
+    """Return ``sqrt(x**2 + y**2)``."""
+    return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
+
+
+def logaddexp(x: Value, y: Value) -> Value:
+    """Return ``log(exp(x) + exp(y))``, without overflow."""
+    return ops.add(ops.maximum(x, y), ops.log1p(ops.exp(ops.neg(ops.abs(ops.sub(x, y))))))
+
+
+def ldexp(x: Value, y: Value) -> Value:
+    """Return ``x * 2**y``."""
+    return ops.mul(x, ops.pow(2.0, y))
+
+
+def is_close(x: Value, y: Value, rtol: float, atol: float, *, equal_nan: bool) -> Value:
+    """Return whether ``abs(x - y) <= atol + rtol * abs(y)``; equal infinities are close."""
+    near = ops.less_equal(ops.abs(ops.sub(x, y)), ops.add(ops.mul(ops.abs(y), rtol), atol))
+    near = ops.logical_or(near, ops.equal(x, y))
+    return ops.logical_or(near, ops.logical_and(ops.isnan(x), ops.isnan(y))) if equal_nan else near

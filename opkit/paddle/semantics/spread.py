@@ -1,0 +1,33 @@
+"""Variance and standard deviation as Paddle has them: of one element they are 0, also where they are unbiased."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.ops.core.value import shape_of
+from opkit.paddle.semantics import builders as ops
+
+__all__ = ["std", "var"]
+
+
+def var(x: Any, axis: Any, unbiased: bool, keepdims: bool) -> Any:
+    """Return the variance over axes, divided by n - 1 where ``unbiased`` and n exceeds 1.
+
+    Source: Paddle 2.6, paddle.var.
+    """
+    return ops.var(x, axis, keepdims, unbiased and _counts_several(x, axis))
+
+
+def std(x: Any, axis: Any, unbiased: bool, keepdims: bool) -> Any:
+    """Return the standard deviation over axes, of n - 1 where ``unbiased`` and n exceeds 1.
+
+    Source: Paddle 2.6, paddle.std.
+    """
+    return ops.std(x, axis, keepdims, unbiased and _counts_several(x, axis))
+
+
+def _counts_several(x: Any, axes: Any) -> bool:
+    """Say whether more than one element is reduced; true where that is not known."""
+    shape = shape_of(x)
+    chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int) else axes
+    return len(shape) > 0 and not {shape[one] for one in chosen} <= {1}
