@@ -246,6 +246,7 @@ def _tried(session: CheckSession) -> Iterator[str]:
 
 def _notes(checkable: Checkable, session: CheckSession) -> Iterator[str]:
     yield from session.notes
+    yield from checkable.remarks
     if checkable.has_gradient and session.cases:
         bound = checkable.bound(session.cases[0].inputs, session.cases[0].attrs)
         for leaf, array in leaves_of(session.cases[0].inputs):

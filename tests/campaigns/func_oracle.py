@@ -66,7 +66,9 @@ def facts(pair: Pair, text: str) -> Iterator[str]:
             yield from differences(forward, arrays, number, grad, douts)
 
 
-def differences(forward: Any, arrays: list[np.ndarray], number: int, grad: np.ndarray, douts: list[np.ndarray]) -> Iterator[str]:
+def differences(
+    forward: Any, arrays: list[np.ndarray], number: int, grad: np.ndarray, douts: list[np.ndarray]
+) -> Iterator[str]:
     """Compare a gradient with central differences; at a kink with both slopes."""
     h = 1e-5 if grad.dtype == np.float64 else 1e-2
     loose = 1e-8 if grad.dtype == np.float64 else 2e-3

@@ -79,9 +79,7 @@ def changed(call: Call, target: Any, array: np.ndarray) -> Call:
 class Trial:
     """One PyLayer on one call."""
 
-    def __init__(
-        self, load: Callable[[], type], make: Callable[[], Call], surrogate: Any, is_numeric: bool
-    ) -> None:
+    def __init__(self, load: Callable[[], type], make: Callable[[], Call], surrogate: Any, is_numeric: bool) -> None:
         self.load, self.make, self.surrogate, self.is_numeric = load, make, surrogate, is_numeric
         self.layer = load()
 
@@ -132,7 +130,11 @@ class Trial:
         kinds = {v.numpy().dtype for v in wanted(call)}
         if any(o.numpy().dtype not in kinds for o in outs):
             yield "forward changes the dtype"
-        got = list(raw) if isinstance(raw, tuple) or (isinstance(raw, list) and not isinstance(slots(call)[0], list)) else [raw]
+        got = (
+            list(raw)
+            if isinstance(raw, tuple) or (isinstance(raw, list) and not isinstance(slots(call)[0], list))
+            else [raw]
+        )
         if found := list(self.form(got, slots(call))):
             yield from found
             return
@@ -203,7 +205,9 @@ class Trial:
         """Compare with central differences of four points; at a kink with the slopes of both sides."""
         call = self.make()
         everything = flat(slots(call))
-        scale = max((float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in values if v is not None), default=0) + 1e-3
+        scale = (
+            max((float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in values if v is not None), default=0) + 1e-3
+        )
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for item, claimed in zip(everything, values):
@@ -294,7 +298,9 @@ def listening(layer: type, raw: list[Any]) -> type:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Say whether two arrays are equal, NaN like NaN, but for rounding in another order."""
-    return a.shape == b.shape and np.allclose(a, b, rtol=1e-13 if a.dtype == np.float64 else 1e-6, atol=1e-300, equal_nan=True)
+    return a.shape == b.shape and np.allclose(
+        a, b, rtol=1e-13 if a.dtype == np.float64 else 1e-6, atol=1e-300, equal_nan=True
+    )
 
 
 def loaded(row: Layer) -> dict[str, Any]:

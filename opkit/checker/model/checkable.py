@@ -215,6 +215,7 @@ class Checkable:
             alone is undecided. None where cases say what the op is for.
         is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
         own: checks that only subjects of its kind need.
+        remarks: what a reader of the report should know.
         seen: of an op to be searched: cases that the search stays near.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
@@ -256,6 +257,7 @@ class Checkable:
     beyond: Checkable | None = None
     is_beyond: bool = False
     own: tuple[OwnCheck, ...] = ()
+    remarks: tuple[str, ...] = ()
     seen: tuple[Case, ...] = ()
     directory: str | None = None
     forward_where: Location | None = None

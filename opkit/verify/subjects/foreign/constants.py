@@ -67,7 +67,7 @@ def silence(runner: ForeignRunner, case: Case, *, is_loss: bool) -> Silence:
     names = [name for name in case.inputs if name in silent]
     first = next(iter(case.inputs), "")
     constants = [name for name in names if name != first and not _is_open(name, is_loss)]
-    doubtful = [name for name in constants if not _has(name, _CLOSED)]
+    doubtful = [name for name in constants if not _has(name, _CLOSED) and not (is_loss and name.lower() == "y")]
     checks = [OwnCheck(SILENT, partial(_matters, runner, name)) for name in doubtful]
     return Silence(frozenset(constants), checks)
 

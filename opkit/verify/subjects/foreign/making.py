@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.foreign.constants import silence
+from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.guess import Guess, guesses
 
@@ -23,6 +25,8 @@ __all__ = ["given", "recorded", "searched"]
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
 _LOOKED_AT = 8
+#: Options that take one of a few words everywhere; those that forward refuses are left out.
+_CHOICES: dict[str, tuple[Any, ...]] = {"reduction": ("mean", "sum", "none"), "reduce": ("mean", "sum", "none")}
 
 
 # --- inputs to be searched
@@ -46,13 +50,15 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
         made = replace(
             made,
             inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
-            attrs=tuple(Attr(name, "any", value) for name, value in guess.options.items()),
+            attrs=tuple(Attr(name, "any", value, _choices(name)) for name, value in guess.options.items()),
             constants=constants_of(subject.functions),
         )
-        with np.errstate(all="ignore"):
-            case = first_case(made, options)
-        if case is not None:
-            return _finished(made, subject, runner, case)
+        meant = replace(made, forward=Domain(runner, made.default_attrs).forward)
+        for one in (meant, made):
+            with np.errstate(all="ignore"):
+                case = first_case(one, options)
+            if case is not None:
+                return _finished(one, subject, runner, case)
     return None
 
 
@@ -68,6 +74,11 @@ def _readings(subject: Subject) -> Iterator[Guess]:
     if subject.optional:
         required = tuple(name for name in subject.inputs if name not in subject.optional)
         yield Guess(required, frozenset(), {**options, **dict.fromkeys(subject.optional)})
+
+
+def _choices(name: str) -> tuple[Any, ...]:
+    """Return values that an option of this name usually takes."""
+    return next((values for word, values in _CHOICES.items() if word in name.lower().split("_")), ())
 
 
 def _is_list(subject: Subject, name: str) -> bool:
@@ -152,15 +163,47 @@ def _named(subject: Subject, case: Any) -> dict[str, Any]:
     return dict(case)
 
 
-def _constants(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the inputs that every case gives as tensors without a gradient; none where no other takes one."""
+def _laid_out(made: Checkable, case: Case) -> Checkable:
+    """Return a function that draws random numbers as one that sees its inputs in one layout and dtype.
+
+    What is drawn for which element follows the layout and the dtype; neither makes the function wrong.
+    """
+    dtypes = {array.dtype for _, array in leaves_of(case.inputs) if array.dtype.kind == "f"}
+
+    def dense(arrays: Mapping[str, Any]) -> dict[str, Any]:
+        if {array.dtype for _, array in leaves_of(arrays) if array.dtype.kind == "f"} - dtypes:
+            raise UsageError("what a function draws depends on the dtype")
+        return {
+            name: [np.ascontiguousarray(item).reshape(item.shape) for item in value]
+            if isinstance(value, (list, tuple))
+            else np.ascontiguousarray(value).reshape(value.shape)
+            if isinstance(value, np.ndarray)
+            else value
+            for name, value in arrays.items()
+        }
+
+    forward, vjp = made.forward, made.vjp
+    assert vjp is not None
+    return replace(
+        made,
+        forward=lambda arrays, attrs: forward(dense(arrays), attrs),
+        vjp=lambda arrays, attrs: vjp(dense(arrays), attrs),
+        remarks=(*made.remarks, "forward draws random numbers: the same ones at every call of a check"),
+    )
+
+
+def _constants(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Return the inputs that cases give as tensors without a gradient, where others have one.
+
+    None where no tensor has one: nothing says then which inputs are constants.
+    """
     marks: dict[str, set[bool | None]] = {}
     for case in named:
         for name, value in case.items():
             if _is_array(subject, value):
                 marks.setdefault(name, set()).add(subject.takes_gradient(value))
     fixed = {name for name, found in marks.items() if found == {False}}
-    return frozenset(fixed if any(True in found or None in found for found in marks.values()) else ())
+    return frozenset(fixed) if any(True in found for found in marks.values()) else None
 
 
 def _is_array(subject: Subject, value: Any) -> bool:
@@ -175,13 +218,13 @@ def _of_examples(
     named: Sequence[Mapping[str, Any]],
     declared: Declared,
     label: str,
-    constants: frozenset[str],
+    constants: frozenset[str] | None,
 ) -> Checkable:
     """Return a checkable that takes what examples show, still without cases."""
     parameters = subject.parameters
     names = list(dict.fromkeys((*parameters.names, *(name for case in named for name in case))))
     inputs = [name for name in names if any(_is_array(subject, case.get(name)) for case in named)]
-    runner = subject.make(frozenset(inputs), constants)
+    runner = subject.make(frozenset(inputs), constants or frozenset())
     args = []
     for name in inputs:
         is_list = any(isinstance(subject.plain(case.get(name)), list) for case in named)
@@ -243,9 +286,13 @@ def _finished(
         quiet = silence(runner, case, is_loss=all(np.size(item) == 1 for item in results))
         constants, extra = quiet.constants, quiet.checks
         if constants:
+            is_searched = made.forward != runner.forward
             runner = subject.make(frozenset(arg.name for arg in made.inputs), constants)
-            made = replace(made, forward=runner.forward, vjp=runner.vjp)
+            forward = Domain(runner, made.default_attrs).forward if is_searched else runner.forward
+            made = replace(made, forward=forward, vjp=runner.vjp)
         own = (*runner.own_checks(), *extra)
+    if not runner.steady(case.inputs, case.attrs):
+        made = _laid_out(made, case)
     floats = frozenset(arg.name for arg in made.inputs) - constants
     made = replace(
         made,

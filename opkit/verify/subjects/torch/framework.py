@@ -11,6 +11,7 @@ from opkit.verify.subjects.foreign.framework import Served
 from opkit.verify.subjects.foreign.making import given, searched
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.torch.function import function_subject, is_function
+from opkit.verify.subjects.torch.library import is_library_op, library_subject
 
 __all__ = ["Torch", "framework"]
 
@@ -21,15 +22,15 @@ class Torch:
     @property
     def kinds(self) -> str:
         """What its custom functions are called."""
-        return "torch.autograd.Function"
+        return "torch.autograd.Function or torch.library.custom_op"
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
-        return is_function(value)
+        return is_function(value) or is_library_op(value)
 
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file."""
-        subject = function_subject(value)
+        subject = library_subject(value) if is_library_op(value) else function_subject(value)
         declared = declared_in(names, ["forward", subject.name], subject.name)
         cases = declared.cases
         if cases is None and options.shapes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,12 +19,32 @@ from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, KEPT, NEEDS, UNDEFINED
 from opkit.verify.subjects.torch.runner import Applied, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of, is_float, private
 
-if TYPE_CHECKING:
-    from opkit.verify.subjects.torch.function import FunctionRunner
-
 __all__ = ["own_checks"]
 
 _Key = tuple[str, "int | None"]
+
+
+class OwnRunner(Protocol):
+    """A runner of something with a context of its own."""
+
+    inputs: frozenset[str]
+    changes_inputs: bool
+
+    @property
+    def has_forward_mode(self) -> bool:
+        """Whether jvp is defined."""
+
+    def apply(
+        self,
+        arrays: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str] | None = None,
+        make: Callable[[np.ndarray], Any] = ...,
+    ) -> Applied:
+        """Apply it."""
+
+    def results(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return its results for arguments by name."""
 
 
 class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -39,7 +59,7 @@ class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch 
         return None
 
 
-def own_checks(runner: FunctionRunner) -> Sequence[OwnCheck]:
+def own_checks(runner: OwnRunner) -> Sequence[OwnCheck]:
     """Return the checks of a Function."""
     checks: list[tuple[CheckCode, Callable[..., list[Fault]]]] = [
         (UNDEFINED, _undefined),
@@ -76,7 +96,7 @@ def _difference(
 
 
 def _undefined(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC201: outputs that nothing uses give what zeros give, and no incoming gradient at all gives nothing."""
     applied = runner.apply(arrays, attrs)
@@ -112,7 +132,7 @@ def _nothing_comes_in(applied: Applied, seeds: Sequence[Any], open_: Sequence[in
 
 
 def _needs(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC202: each input's gradient where it alone needs one is that where all do."""
     applied = runner.apply(arrays, attrs)
@@ -133,7 +153,7 @@ def _needs(
 
 
 def _kept(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC203: a later change in place of an input or a result is refused by backward, or makes no difference."""
     if runner.changes_inputs:
@@ -168,16 +188,16 @@ def _indices(value: Any) -> list[int | None]:
 
 
 def _accumulated(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC204: a training step's use of ``x.grad``: accumulated, then set to zero; the inputs stay as they are."""
     applied = runner.apply(arrays, attrs, make=private)
-    roots = [(item, seed) for item, seed in zip(applied.outputs, _seeds(douts)) if item.requires_grad]
+    roots = [(item, torch.ones_like(item)) for item in applied.outputs if item.requires_grad]  # as of a sum
     sources = applied.sources()
     if not roots or not sources or runner.changes_inputs:
         return []
     before = [leaf.detach().clone() for _, _, leaf in sources]
-    outputs, seeds = [item for item, _ in roots], [seed.to(item.dtype) for item, seed in roots]
+    outputs, seeds = [item for item, _ in roots], [seed for _, seed in roots]
     try:
         for _ in range(2):
             torch.autograd.backward(outputs, [seed.clone() for seed in seeds], retain_graph=True)
@@ -194,7 +214,7 @@ def _accumulated(
 
 
 def _forward_mode(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC205: <dy, jvp(v)> is <vjp(dy), v>."""
     rng = np.random.default_rng(205)
@@ -223,7 +243,7 @@ def _dot(one: Any, other: Any) -> float:
 
 
 def _pushed(
-    runner: FunctionRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], tangents: Mapping[_Key, Any]
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], tangents: Mapping[_Key, Any]
 ) -> list[Any]:
     """Return the outputs' tangents, None for those without one."""
     from torch.autograd import forward_ad

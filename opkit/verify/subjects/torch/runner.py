@@ -204,6 +204,17 @@ class Runner:
         """Say of each output whether it takes no part in differentiation."""
         return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
 
+    def is_misfit(self, error: Exception) -> bool:
+        """Say whether what backward raised is that a gradient does not have its input's shape."""
+        return "invalid gradient at index" in str(error)
+
+    def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
+        """Say whether forward draws none of torch's random numbers."""
+        torch.default_generator.manual_seed(_SEED)
+        before = torch.default_generator.get_state()
+        self.apply(arrays, attrs)
+        return bool(torch.equal(before, torch.default_generator.get_state()))
+
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return no check: only custom functions have some."""
         return ()

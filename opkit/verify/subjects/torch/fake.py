@@ -1,0 +1,133 @@
+"""The fake kernel of a library op against the real one (GC206): shapes, dtypes, strides and devices.
+
+It is run on every case with sizes as they are, and once more with sizes that are symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from opkit.checker.model.own import Fault, OwnCheck
+from opkit.errors import Location
+from opkit.verify.codes import FAKE
+from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.tensors import private, tensors_in
+
+if TYPE_CHECKING:
+    from opkit.verify.subjects.torch.library import LibraryRunner
+
+__all__ = ["fake_check"]
+
+
+#: Signatures that are run with symbolic sizes too, which takes longer.
+_SYMBOLIC = 6
+
+
+def fake_check(runner: LibraryRunner) -> OwnCheck:
+    """Return the check of an op's fake kernel."""
+    return OwnCheck(FAKE, partial(_check, runner, set()), is_forward=True, is_thorough=True)
+
+
+def _check(
+    runner: LibraryRunner,
+    known: set[str],
+    arrays: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    _douts: Sequence[np.ndarray],
+) -> list[Fault]:
+    signature = str([(name, _each(value, _signature)) for name, value in (*arrays.items(), *attrs.items())])
+    if signature in known:
+        return []
+    known.add(signature)
+    where = _place(runner)
+    for layout in (private, _transposed):
+        values = {name: _tensors(value, layout) for name, value in arrays.items()}
+        try:
+            with torch.no_grad():
+                real = runner.results({**attrs, **values})
+        except Exception:  # user code: the layout check reports it
+            continue
+        for is_symbolic in (False, True) if len(known) <= _SYMBOLIC else (False,):
+            fault = _compared(runner, values, attrs, real, is_symbolic)
+            if fault:
+                return [Fault(fault, where=where)]
+    return []
+
+
+def _compared(
+    runner: LibraryRunner, values: Mapping[str, Any], attrs: Mapping[str, Any], real: Sequence[Any], is_symbolic: bool
+) -> str:
+    """Say in what the fake kernel's results differ from the real ones, "" where they do not."""
+    how = " with symbolic sizes" if is_symbolic else ""
+    mode = FakeTensorMode(shape_env=ShapeEnv() if is_symbolic else None)
+    try:
+        with mode, torch.no_grad():
+            fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
+            found = tensors_in(runner.called(runner.call, {**attrs, **fakes}))
+    except Exception as error:  # user code, or what torch says of it
+        return f"the fake kernel raises{how}: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
+    if len(found) != len(real):
+        return f"the fake kernel gives {len(found)} tensors{how}, the real one {len(real)}"
+    for place, (fake, own) in enumerate(zip(found, real)):
+        which = f" of result {place}" if len(real) > 1 else ""
+        for what, one, other in (
+            ("shape", _numbers(fake.shape), tuple(own.shape)),
+            ("dtype", fake.dtype, own.dtype),
+            ("device", fake.device, own.device),
+            ("strides", _strides(fake), _strides(own)),
+        ):
+            if one != other:
+                return f"the fake kernel gives the {what} {_shown(one)}{which}{how}, the real one {_shown(other)}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _numbers(sizes: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else int(size.node.hint) for size in sizes)
+
+
+def _strides(tensor: Any) -> tuple[int, ...]:
+    """Return strides as far as they mean something: those of axes with at most one element do not."""
+    sizes, strides = _numbers(tensor.shape), _numbers(tensor.stride())
+    return () if 0 in sizes else tuple(stride for size, stride in zip(sizes, strides) if size > 1)
+
+
+def _tensors(value: Any, make: Any) -> Any:
+    return _each(value, make) if value is not None else None
+
+
+def _each(value: Any, change: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [change(item) for item in value]
+    return change(value) if isinstance(value, (np.ndarray, torch.Tensor)) else value
+
+
+def _transposed(array: np.ndarray) -> Any:
+    """Return a tensor of the same values whose last axis is not the innermost."""
+    return (
+        private(array)
+        if array.ndim < 2
+        else private(np.ascontiguousarray(array.T)).mT
+        if array.ndim == 2
+        else (private(np.ascontiguousarray(np.moveaxis(array, 0, -1))).movedim(-1, 0))
+    )
+
+
+def _signature(value: Any) -> str:
+    return f"{value.dtype}{list(value.shape)}"
+
+
+def _place(runner: LibraryRunner) -> Location | None:
+    found = location_of(runner.op._abstract_fn)
+    return found if found is None else Location(shown_path(found.file), found.line, 0, found.function)

@@ -1,0 +1,123 @@
+"""A ``torch.library.custom_op`` as a subject: its schema says what it takes; its fake kernel is its infer function.
+
+Whether the fake kernel tells the truth is checked elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from opkit.checker.model.own import OwnCheck
+from opkit.errors import Location, UsageError
+from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.fake import fake_check
+from opkit.verify.subjects.torch.own import own_checks
+from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+
+__all__ = ["LibraryRunner", "is_library_op", "library_subject"]
+
+_USUAL: dict[str, Any] = {
+    "int": 2,
+    "float": 0.5,
+    "bool": True,
+    "str": "mean",
+    "List[int]": [1, 2],
+    "List[float]": [0.5],
+}
+
+
+def is_library_op(value: Any) -> bool:
+    """Say whether a value is what ``torch.library.custom_op`` makes."""
+    return isinstance(value, torch._library.custom_ops.CustomOpDef)
+
+
+def library_subject(op: Any) -> Subject:
+    """Return a library op as a subject.
+
+    Raises:
+        UsageError: it changes its arguments, which have no gradient then, or none is registered.
+    """
+    schema = op._opoverload._schema
+    changed = [item.name for item in schema.arguments if item.alias_info is not None and item.alias_info.is_write]
+    where = _where(op, "_init_fn")
+    if changed:
+        raise UsageError(
+            f"{op._name} changes {changed[0]!r}: an op that changes an argument has no gradient", where=where
+        )
+    if op._backward_fn is None:
+        raise UsageError(
+            f"{op._name} has no gradient: register_autograd was not called", where=where, help="call register_autograd"
+        )
+    named = [item.name for item in schema.arguments if item.kwarg_only]
+    parameters = Parameters(
+        tuple(item.name for item in schema.arguments if not item.kwarg_only),
+        "",
+        tuple(named),
+        False,
+        {item.name: item.default_value for item in schema.arguments if item.has_default_value()},
+    )
+    kinds = {item.name: str(item.type) for item in schema.arguments}
+
+    def make(inputs: frozenset[str], constants: frozenset[str]) -> LibraryRunner:
+        return LibraryRunner(op, parameters, inputs, constants)
+
+    arrays = tuple(name for name, kind in kinds.items() if "Tensor" in kind)
+    optional = frozenset(name for name in arrays if kinds[name].startswith("Optional["))
+    usual = {
+        name: next((value for text, value in _USUAL.items() if text == kind), None)
+        for name, kind in kinds.items()
+        if name not in parameters.defaults
+    }
+    return Subject(
+        name=op._name,
+        parameters=parameters,
+        annotations=kinds,
+        make=make,
+        plain=plain,
+        takes_gradient=takes_gradient,
+        functions=tuple(item for item in (op._init_fn, op._backward_fn, op._setup_context_fn) if item is not None),
+        inputs=arrays,
+        optional=optional,
+        lists=frozenset(name for name in arrays if "List[" in kinds[name]),
+        usual={name: value for name, value in usual.items() if name not in arrays},
+        forward_where=where,
+        backward_where=_where(op, "_backward_fn"),
+    )
+
+
+def _where(op: Any, name: str) -> Location | None:
+    function = getattr(op, name, None)
+    found = location_of(inspect.unwrap(function)) if function is not None else None
+    return found if found is None else Location(shown_path(found.file), found.line, 0, found.function)
+
+
+class LibraryRunner(Runner):
+    """Runs a library op through its dispatcher.
+
+    Args:
+        op: what ``custom_op`` made.
+        parameters: of its schema.
+        inputs: the parameters that take tensors.
+        constants: those of them that take no gradient.
+    """
+
+    def __init__(self, op: Any, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]) -> None:
+        self.op = op
+        super().__init__(op._opoverload, parameters, inputs, constants)
+
+    @property
+    def has_forward_mode(self) -> bool:
+        """Whether a jvp can be registered: no."""
+        return False
+
+    def own_checks(self) -> Sequence[OwnCheck]:
+        """Return the checks of a context, and of the fake kernel where there is one."""
+        return (*own_checks(self), *([fake_check(self)] if self.op._abstract_fn is not None else []))
