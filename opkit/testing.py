@@ -6,7 +6,7 @@ Checks and reports are made elsewhere; here they meet.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from opkit.checker import Report
@@ -25,11 +25,11 @@ class GradientError(AssertionError):
 
 
 def assert_gradients(
-    target: str | os.PathLike[str] | type | None = None,
+    target: str | os.PathLike[str] | Callable[..., Any] | type | None = None,
+    inputs: Any = None,
     *,
     forward: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
-    inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     cases: Callable[..., Any] | None = None,
     strict: bool = False,
     **options: Any,
@@ -37,7 +37,8 @@ def assert_gradients(
     """Check gradients and raise unless they are right.
 
     Args:
-        target: an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``, or a PyLayer class.
+        target: an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``, a PyLayer class; or, of torch, a
+            Function, its ``apply``, a library op, a function of tensors or a Module.
         forward: in place of a target: any numpy function; see ``opkit.gradcheck``.
         backward: its gradient.
         inputs: the arrays to check on.
@@ -62,9 +63,7 @@ def assert_gradients(
         opkit.testing.GradientError: FAIL ...
     """
     __tracebackhide__ = True
-    outcome = outcome_of(
-        target, forward=forward, backward=backward, inputs=inputs, cases=cases, strict=strict, **options
-    )
+    outcome = outcome_of(target, inputs, forward=forward, backward=backward, cases=cases, strict=strict, **options)
     status = outcome.exit_status(strict)
     if status:
         text = text_report(outcome) if outcome.report.ops else f"nothing to check in {target!r}\n"

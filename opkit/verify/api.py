@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import opkit
@@ -23,6 +24,7 @@ from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
+from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks
 from opkit.verify.subjects.pair import cases_of, pair
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe, UnsendableError
@@ -37,11 +39,11 @@ __all__ = ["gradcheck", "load_given", "outcome_of"]
 
 
 def gradcheck(
-    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | type | Checkable | None = None,
+    target: str | os.PathLike[str] | Sequence[Any] | Callable[..., Any] | type | Checkable | None = None,
+    inputs: Any = None,
     *,
     forward: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
-    inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     cases: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Report:
@@ -49,7 +51,8 @@ def gradcheck(
 
     Args:
         target: what the command line takes (an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``) or a
-            sequence of these; or a PyLayer class.
+            sequence of these; or a PyLayer class; or, of torch, a Function, its ``apply``, a library op, a function of
+            tensors or a Module. Of the last two, every custom function that a call goes through is checked too.
         forward: in place of a target: ``forward(*inputs)`` -> array or tuple of arrays.
         backward: its gradient: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)`` -> one
             gradient per input.
@@ -76,15 +79,15 @@ def gradcheck(
         >>> report.status.value
         'pass'
     """
-    return outcome_of(target, forward=forward, backward=backward, inputs=inputs, cases=cases, **options).report
+    return outcome_of(target, inputs, forward=forward, backward=backward, cases=cases, **options).report
 
 
 def outcome_of(
     target: Any = None,
+    inputs: Any = None,
     *,
     forward: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
-    inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     cases: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Outcome:
@@ -93,7 +96,7 @@ def outcome_of(
         if target is not None or forward is None or backward is None:
             raise UsageError("gradcheck takes a target, or forward= and backward= together")
         return _here((None, forward, backward, inputs, cases), options)
-    if isinstance(target, (Checkable, type)):
+    if isinstance(target, (Checkable, type)) or _framework_of(target, inputs) is not None:
         return _here((target, None, None, inputs, cases), options)
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
@@ -115,6 +118,10 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
     target, forward, backward, inputs, cases = given
     if isinstance(target, Checkable):
         return Loaded((target,))
+    framework = _framework_of(target, inputs)
+    if framework is not None:
+        served = framework.called(target, inputs, cases, options.check)
+        return Loaded(served.checkables, served.reports)
     if target is not None:
         return _of_class(target, inputs, cases, options)
     process = os.getpid()
@@ -122,6 +129,13 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         return Loaded((pair(forward, backward, inputs, cases, options=options.check),))
     finally:
         end_if_forked(process)
+
+
+def _framework_of(target: Any, inputs: Any) -> Framework | None:
+    """Return the framework that serves a value of this process, None where none of those imported does."""
+    if target is None or isinstance(target, (str, os.PathLike, list, tuple)):
+        return None
+    return next((item for item in loaded_frameworks() if item.takes(target, inputs)), None)
 
 
 def _of_class(
@@ -146,10 +160,12 @@ def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
     loaded = load_given(given, run)
     if not loaded.checkables:
         return Outcome(Report(opkit.__version__, run.check.seed, loaded.reports))
-    (checkable,) = loaded.checkables
-    report = _isolated(checkable, given, run) if run.isolate and can_fork() else _in_process(checkable, run)
-    whole = Report(opkit.__version__, run.check.seed, (report,))
-    return Outcome(whole, saved=remember(whole, run), seconds=report.seconds)
+    if run.isolate and can_fork():
+        reports = _isolated(loaded.checkables, given, run)
+    else:
+        reports = tuple(_in_process(checkable, run) for checkable in loaded.checkables)
+    whole = Report(opkit.__version__, run.check.seed, (*reports, *loaded.reports))
+    return Outcome(whole, saved=remember(whole, run), seconds=sum(report.seconds for report in reports))
 
 
 def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
@@ -159,24 +175,30 @@ def _in_process(checkable: Checkable, options: RunOptions) -> OpReport:
     return joined(with_slopes(check(checkable, options.check), checkable), again, time.perf_counter() - started)
 
 
-def _isolated(checkable: Checkable, given: tuple[Any, ...], options: RunOptions) -> OpReport:
-    plan = Planned(0, (checkable.name,), (checkable.directory,))
-    account = Account(0, checkable.name, checkable.directory, plan)
-    for message in _apart(account, checkable, given, options):
+def _isolated(checkables: Sequence[Checkable], given: tuple[Any, ...], options: RunOptions) -> tuple[OpReport, ...]:
+    names = tuple(item.name for item in checkables)
+    plan = Planned(0, names, tuple(item.directory for item in checkables))
+    account = Account(0, names[0], checkables[0].directory, plan)
+    for message in _apart(account, checkables, given, options):
         account.note(message)
-    ((_, report),) = account.reports
-    return replace(report, dir=checkable.directory)
+    found = dict(account.reports)
+    return tuple(replace(found[order], dir=item.directory) for order, item in enumerate(checkables))
 
 
-def _apart(account: Account, checkable: Checkable, given: tuple[Any, ...], options: RunOptions) -> Iterator[Message]:
-    """Check an op apart from this process: in a copy of it; where it has threads, in a fresh interpreter.
+def _apart(
+    account: Account, checkables: Sequence[Checkable], given: tuple[Any, ...], options: RunOptions
+) -> Iterator[Message]:
+    """Check ops apart from this process: in copies of it; where it has threads, in a fresh interpreter.
 
     What a fresh interpreter cannot make is checked in this process under a watchdog.
     """
     if threads_here() == 1:
-        return check_forked(account, (checkable,), options, 1, is_leader=True)
+        return check_forked(account, checkables, options, 1, is_leader=True)
     try:
         recipe = Recipe.of(load_given, given)
     except UnsendableError as error:
-        return check_watched(account, checkable, options, str(error))
-    return check_spawned([account], [Errand(0, recipe, orders=(0,))], options, 1)
+        why = str(error)
+        return chain.from_iterable(
+            check_watched(account, item, options, why, order) for order, item in enumerate(checkables)
+        )
+    return check_spawned([account], [Errand(0, recipe, orders=tuple(range(len(checkables))))], options, 1)

@@ -26,6 +26,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.foreign.framework import Framework, recorded_frameworks
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
@@ -48,8 +49,9 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     install_frameworks()
     names: Mapping[str, Any] = {}
     reports: list[OpReport] = []
+    foreign: list[tuple[Framework, Any]] = []
     try:
-        with observing(), observe(recorder, on_error=recorder.raised):
+        with recorded_frameworks() as foreign, observing(), observe(recorder, on_error=recorder.raised):
             names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):
@@ -64,6 +66,10 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
         if heard.calls:
             found.add(heard)
     found.add_uncalled({heard.key: heard for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
+    for framework, calls in foreign:
+        served = framework.gathered(calls, names, target.label, options.check)
+        found.checkables += served.checkables
+        found.reports += served.reports
     return Loaded(tuple(found.checkables), (*reports, *found.reports), tuple(found.diagnostics))
 
 

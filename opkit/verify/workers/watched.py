@@ -22,7 +22,9 @@ from opkit.verify.workers.messages import Begun, Checked, Found, Message
 __all__ = ["check_watched"]
 
 
-def check_watched(account: Account, checkable: Checkable, options: RunOptions, why: str) -> Iterator[Message]:
+def check_watched(
+    account: Account, checkable: Checkable, options: RunOptions, why: str, order: int = 0
+) -> Iterator[Message]:
     """Check one op in this process; a call that ends the process or never returns from C is not survived.
 
     Args:
@@ -30,11 +32,12 @@ def check_watched(account: Account, checkable: Checkable, options: RunOptions, w
         checkable: the op.
         options: of the run; the memory is not limited.
         why: it cannot be checked elsewhere; the report says so.
+        order: its place among those of the account.
 
     Raises:
         KeyboardInterrupt: the user's, also from within the op.
     """
-    yield Begun(account.number, 0)
+    yield Begun(account.number, order)
     started = time.perf_counter()
     finished: list[CheckResult] = []
     passes = (LateError, KeyboardInterrupt)
@@ -43,11 +46,11 @@ def check_watched(account: Account, checkable: Checkable, options: RunOptions, w
             report = check_alone(checkable, replace(options, memory=0), Flight(), finished.append, passes)
     except LateError as late:
         for item in finished:
-            yield Found(account.number, 0, item)
+            yield Found(account.number, order, item)
         text = f"the check was not over at the time limit ({options.limits})"
         finding = CheckResult(TIMEOUT.name, Status.ERROR, TIMEOUT.code, text, where=user_line(late.__traceback__))
-        yield account.closed(0, finding, time.perf_counter() - started)
+        yield account.closed(order, finding, time.perf_counter() - started)
     else:
         if isinstance(report, OpReport):
             note = f"checked in this process, which has threads, under a watchdog: {why}"
-            yield Checked(account.number, 0, replace(report, notes=(*report.notes, note)))
+            yield Checked(account.number, order, replace(report, notes=(*report.notes, note)))

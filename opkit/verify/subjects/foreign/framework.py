@@ -6,15 +6,16 @@ A framework's module is imported only once the user's own file has imported the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
 from opkit.checker import Checkable, OpReport, Options
+from opkit.verify.subjects.foreign.arrivals import at_arrival
 
-__all__ = ["FRAMEWORKS", "Framework", "Served", "loaded_frameworks"]
+__all__ = ["FRAMEWORKS", "Framework", "Served", "framework_of", "loaded_frameworks", "recorded_frameworks"]
 
 #: The top-level module of each framework, and the module here that offers a ``framework``.
 FRAMEWORKS: dict[str, str] = {"torch": "opkit.verify.subjects.torch.framework"}
@@ -56,15 +57,39 @@ class Framework(Protocol):
     def gathered(self, heard: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve what a run called, and the custom functions of its script that it did not call."""
 
-    def called(self, target: Any, inputs: Sequence[Any]) -> Served:
-        """Serve a function, a custom function or a model of this process on given inputs."""
+    def takes(self, target: Any, inputs: Any = None) -> bool:
+        """Say whether ``called`` can serve a value, with these inputs."""
 
-    def takes(self, target: Any) -> bool:
-        """Say whether ``called`` can serve a value."""
+    def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
+        """Serve a function, a custom function or a model of this process, on inputs, on cases, or searched."""
+
+
+def framework_of(name: str) -> Framework:
+    """Return what is known of a framework that this process has imported."""
+    found: Framework = import_module(FRAMEWORKS[name]).framework
+    return found
 
 
 def loaded_frameworks() -> Iterator[Framework]:
     """Yield the frameworks that this process has imported."""
-    for name, home in FRAMEWORKS.items():
+    for name in FRAMEWORKS:
         if name in sys.modules:
-            yield import_module(home).framework
+            yield framework_of(name)
+
+
+@contextmanager
+def recorded_frameworks() -> Iterator[list[tuple[Framework, Any]]]:
+    """Record the calls of custom functions of every framework, from the moment at which something imports it.
+
+    Yields:
+        the frameworks that were imported, each with what was heard; both fill.
+    """
+    heard: list[tuple[Framework, Any]] = []
+    with ExitStack() as stack:
+
+        def arrived(name: str) -> None:
+            framework = framework_of(name)
+            heard.append((framework, stack.enter_context(framework.recording())))
+
+        with at_arrival(FRAMEWORKS, arrived):
+            yield heard

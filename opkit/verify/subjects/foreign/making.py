@@ -114,7 +114,7 @@ def given(subject: Subject, cases: Cases, declared: Declared, label: str) -> Che
 def recorded(
     subject: Subject,
     calls: Sequence[Mapping[str, Any]],
-    constants: frozenset[str],
+    constants: frozenset[str] | None,
     declared: Declared,
     label: str,
     is_idle: bool = False,
@@ -124,7 +124,7 @@ def recorded(
     Args:
         subject: what to check.
         calls: arguments by name, arrays as numpy arrays.
-        constants: the float inputs that took no gradient.
+        constants: the float inputs that took no gradient, None where nothing says which.
         declared: exceptions that the file declares.
         label: what the report calls it.
         is_idle: whether no input took a gradient.

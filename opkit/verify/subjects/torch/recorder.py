@@ -1,0 +1,97 @@
+"""The recorder of torch: keeps what custom Functions and library ops are called with.
+
+It stands before ``Function.apply`` and before calls of what ``custom_op`` made, in this process alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from opkit.errors import OpkitError
+from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
+from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.torch.function import function_subject, is_function
+from opkit.verify.subjects.torch.library import library_subject
+from opkit.verify.subjects.torch.tensors import plain
+
+__all__ = ["recording", "subject_of"]
+
+_OP = torch._library.custom_ops.CustomOpDef
+
+
+def subject_of(function: Any) -> Subject:
+    """Return a Function or a library op as a subject.
+
+    Raises:
+        UsageError: it has no gradient to check.
+    """
+    return library_subject(function) if isinstance(function, _OP) else function_subject(function)
+
+
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """Record calls until the end; the recording is given at once and fills."""
+    heard = Recording()
+    apply = torch.autograd.Function.__dict__["apply"]
+    call = _OP.__call__
+
+    def listened(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_function(cls):
+            _hear(heard, cls, args, kwargs)
+        return apply.__func__(cls, *args, **kwargs)
+
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _hear(heard, self, args, kwargs)
+        return call(self, *args, **kwargs)
+
+    torch.autograd.Function.apply = classmethod(listened)
+    _OP.__call__ = called
+    try:
+        yield heard
+    finally:
+        torch.autograd.Function.apply = apply
+        _OP.__call__ = call
+
+
+def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    try:
+        parameters = subject_of(function).parameters
+    except (OpkitError, TypeError, ValueError):  # nothing to check; what it lacks is said where it is gathered
+        heard.calls.setdefault(function, {})
+        return
+    if torch.compiler.is_compiling() or not all(map(_is_concrete, args)):
+        return
+    values = parameters.bind(list(args), dict(kwargs))
+    shapes = {name: _outline(value) for name, value in values.items()}
+    floats = {name for name, value in values.items() if _floats(value)}
+    closed = {name for name in floats if not any(item.requires_grad for item in _floats(values[name]))}
+    is_idle = bool(floats) and (floats == closed or not torch.is_grad_enabled())
+    signature = (tuple(sorted(closed)), is_idle, signature_of(shapes))
+    if heard.wants(function, signature):
+        kept = {name: plain(value) for name, value in values.items()}
+        heard.keep(function, signature, Call(kept, frozenset(closed), is_idle))
+
+
+def _is_concrete(value: Any) -> bool:
+    """Say whether a tensor has values: those of a trace, a fake run or a transform have none to keep."""
+    if not isinstance(value, torch.Tensor):
+        return True
+    plain_kinds = (torch.Tensor, torch.nn.Parameter)
+    return type(value) in plain_kinds and not torch._C._functorch.is_functorch_wrapped_tensor(value)
+
+
+def _outline(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (tuple(value.shape), str(value.dtype), value.stride())
+    if isinstance(value, (list, tuple)):
+        return [_outline(item) for item in value]
+    return value
+
+
+def _floats(value: Any) -> list[Any]:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [item for item in items if isinstance(item, torch.Tensor) and item.dtype.is_floating_point]

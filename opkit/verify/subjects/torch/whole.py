@@ -1,0 +1,96 @@
+"""A plain function of tensors, or a Module with its parameters, as a subject: its gradient is what autograd gives.
+
+The custom functions that it goes through are subjects of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.parameters import Parameters, sorted_parameters
+from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.runner import Runner
+from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+
+__all__ = ["examples_of", "whole_case", "whole_subject"]
+
+
+def whole_subject(function: Any) -> Subject:
+    """Return a function or a Module as a subject."""
+    is_module = isinstance(function, torch.nn.Module)
+    body = function.forward if is_module else function
+    parameters = _parameters(body)
+    call: Callable[..., Any] = function
+    if is_module:
+        names = [name for name, _ in function.named_parameters()]
+        parameters = Parameters(
+            parameters.positional,
+            parameters.starred,
+            (*parameters.named, *names),
+            parameters.takes_any,
+            parameters.defaults,
+        )
+        call = _functional(function, frozenset(names))
+
+    def make(inputs: frozenset[str], constants: frozenset[str]) -> Runner:
+        return Runner(call, parameters, inputs, constants)
+
+    where = location_of(body)
+    return Subject(
+        name=type(function).__name__ if is_module else getattr(function, "__qualname__", type(function).__name__),
+        parameters=parameters,
+        annotations={},
+        make=make,
+        plain=plain,
+        takes_gradient=takes_gradient,
+        forward_where=where,
+        backward_where=where,
+    )
+
+
+def whole_case(function: Any, case: Any, subject: Subject) -> dict[str, Any]:
+    """Return one set of example inputs by name, a Module's parameters beside them."""
+    parameters = subject.parameters
+    if isinstance(case, Mapping):
+        values = dict(case)
+    else:
+        values = parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
+    if isinstance(function, torch.nn.Module):
+        values.update(function.named_parameters())
+    return values
+
+
+def _parameters(body: Any) -> Parameters:
+    try:
+        return sorted_parameters(list(inspect.signature(body).parameters.values()))
+    except (TypeError, ValueError):
+        return Parameters(tuple(f"x{index}" for index in range(16)), "", (), False, {})
+
+
+def _functional(module: Any, names: frozenset[str]) -> Callable[..., Any]:
+    """Return a Module as a function of its parameters too; its buffers are as they were at every call."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tensors = {name: kwargs.pop(name) for name in names if name in kwargs}
+        dtype = next((item.dtype for item in tensors.values() if item.dtype.is_floating_point), None)
+        for name, buffer in module.named_buffers():
+            is_cast = dtype is not None and buffer.dtype.is_floating_point
+            tensors[name] = buffer.detach().to(dtype).clone() if is_cast else buffer.detach().clone()
+        return torch.func.functional_call(module, tensors, args, kwargs)
+
+    return call
+
+
+def examples_of(inputs: Any) -> Sequence[Any]:
+    """Return example inputs as a list of cases: a tensor is one, what holds tuples or dicts is a list of them."""
+    if isinstance(inputs, torch.Tensor):
+        return [[inputs]]
+    if isinstance(inputs, Mapping):
+        return [inputs]
+    items = list(inputs)
+    return items if items and all(isinstance(item, (tuple, dict)) for item in items) else [items]
