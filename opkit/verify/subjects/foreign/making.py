@@ -42,24 +42,27 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
     Returns:
         the checkable, None where it took nothing that was tried.
     """
-    for guess in _readings(subject):
-        if not guess.inputs:
-            continue
-        runner = subject.make(frozenset(guess.inputs), frozenset())
-        made = _frame(subject, runner, declared, label)
-        made = replace(
-            made,
-            inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
-            attrs=tuple(Attr(name, "any", value, _choices(name)) for name, value in guess.options.items()),
-            constants=constants_of(subject.functions),
-        )
-        meant = replace(made, forward=Domain(runner, made.default_attrs).forward)
-        for one in (meant, made):
-            with np.errstate(all="ignore"):
-                case = first_case(one, options)
-            if case is not None:
-                return _finished(one, subject, runner, case)
+    readings = [guess for guess in _readings(subject) if guess.inputs]
+    for dtype in ("float64", "float32"):
+        for guess in readings:
+            runner = subject.make(frozenset(guess.inputs), frozenset())
+            made = _guessed(subject, runner, guess, declared, label)
+            meant = replace(made, forward=Domain(runner, made.default_attrs).forward)
+            for one in (meant, made):
+                with np.errstate(all="ignore"):
+                    case = first_case(one, options, dtype)
+                if case is not None:
+                    return _finished(one, subject, runner, case)
     return None
+
+
+def _guessed(subject: Subject, runner: ForeignRunner, guess: Guess, declared: Declared, label: str) -> Checkable:
+    return replace(
+        _frame(subject, runner, declared, label),
+        inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
+        attrs=tuple(Attr(name, "any", value, _choices(name)) for name, value in guess.options.items()),
+        constants=constants_of(subject.functions),
+    )
 
 
 def _readings(subject: Subject) -> Iterator[Guess]:
