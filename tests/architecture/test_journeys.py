@@ -47,6 +47,15 @@ def stops(title: str) -> list[Stop]:
     return [Stop(name, match and match[1]) for (_, name, _), match in zip(found, protocols)]
 
 
+def values(title: str) -> tuple[type, ...]:
+    """Return the types of the values that carry one journey, the first one first."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    listed = re.search(rf"^### {re.escape(title)}\n(?:(?!^##).)*?^Values: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
+    assert listed, title
+    pairs = [name.rpartition(".") for name in re.findall(r"`([\w.]+)`", listed[1])]
+    return tuple(getattr(importlib.import_module(module), name) for module, _, name in pairs)
+
+
 def rows() -> dict[str, int]:
     """Return the row of each top-level package, the lowest first, as import-linter holds it."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -84,21 +93,66 @@ class Tracer:
             self.calls.append(Call(caller, module, f"{module}.{name}"))
 
 
+class Lineage:
+    """Notes the functions that are given a value of a journey and make a new one of a type that came before it."""
+
+    def __init__(self, kinds: tuple[type, ...]) -> None:
+        self.kinds = kinds
+        self.back: set[str] = set()
+        self._seen: dict[int, Any] = {}
+        self._given: dict[int, tuple[set[int], set[int]]] = {}
+
+    def __call__(self, frame: FrameType, event: str, result: Any) -> None:
+        if _module(frame) is None:
+            return
+        if event == "call":
+            found = self._carried([frame.f_locals[name] for name in _arguments(frame)])
+            self._given[id(frame)] = {place for place, _ in found}, set(self._seen)
+            self._see(found)
+        elif event == "return":
+            given, before = self._given.pop(id(frame), (set(), set()))
+            found = self._carried([result])
+            for place, value in found:
+                if id(value) not in before and given and min(given) > place:
+                    self.back.add(
+                        f"{_module(frame)}.{frame.f_code.co_name}: {self._named(given)} -> {self._named({place})}"
+                    )
+            self._see(found)
+
+    def _see(self, found: list[tuple[int, Any]]) -> None:
+        self._seen.update({id(value): value for _, value in found})  # held, so that no id is used again
+
+    def _carried(self, items: list[Any]) -> list[tuple[int, Any]]:
+        """Return the values of the journey among items and in lists, tuples and dicts among them."""
+        flat = []
+        for item in items:
+            held = item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else (item,)
+            flat += list(held)[:100]
+        return [(place, item) for item in flat for place, kind in enumerate(self.kinds) if isinstance(item, kind)]
+
+    def _named(self, places: set[int]) -> str:
+        return ", ".join(self.kinds[place].__name__ for place in sorted(places))
+
+
+def _arguments(frame: FrameType) -> list[str]:
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    return [name for name in code.co_varnames[:count] if name in frame.f_locals]
+
+
 def _module(frame: FrameType) -> str | None:
     name = str(frame.f_globals.get("__name__", ""))
     return name if name.startswith("opkit.") else None
 
 
-def traced(journey: Callable[[], None]) -> list[Call]:
-    """Make a journey and return its calls; one made before has loaded what it loads."""
+def traced(journey: Callable[[], None], tracer: Callable[[FrameType, str, Any], None]) -> None:
+    """Make a journey under a tracer; one made before has loaded what it loads."""
     journey()
-    tracer = Tracer()
     sys.setprofile(tracer)
     try:
         journey()
     finally:
         sys.setprofile(None)
-    return tracer.calls
 
 
 # ---- the journeys ----------------------------------------------------------------------------------------------------
@@ -155,11 +209,20 @@ def graph() -> None:
 
 
 @pytest.fixture(scope="module", params=TITLES)
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Stop], list[Call]]:
-    """Each journey: what is written of it, and the calls that it made."""
+def journey(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Callable[[], None]]:
+    """Each journey's title, and what makes it."""
     paddle.disable_static()
     journeys = dict(zip(TITLES, (build(tmp_path_factory.mktemp("ops")), layer, graph)))
-    return stops(request.param), traced(journeys[request.param])
+    return request.param, journeys[request.param]
+
+
+@pytest.fixture(scope="module")
+def made(journey: tuple[str, Callable[[], None]]) -> tuple[list[Stop], list[Call]]:
+    """What is written of a journey, and the calls that it made."""
+    title, make = journey
+    tracer = Tracer()
+    traced(make, tracer)
+    return stops(title), tracer.calls
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
@@ -205,3 +268,47 @@ def test_callbacks_name_a_protocol_of_a_lower_row(title: str) -> None:
         declared = getattr(importlib.import_module(module), name)
         assert member in {*vars(declared), *declared.__annotations__}, stop.protocol
         assert row[stop.protocol.split(".")[1]] < row[stop.function.split(".")[1]], stop
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+def test_no_value_is_converted_back(journey: tuple[str, Callable[[], None]]) -> None:
+    """What has become a value of a later type is not made one of an earlier type again."""
+    title, make = journey
+    lineage = Lineage(values(title))
+    traced(make, lineage)
+    assert lineage.back == set()
+
+
+def test_every_type_of_a_journey_is_met(journey: tuple[str, Callable[[], None]]) -> None:
+    """A type that no function takes or returns would hold nothing."""
+    title, make = journey
+    lineage = Lineage(values(title))
+    traced(make, lineage)
+    assert {kind for kind in lineage.kinds for value in lineage._seen.values() if isinstance(value, kind)} == set(
+        lineage.kinds
+    )
+
+
+CONVERSIONS = """
+def there(array): return make(array)
+def back(tensor): return tensor._data + 1
+def kept(tensor): return tensor._data
+def both(tensor, array): return array + tensor._data
+def inside(tensors): return {"a": back(tensors[0])}["a"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [("there", 0), ("back", 1), ("kept", 1), ("both", 0), ("inside", 2)],
+)
+def test_a_conversion_back_is_found(function: str, found: int) -> None:
+    """A new array of a Tensor alone is one, in a list too; a Tensor of an array and a computation with both are none."""
+    space: dict[str, Any] = {"__name__": "opkit.imagined", "make": paddle.to_tensor}
+    exec(CONVERSIONS, space)
+    array = np.ones(2, np.float32)
+    tensor = paddle.to_tensor(np.zeros(2, np.float32))
+    arguments = {"there": (array,), "both": (tensor, array), "inside": ([tensor],)}.get(function, (tensor,))
+    lineage = Lineage(values(TITLES[1]))
+    traced(lambda: space[function](*arguments), lineage)
+    assert len(lineage.back) == found
