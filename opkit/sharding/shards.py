@@ -23,11 +23,12 @@ def cut(array: np.ndarray, sbp: Sbp, count: int, rng: np.random.Generator | None
         array: the whole.
         sbp: how it lies; S gives views, B the array itself.
         count: of devices.
-        rng: draws the partial sums of P; without it the first device has the whole and the others zeros, as OneFlow
-            does where it makes partial sums of a whole.
+        rng: draws the partial sums of P; without it the first device has the whole and the others zeros.
 
     Raises:
         UsageError: the axis is not there, or there is no device.
+
+    Source: OneFlow v0.4.0, core/graph/boxing/naive_b2p_sub_task_graph_builder.cpp, for P of a whole.
     """
     if count < 1:
         raise UsageError("there must be at least one device")

@@ -1,6 +1,7 @@
 """Splitting: which part of an axis each device has.
 
-Source: OneFlow v0.4.0, core/common/balanced_splitter.cpp.
+Source: OneFlow v0.4.0, core/common/balanced_splitter.cpp; which splits are used, core/operator/operator.cpp,
+FilterAndCheckValidSbpSignatureListByLogicalShape.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ __all__ = ["balanced", "shard_sizes"]
 def balanced(size: int, count: int) -> tuple[range, ...]:
     """Return the part of an axis that each device has: the first ``size % count`` have one element more.
 
-    Devices beyond the size have an empty part. OneFlow v0.4 does not use a split there: it drops the signatures that
-    split an axis shorter than the number of devices.
+    Devices beyond the size have an empty part; jobs do not split an axis that is shorter than the number of devices.
 
     Args:
         size: of the axis.

@@ -3,7 +3,7 @@
 from opkit.spec.compiler import CompileResult, compile_spec
 from opkit.spec.registry.built_types import BuiltTypes
 from opkit.spec.registry.compiled_grad import BackwardOp, CompiledGrad, GradGraph
-from opkit.spec.registry.compiled_op import CompiledOp
+from opkit.spec.registry.compiled_op import CompiledOp, SbpClaim
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
 from opkit.spec.runtime.blob import Blob, forward_blob
 
@@ -17,6 +17,7 @@ __all__ = [
     "CompiledGrad",
     "CompiledOp",
     "GradGraph",
+    "SbpClaim",
     "compile_spec",
     "forward_blob",
 ]

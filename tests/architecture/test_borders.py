@@ -24,7 +24,7 @@ STRING = re.compile(r"^[A-Za-z]*('''|\"\"\"|'|\")(.*)\1$", re.DOTALL)
 #: A paragraph of a docstring that says where something comes from.
 SOURCE = re.compile(r"^[ \t]*Sources?:.*?(?=^[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
-PACKAGES = ["ir", "ops", "autograd", "eager", "static", "checker"]
+PACKAGES = ["ir", "ops", "autograd", "sharding", "eager", "static", "checker"]
 
 
 def documented() -> set[str]:

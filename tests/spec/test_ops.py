@@ -278,3 +278,30 @@ def test_python_source_is_python() -> None:
     source = compiled(SHARDED).ops["a"].python_source()
     compile(source, "shown", "exec")
     assert "def a__sbp(ctx):" in source
+
+
+def test_each_part_of_a_claim_has_its_place() -> None:
+    """Line and column of the name of the call that gave it, also where several calls stand in one statement."""
+    extra = f""".{SBP}
+      ctx->NewBuilder().Split(user_op::OpArg("x", 0), 0)
+          .PartialSum(ctx->outputs())
+          .Build();
+    {OK}"""
+    text = op("", extra=extra)
+    (claim,) = compiled(text).ops["t"].sbp_claims({"x": f32(4, 3)}, parallel_num=2)
+    lines = text.splitlines()
+    for place, name in (
+        (claim.places["x", 0], "Split("),
+        (claim.places["y", 0], "PartialSum("),
+        (claim.where, "Build("),
+    ):
+        assert lines[place.line - 1][place.col - 1 :].startswith(name)
+
+
+def test_a_claim_of_the_framework_stands_where_its_function_is_named() -> None:
+    """SplitForEachAxis has no lines of its own in the definition."""
+    text = op("", extra=".SetGetSbpFn(user_op::GetSbpFnUtil::SplitForEachAxis)")
+    claims = compiled(text).ops["t"].sbp_claims({"x": f32(4, 3)}, parallel_num=2)
+    assert [claim.parts["x", 0] for claim in claims] == ["S(0)", "S(1)"]
+    assert not claims[0].places
+    assert "SplitForEachAxis" in text.splitlines()[claims[0].where.line - 1]

@@ -133,16 +133,16 @@ bn_in_op2sbp_parallel() -> map<str,SbpParallel>& = {0}
 mutable_bn_in_op2sbp_parallel() -> ptr<map<str,SbpParallel>> = {0}
 """,
     "SbpBuilder": """
-Split(OpArg, i64) -> SbpBuilder& @arg = {0}.split({1}, {2})
-Split(vector<OpArg>, i64) -> SbpBuilder& = {0}.split_all({1}, {2})
-Split(vector<pair<str,i32>>, i64) -> SbpBuilder& = {0}.split_all({1}, {2})
-Broadcast(OpArg) -> SbpBuilder& @arg = {0}.broadcast({1})
-Broadcast(vector<OpArg>) -> SbpBuilder& = {0}.broadcast_all({1})
-Broadcast(vector<pair<str,i32>>) -> SbpBuilder& = {0}.broadcast_all({1})
-PartialSum(OpArg) -> SbpBuilder& @arg = {0}.partial({1})
-PartialSum(vector<OpArg>) -> SbpBuilder& = {0}.partial_all({1})
-PartialSum(vector<pair<str,i32>>) -> SbpBuilder& = {0}.partial_all({1})
-Build() -> void = {0}.build()
+Split(OpArg, i64) -> SbpBuilder& @arg = {0}.split({1}, {2}, {at})
+Split(vector<OpArg>, i64) -> SbpBuilder& = {0}.split_all({1}, {2}, {at})
+Split(vector<pair<str,i32>>, i64) -> SbpBuilder& = {0}.split_all({1}, {2}, {at})
+Broadcast(OpArg) -> SbpBuilder& @arg = {0}.broadcast({1}, {at})
+Broadcast(vector<OpArg>) -> SbpBuilder& = {0}.broadcast_all({1}, {at})
+Broadcast(vector<pair<str,i32>>) -> SbpBuilder& = {0}.broadcast_all({1}, {at})
+PartialSum(OpArg) -> SbpBuilder& @arg = {0}.partial({1}, {at})
+PartialSum(vector<OpArg>) -> SbpBuilder& = {0}.partial_all({1}, {at})
+PartialSum(vector<pair<str,i32>>) -> SbpBuilder& = {0}.partial_all({1}, {at})
+Build() -> void = {0}.build({at})
 """,
     "SbpParallel": """
 has_split_parallel() -> bool = ({0}.kind == "S")

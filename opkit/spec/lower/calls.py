@@ -39,6 +39,8 @@ __all__ = ["CallLowering"]
 #: Parameters of containers' functions that stand for elements.
 _ELEMENTS = frozenset({"T", "K", "V"})
 _ATTR_READERS = frozenset({"Attr", "attr", "attr_or_default"})
+#: Stands for a call's place in code that is being filled in; no code of a definition holds it.
+_AT = "\0at"
 _STRING_CHANGES = frozenset({"push_back", "append", "pop_back", "clear"})
 
 
@@ -130,6 +132,9 @@ class CallLowering(MemberLowering):
         if chosen.flags:
             self.unit.note_use(chosen.flags, name, kind, args, node)
         code = _fill(chosen.code, ready)
+        if "{at}" in chosen.code:  # the call's own place, for what is made there
+            place = node.function.name if isinstance(node.function, syntax.Member) else node
+            code = code.replace(_AT, str(self.program.site(place)))
         result = substitute(chosen.result, kind)
         made = Lowered(code, result, _prec(code), chosen.is_ref, is_small="small" in chosen.flags)
         if chosen.deref:
@@ -364,7 +369,7 @@ class CallLowering(MemberLowering):
 
 
 def _fill(code: str, ready: list[str]) -> str:
-    return code.format(*ready) if "{" in code else code
+    return code.format(*ready, at=_AT) if "{" in code else code
 
 
 def _prec(code: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from opkit.diagnostics import Span
-from opkit.errors import InferError, unknown
+from opkit.errors import InferError, Location, unknown
 from opkit.ir.desc import TensorDesc
 from opkit.spec.lower.link import Linker
 from opkit.spec.lower.units import Unit
@@ -20,9 +20,24 @@ from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, modif
 from opkit.spec.runtime.objects import Desc, Shape
 from opkit.spec.runtime.sbp_contexts import SbpContext
 
-__all__ = ["CompiledOp", "Inputs"]
+__all__ = ["CompiledOp", "Inputs", "SbpClaim"]
 
 Inputs = Mapping[str, Sequence[TensorDesc]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SbpClaim:
+    """A sharding signature that a definition builds.
+
+    Args:
+        parts: "S(axis)", "B" or "P" for each (argument, index) that it names.
+        places: where the definition gives each of them, as far as it does so itself.
+        where: where it builds the signature.
+    """
+
+    parts: Mapping[Arg, str]
+    places: Mapping[Arg, Location]
+    where: Location
 
 
 @dataclass(slots=True, eq=False)
@@ -273,6 +288,20 @@ class CompiledOp:
         Raises:
             InferError: as ``infer``.
         """
+        return [_signature(item.parts) for item in self.sbp_claims(inputs, attrs, parallel_num, outputs)]
+
+    def sbp_claims(
+        self,
+        inputs: Inputs,
+        attrs: Mapping[str, Any] | None = None,
+        parallel_num: int = 1,
+        outputs: Mapping[str, int] | None = None,
+    ) -> list[SbpClaim]:
+        """Return what ``sbp_signatures`` does, each signature with the places in the definition that built it.
+
+        Raises:
+            InferError: as ``infer``.
+        """
         if isinstance(parallel_num, bool) or not isinstance(parallel_num, int) or parallel_num < 1:
             raise InferError(f"parallel_num is {parallel_num!r}, not a positive number of devices")
         ctx = self.prepare(inputs, attrs, outputs, "op")
@@ -282,7 +311,20 @@ class CompiledOp:
         logical = {arg: ctx.descs[arg] for arg in ctx.inputs}
         sbp = SbpContext(logical, ctx.attrs, ctx.inputs, ctx.outputs, ctx.conf, parallel_num)
         self.linker.run(unit, f"listing the sharding signatures of {self.name!r}", sbp)
-        return [_signature(parts) for parts in sbp.found]
+        sites, whole = self.linker.program.sites, self.linker.program.tree.span(unit.node).location
+        return [
+            SbpClaim(
+                dict(item),
+                {arg: sites[site].span.location for arg, site in item.sites.items()},
+                whole if item.site is None else sites[item.site].span.location,
+            )
+            for item in sbp.found
+        ]
+
+    @property
+    def makes_claims(self) -> bool:
+        """Whether a function of the definition builds sharding signatures."""
+        return "sbp" in self.units
 
     # -- modifiers ----------------------------------------------------------------------------
 

@@ -13,56 +13,77 @@ from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc, Shape
 from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
 
-__all__ = ["DistributionContext", "SbpBuilder", "SbpContext", "SbpInferContext"]
+__all__ = ["BuiltSignature", "DistributionContext", "SbpBuilder", "SbpContext", "SbpInferContext"]
+
+
+class BuiltSignature(dict[Arg, str]):
+    """A signature as it was built: the part of each argument, and the sites of the calls that gave them.
+
+    Args:
+        parts: "S(axis)", "B" or "P" for each argument.
+        sites: index of the call's place in the program's table for each argument, where the definition itself made it.
+        site: that of ``Build``, None where a function of the framework built it.
+    """
+
+    __slots__ = ("site", "sites")
+
+    def __init__(self, parts: Mapping[Arg, str], sites: Mapping[Arg, int], site: int | None) -> None:
+        super().__init__(parts)
+        self.sites = dict(sites)
+        self.site = site
 
 
 class SbpBuilder:
-    """A UserOpSbpSignatureBuilder: collects one signature, ``build`` adds a copy to the list."""
+    """A UserOpSbpSignatureBuilder: collects one signature, ``build`` adds a copy to the list.
 
-    __slots__ = ("into", "parts")
+    ``at`` is the site of the definition's call, None where a function of the framework calls.
+    """
 
-    def __init__(self, into: list[dict[Arg, str]]) -> None:
+    __slots__ = ("into", "parts", "sites")
+
+    def __init__(self, into: list[BuiltSignature]) -> None:
         self.into = into
         self.parts: dict[Arg, str] = {}
+        self.sites: dict[Arg, int] = {}
 
-    def split(self, arg: Arg, axis: int) -> SbpBuilder:
+    def _put(self, args: Sequence[Arg], part: str, at: int | None) -> SbpBuilder:
+        for arg in args:
+            self.parts[arg] = part
+            if at is None:
+                self.sites.pop(arg, None)
+            else:
+                self.sites[arg] = at
+        return self
+
+    def split(self, arg: Arg, axis: int, at: int | None = None) -> SbpBuilder:
         """Split one argument at an axis."""
-        self.parts[arg] = f"S({axis})"
-        return self
+        return self._put((arg,), f"S({axis})", at)
 
-    def split_all(self, args: Sequence[Arg], axis: int) -> SbpBuilder:
+    def split_all(self, args: Sequence[Arg], axis: int, at: int | None = None) -> SbpBuilder:
         """Split several arguments at an axis."""
-        for arg in args:
-            self.parts[arg] = f"S({axis})"
-        return self
+        return self._put(args, f"S({axis})", at)
 
-    def broadcast(self, arg: Arg) -> SbpBuilder:
+    def broadcast(self, arg: Arg, at: int | None = None) -> SbpBuilder:
         """Broadcast one argument."""
-        self.parts[arg] = "B"
-        return self
+        return self._put((arg,), "B", at)
 
-    def broadcast_all(self, args: Sequence[Arg]) -> SbpBuilder:
+    def broadcast_all(self, args: Sequence[Arg], at: int | None = None) -> SbpBuilder:
         """Broadcast several arguments."""
-        for arg in args:
-            self.parts[arg] = "B"
-        return self
+        return self._put(args, "B", at)
 
-    def partial(self, arg: Arg) -> SbpBuilder:
+    def partial(self, arg: Arg, at: int | None = None) -> SbpBuilder:
         """Make one argument a partial sum."""
-        self.parts[arg] = "P"
-        return self
+        return self._put((arg,), "P", at)
 
-    def partial_all(self, args: Sequence[Arg]) -> SbpBuilder:
+    def partial_all(self, args: Sequence[Arg], at: int | None = None) -> SbpBuilder:
         """Make several arguments partial sums."""
-        for arg in args:
-            self.parts[arg] = "P"
-        return self
+        return self._put(args, "P", at)
 
-    def build(self) -> None:
+    def build(self, at: int | None = None) -> None:
         """Add the signature to the list."""
         if len(self.into) >= 10_000:
             raise FatalError("more than 10,000 sharding signatures")
-        self.into.append(dict(self.parts))
+        self.into.append(BuiltSignature(self.parts, self.sites, at))
 
 
 class SbpContext:
@@ -86,7 +107,7 @@ class SbpContext:
         self.conf = conf
         self.parallel_num = parallel_num
         self.device_type = "kCPU"
-        self.found: list[dict[Arg, str]] = []
+        self.found: list[BuiltSignature] = []
 
     def desc(self, name: str, index: int) -> Desc:
         """Return the description of an input."""
