@@ -11,7 +11,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line.
 
-    The interpreter that a gradcheck's workers come from is started before anything else: it loads while this
+    The interpreter that the workers of a check come from is started before anything else: it loads while this
     process does.
     """
     if _checks(sys.argv[1:]):
@@ -28,7 +28,9 @@ def main() -> None:
 
 
 def _checks(words: Sequence[str]) -> bool:
-    return words[:1] == ["gradcheck"] and not any(word.startswith(("--h", "-h", "--repro", "--pdb")) for word in words)
+    return words[:1] in (["gradcheck"], ["sbp"]) and not any(
+        word.startswith(("--h", "-h", "--repro", "--pdb")) for word in words
+    )
 
 
 if __name__ == "__main__":

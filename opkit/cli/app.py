@@ -23,6 +23,7 @@ from opkit.cli.graph import graph
 from opkit.cli.new import new
 from opkit.cli.ops import ops
 from opkit.cli.run import run
+from opkit.cli.sbp import sbp
 from opkit.cli.test import test
 
 __all__ = ["app", "main"]
@@ -58,6 +59,7 @@ def root(
 app.command()(new)
 app.command()(build)
 app.command()(gradcheck)
+app.command()(sbp)
 app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 app.command()(test)
 app.command()(export)

@@ -1,10 +1,12 @@
-"""Parsing option values that several commands accept: shapes of inputs."""
+"""Parsing option values that several commands accept: shapes of inputs, reports and their files."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from opkit.errors import UsageError
 
-__all__ = ["shape_of"]
+__all__ = ["pair_of", "shape_of"]
 
 
 def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
@@ -21,3 +23,17 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
     except ValueError:
         raise UsageError(f"--shape {text!r}: expected NAME=SIZES, for example x=3,4 (x= for a 0-d array)") from None
     return name.strip(), shape
+
+
+def pair_of(text: str) -> tuple[str, Path]:
+    """Read ``FORM=FILE``: the form of a report and where it goes.
+
+    Raises:
+        BadParameter: it cannot be read.
+    """
+    import typer
+
+    form, equals, file = text.partition("=")
+    if not equals or not file:
+        raise typer.BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
+    return form, Path(file)

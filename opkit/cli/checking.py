@@ -36,8 +36,8 @@ def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any)
     return RunOptions.of(
         {
             **others,
-            "select": _codes("--select", select),
-            "ignore": _codes("--ignore", ignore),
+            "select": _codes("--select", select, others.get("command", "gradcheck")),
+            "ignore": _codes("--ignore", ignore, others.get("command", "gradcheck")),
             "shapes": dict(shape_of(item) for item in shape),
         }
     )
@@ -138,10 +138,11 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
     return 0
 
 
-def _codes(option: str, text: str) -> frozenset[str]:
+def _codes(option: str, text: str, command: str) -> frozenset[str]:
     found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
-    known = [code for code in codes() if code.startswith("GC")]
+    family = "SBP" if command == "sbp" else "GC"
+    known = [code for code in codes() if code.startswith(family)]
     for code in sorted(found.difference(known)):
-        tail = " ('opkit explain GC' lists all)"
-        raise unknown(f"{option}: gradcheck has no check", code, known, tail=tail, limit=3).error(UsageError)
+        tail = f" ('opkit explain {family}' lists all)"
+        raise unknown(f"{option}: {command} has no check", code, known, tail=tail, limit=3).error(UsageError)
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from opkit.cli.arguments import pair_of
 
 __all__ = ["gradcheck"]
 
@@ -86,13 +87,6 @@ def gradcheck(
 
     if pdb:
         raise typer.Exit(debug(targets or [], options_of(**given)))
-    pairs = [_pair(item) for item in report or []]
+    pairs = [pair_of(item) for item in report or []]
     options = options_of(**given)
     raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))
-
-
-def _pair(text: str) -> tuple[str, Path]:
-    form, equals, file = text.partition("=")
-    if not equals or not file:
-        raise typer.BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")
-    return form, Path(file)

@@ -9,7 +9,7 @@ from opkit.errors import UsageError, did_you_mean, nearest
 __all__ = ["FAMILIES", "codes", "explain"]
 
 #: What the codes that begin so are about.
-FAMILIES = {"SPEC": "definitions", "PROJ": "op directories", "GC": "gradcheck"}
+FAMILIES = {"SPEC": "definitions", "PROJ": "op directories", "GC": "gradcheck", "SBP": "sbp"}
 
 
 def codes() -> tuple[str, ...]:

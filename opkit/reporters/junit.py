@@ -23,7 +23,7 @@ def junit_report(run: RunView) -> str:
 
     A failed check is a ``failure``, one that raised an ``error``, an undecided or skipped one ``skipped``.
     """
-    root = ElementTree.Element("testsuites", name="opkit gradcheck")
+    root = ElementTree.Element("testsuites", name=f"opkit {run.report.command}")
     suites = [_suite(root, op) for op in run.report.ops]
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))

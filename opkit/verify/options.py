@@ -31,6 +31,7 @@ class RunOptions:
         replay: run former failures of the same op first, and remember the ones found now.
         cache: where failures are remembered; "" for the user's cache folder.
         shows_output: what the user's files print goes to standard error as it is printed.
+        command: "gradcheck", or "sbp": what is checked of each op.
     """
 
     check: checker.Options = field(default_factory=checker.Options)
@@ -41,6 +42,7 @@ class RunOptions:
     replay: bool = True
     cache: str = ""
     shows_output: bool = False
+    command: str = "gradcheck"
 
     def __post_init__(self) -> None:
         for name in ("jobs", "timeout", "memory"):
@@ -69,7 +71,8 @@ class RunOptions:
         own = {item.name for item in fields(RunOptions)} - {"check"}
         for name in options:
             if name not in own and name not in _CHECKER:
-                raise unknown("gradcheck has no option", name, (*own, *_CHECKER)).error(UsageError)
+                command = options.get("command", "gradcheck")
+                raise unknown(f"{command} has no option", name, (*own, *_CHECKER)).error(UsageError)
         mine = {name: value for name, value in options.items() if name in own}
         its = {name: value for name, value in options.items() if name in _CHECKER}
         return RunOptions(checker.Options(**its), **mine)

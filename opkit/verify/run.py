@@ -91,7 +91,7 @@ def collect(
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
         ledger.settle(CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{why}; it was not judged"))
-    report = Report(opkit.__version__, options.check.seed, ledger.reports)
+    report = Report(opkit.__version__, options.check.seed, ledger.reports, options.command)
     saved = remember(report, options)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)

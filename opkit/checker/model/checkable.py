@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location
 from opkit.ir import TensorDesc
@@ -134,13 +135,17 @@ class Infer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One user kernel of the gradient, callable on its own: ``call(inputs, attrs)`` returns its raw results."""
+    """One user kernel of the gradient, callable on its own: ``call(inputs, attrs)`` returns its raw results.
+
+    ``claims`` is what its definition says about devices.
+    """
 
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     call: Callable[[Mapping[str, Any], Attrs], Sequence[np.ndarray]]
     where: Location | None = None
+    claims: Claims | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +222,7 @@ class Checkable:
         own: checks that only subjects of its kind need.
         remarks: what a reader of the report should know.
         seen: of an op to be searched: cases that the search stays near.
+        claims: what the definition says about devices, None where there is none.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
@@ -259,6 +265,7 @@ class Checkable:
     own: tuple[OwnCheck, ...] = ()
     remarks: tuple[str, ...] = ()
     seen: tuple[Case, ...] = ()
+    claims: Claims | None = None
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

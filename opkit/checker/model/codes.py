@@ -71,6 +71,19 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC182", "domain", "there are cases to check"),
         CheckCode("GC183", "cases", "the cases file is well formed"),
         CheckCode("GC190", "power", "these settings catch the standard mutants of this backward"),
+        # --- what definitions claim about devices
+        CheckCode("SBP201", "claim", "on several devices a claimed signature gives what one device gives"),
+        CheckCode("SBP202", "shards", "the shards of the results have the sizes of a balanced split"),
+        CheckCode("SBP203", "shards_taken", "the op takes the shards that a claimed signature makes"),
+        CheckCode("SBP204", "entries", "a signature has an entry for each argument, and for nothing else"),
+        CheckCode("SBP205", "axis", "a signature splits axes that are there"),
+        CheckCode("SBP206", "gradient_follows", "the gradient on several devices is that on one"),
+        CheckCode("SBP207", "listing", "the definition's function lists its signatures"),
+        CheckCode("SBP208", "untried", "every claimed signature can be tried"),
+        CheckCode("SBP209", "cases_to_cut", "there are cases to cut"),
+        CheckCode("SBP210", "unclaimed", "every signature that holds is claimed"),
+        CheckCode("SBP211", "claims", "the definition claims signatures"),
+        CheckCode("SBP220", "stateless", "the kernel keeps no state between calls"),
     )
 }
 

@@ -222,11 +222,13 @@ class Report:
         opkit: the version that ran.
         seed: reproduces the run.
         ops: one report per op, in the order of the targets.
+        command: "gradcheck", or "sbp".
     """
 
     opkit: str
     seed: int
     ops: tuple[OpReport, ...] = field(default=())
+    command: str = "gradcheck"
 
     def __repr__(self) -> str:
         return f"<Report of {len(self.ops)} op{'s' * (len(self.ops) != 1)}: {self.status.value}>"
@@ -258,6 +260,7 @@ class Report:
             "schema": 1,
             "opkit": self.opkit,
             "seed": self.seed,
+            **({"command": self.command} if self.command != "gradcheck" else {}),
             "ops": [op.to_json() for op in self.ops],
         }
 

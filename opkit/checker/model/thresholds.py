@@ -374,6 +374,35 @@ LONG_CARRIER = (12, 48)
 #: Cases that are emptied, inputs whose values alone change regime, constants that values are put around. Cost.
 EMPTIED_CASES, REGIME_INPUTS, MOST_ANCHORS = 3, 4, 12
 
+# ---- proofs of sharding claims ---------------------------------------------------------------------------------------
+#: Numbers of devices of a proof: two and four make equal shards where three makes unequal ones. Tuned.
+PROOF_DEVICES = (2, 3, 4)
+#: Ways in which partial sums of one case are drawn. Tuned.
+PROOF_DRAWS = 2
+#: Resolutions by which sums in another order may differ: of 1e5 terms of both signs they differ by less. Tuned.
+PROOF_ULPS = 4096.0
+#: How far inputs are moved to see what their last digits do, in resolutions, and how often that counts. Tuned.
+PROOF_NUDGE, PROOF_NOISE = 4.0, 64.0
+#: The most that this may count for, in square roots of the resolution: a jump at a tie is not rounding. Tuned.
+PROOF_NOISE_CAP = 16.0
+#: Resolution of float32. Derived: 2**-23.
+SINGLE_RESOLUTION = 1.2e-7
+#: Cases of a proof: as they were found, grown ones for each combination of ranks and attributes, of whole numbers;
+#: combinations; elements of a case. Cost.
+PROOF_FOUND, PROOF_GROWN, PROOF_WHOLE, PROOF_GROUPS, PROOF_ELEMENTS = 24, 3, 4, 40, 20_000
+#: Factors by which floats of grown cases differ from those that were found. Tuned.
+PROOF_FACTORS = (0.75, 1.0)
+#: Whole numbers of a case whose floats are rounded: so many times the float. Tuned.
+PROOF_WHOLE_SCALE = 3.0
+#: Cuts that hold of one signature, on which the gradient is run too. Cost.
+PROOF_KEPT = 8
+#: Ways to cut the inputs that are tried without being claimed, and cases of a combination of ranks for each. Cost.
+PROOF_CANDIDATES, PROOF_TRIED = 200, 24
+#: Cuts on which an unclaimed signature must hold to be worth a line. Tuned.
+PROOF_LEAST = 3
+#: Share of the time set for an op that goes to claims of forward, and to those of its gradient. Cost.
+PROOF_SHARE, PROOF_SHARE_BACKWARD = 0.5, 0.75
+
 # ---- mutants of a user's backward (--power) --------------------------------------------------------------------------
 #: A mutant that changes gradients by less than this share is the same function. Derived: below every floor.
 MUTANT_CHANGE = 1e-10

@@ -20,6 +20,7 @@ from opkit.project.loading import LoadedOps, refreshed
 from opkit.project.user_op import UserOp
 from opkit.shim import frameworks
 from opkit.verify.isolation.blame import shown_path
+from opkit.verify.subjects.claims import claims_of
 from opkit.verify.subjects.declared import declared_in
 from opkit.verify.subjects.gradient import RawGradient
 from opkit.verify.subjects.hints import hints_of, sizes_of
@@ -57,6 +58,7 @@ def checkable_of(loaded: LoadedOps, op: UserOp, module: ModuleType | None) -> Ch
         sizes=sizes_of(loaded),
         afresh=lambda: _afresh(loaded, op.name),
         forward_where=_shown(op.kernel.where),
+        claims=claims_of(compiled),
     )
     if op.grad is not None:
         gradient = RawGradient(op, compiled, op.grad)

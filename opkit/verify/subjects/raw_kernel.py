@@ -15,6 +15,7 @@ from opkit.errors import KernelError
 from opkit.ir import TensorDesc
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
+from opkit.verify.subjects.claims import claims_of
 
 __all__ = ["TAG", "RawKernel", "describe"]
 
@@ -139,4 +140,5 @@ class RawKernel:
         def call(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
             return self.call(arrays, attrs, outputs)
 
-        return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where)
+        claims = claims_of(self.compiled, outputs)
+        return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where, claims)

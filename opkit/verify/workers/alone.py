@@ -50,7 +50,7 @@ def check_alone(
     started = time.perf_counter()
     try:
         again = check_former(watched, options)
-        report = with_slopes(check(watched, options.check, tell), watched)
+        report = _report(watched, options, tell)
     except Stop:
         last = watch.last
         return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
@@ -64,6 +64,14 @@ def check_alone(
         finding = blame_ourselves(error, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
     return joined(report, again, time.perf_counter() - started)
+
+
+def _report(checkable: Checkable, options: RunOptions, tell: Tell | None) -> OpReport:
+    if options.command == "sbp":
+        from opkit.checker.claims.engine import check_claims  # gradcheck does without
+
+        return check_claims(checkable, options.check, tell)
+    return with_slopes(check(checkable, options.check, tell), checkable)
 
 
 def _as_array(value: object) -> object:

@@ -1,0 +1,220 @@
+"""Cases to cut: those that the search found, grown until every axis can be cut unevenly, and some of whole numbers.
+
+A grown case keeps which sizes are equal, and draws its values from those that were found, so that it stays in the op's
+domain; the definition and the kernel must take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.thresholds import (
+    LEAST_NEAR,
+    MOST_HINT,
+    MOST_HINTS,
+    PROOF_ELEMENTS,
+    PROOF_FACTORS,
+    PROOF_FOUND,
+    PROOF_GROUPS,
+    PROOF_GROWN,
+    PROOF_WHOLE,
+    PROOF_WHOLE_SCALE,
+)
+from opkit.checker.model.trial import Trial
+
+__all__ = ["proof_cases"]
+
+#: Sizes that the sizes of a case become, in order; those of one case grow with them.
+_TARGETS = ((5, 7, 9, 11, 13), (7, 10, 13, 17, 19), (6, 9, 14, 15, 21), (8, 12, 16, 20, 24))
+#: What each size becomes where no such row is taken: the sizes of some ops stand in a fixed relation.
+_RULES: tuple[Callable[[int], int], ...] = (lambda n: 3 * n, lambda n: 2 * n + 1, lambda n: 4 * n, lambda n: n + 5)
+
+_Map = Mapping[int, int]
+_Key = tuple[int, ...]
+
+
+def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> list[Case]:
+    """Return the cases on which claims are proved, the smallest first."""
+    usable = [case for case in found if _is_usable(case)]
+    kept = _distinct(usable)
+    made = [*kept[:PROOF_FOUND]]
+    grown: list[Case] = []
+    for number, case in enumerate(_representatives(usable)):
+        grown += islice(_grown(checkable, case, trial, options.seed + number), PROOF_GROWN)
+    made += grown
+    made += islice(_whole_numbers(grown or made, trial), PROOF_WHOLE)
+    return sorted(made, key=lambda case: (_elements(case), case.regime != "normal"))
+
+
+def _elements(case: Case) -> int:
+    return sum(array.size for _, array in leaves_of(case.inputs))
+
+
+def _is_usable(case: Case) -> bool:
+    arrays = [array for _, array in leaves_of(case.inputs)]
+    return (
+        bool(arrays) and all(array.size for array in arrays) and sum(array.size for array in arrays) <= PROOF_ELEMENTS
+    )
+
+
+def _key(case: Case) -> object:
+    return tuple((leaf, array.shape, array.dtype.name) for leaf, array in leaves_of(case.inputs)), _attrs(case)
+
+
+def _attrs(case: Case) -> object:
+    return tuple(sorted((name, repr(value)) for name, value in case.attrs.items()))
+
+
+def _ranks(case: Case) -> object:
+    """Return what distinguishes cases for a signature: ranks, which axes have one element, attributes, dtypes."""
+    return (
+        tuple(
+            (leaf, tuple(size == 1 for size in array.shape), array.dtype.name) for leaf, array in leaves_of(case.inputs)
+        ),
+        _attrs(case),
+    )
+
+
+def _distinct(cases: Sequence[Case]) -> list[Case]:
+    """Return one case of each shapes and attributes, those of further ranks and attributes first."""
+    by_key: dict[object, Case] = {}
+    for case in cases:
+        by_key.setdefault(_key(case), case)
+    seen: set[object] = set()
+    first: list[Case] = []
+    later: list[Case] = []
+    for case in by_key.values():
+        (later if _ranks(case) in seen else first).append(case)
+        seen.add(_ranks(case))
+    return [*first, *later]
+
+
+def _representatives(cases: Sequence[Case]) -> list[Case]:
+    """Return a case for each combination of ranks and attributes: the one whose sizes differ most."""
+    best: dict[object, Case] = {}
+    for case in cases:
+        key = _ranks(case)
+        if key not in best or len(_sizes(case)) > len(_sizes(best[key])):
+            best[key] = case
+    return list(best.values())[:PROOF_GROUPS]
+
+
+def _sizes(case: Case) -> list[int]:
+    """Return the different sizes above 1, sorted; an axis of one element may be one that is spread over others."""
+    return sorted({size for _, array in leaves_of(case.inputs) for size in array.shape if size > 1})
+
+
+def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterator[Case]:
+    """Yield the case with other sizes, as far as the op takes them."""
+    sizes = _sizes(case)
+    seen: set[_Key] = set()
+    if any(size == 1 for _, array in leaves_of(case.inputs) for size in array.shape):
+        opened = [{1: row[-1], **dict(zip(sizes, row))} for row in _TARGETS[:2]]
+        made = _first(case, opened, trial, seed, seen)
+        yield from [] if made is None else [made]
+    wide = [dict(zip(sizes, row)) for row in _TARGETS] if len(sizes) <= len(_TARGETS[0]) else []
+    rules = [{size: rule(size) for size in sizes} for rule in _RULES]
+    single = [{size: rule(size)} for size in sizes for rule in _RULES[:2]]
+    hints = [value for value in checkable.constants if type(value) is int and LEAST_NEAR <= value <= MOST_HINT]
+    near = [{size: 2 * value + 1} for value in hints[:MOST_HINTS] for size in sizes]
+    made = _first(case, near, trial, seed, seen)
+    yield from [] if made is None else [made]
+    for change in (*wide, *rules, *single):
+        made = _first(case, [change], trial, seed, seen)
+        yield from [] if made is None else [made]
+
+
+def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: set[_Key]) -> Case | None:
+    """Return the case with the first of these changes of sizes that the op takes, None where it takes none."""
+    for change in changes:
+        before = (1, *_sizes(case))
+        key = tuple(change.get(size, size) for size in before)
+        if key in seen or key == before:
+            continue
+        seen.add(key)
+        for fill in (_drawn, _chosen, _tiled):
+            made = _resized(case, change, fill, np.random.default_rng([seed, *key]))
+            if made is None:
+                break
+            if (outcome := trial.probe(made)).is_accepted and outcome.keeps_promise():
+                return made
+    return None
+
+
+_Fill = Callable[[np.ndarray, tuple[int, ...], np.random.Generator], np.ndarray]
+
+
+def _resized(case: Case, change: _Map, fill: _Fill, rng: np.random.Generator) -> Case | None:
+    """Return the case with sizes changed, None where it becomes too large."""
+    total = 0
+    inputs: dict[str, Any] = {}
+    for name, value in case.inputs.items():
+        items = []
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if not isinstance(item, np.ndarray):
+                items.append(item)
+                continue
+            shape = tuple(change.get(size, size) for size in item.shape)
+            total += int(np.prod(shape))
+            if total > PROOF_ELEMENTS:
+                return None
+            items.append(fill(item, shape, rng))
+        inputs[name] = items if isinstance(value, (list, tuple)) else items[0]
+    return replace(case, inputs=inputs, regime="grown")
+
+
+def _drawn(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Fill with values that were found, floats moved a little towards 0."""
+    values = rng.choice(array.ravel(), shape)
+    if is_float(array):
+        return np.asarray(values * rng.uniform(*PROOF_FACTORS, shape)).astype(array.dtype)
+    return np.asarray(values)
+
+
+def _chosen(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Fill by drawing whole rows, columns ... of what was found."""
+    found = array
+    for axis, size in enumerate(shape):
+        found = np.take(found, rng.integers(0, array.shape[axis], size), axis=axis)
+    return found
+
+
+def _tiled(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Fill by repeating what was found in its order."""
+    found = array
+    for axis, size in enumerate(shape):
+        found = np.take(found, np.arange(size) % array.shape[axis], axis=axis)
+    return found
+
+
+def _whole_numbers(cases: Sequence[Case], trial: Trial) -> Iterator[Case]:
+    """Yield cases with whole numbers in place of floats, where the op takes them and keeps its promises."""
+    for case in cases:
+        if not any(is_float(array) for _, array in leaves_of(case.inputs)):
+            continue
+        for dtype in ("int64", "int32"):
+            made = replace(case, inputs={name: _rounded(value, dtype) for name, value in case.inputs.items()})
+            outcome = trial.probe(made)
+            if outcome.is_accepted and outcome.keeps_promise() and _keeps_dtypes(outcome):
+                yield replace(made, regime="whole numbers")
+                break
+
+
+def _rounded(value: Any, dtype: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_rounded(item, dtype) for item in value]
+    return np.rint(PROOF_WHOLE_SCALE * value).astype(dtype) if is_float(value) else value
+
+
+def _keeps_dtypes(outcome: Any) -> bool:
+    promised = outcome.promised or ()
+    return all(desc.dtype == np.asarray(item).dtype.name for desc, item in zip(promised, outcome.outputs))

@@ -1,0 +1,225 @@
+"""Prove: every signature that a definition makes, tried on all cases and numbers of devices.
+
+What comes of it is a tally per signature; the words are in ``verdicts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from opkit.checker.claims.cutting import Cut, Outcome, Shards, compared, is_empty_cut, run_shards
+from opkit.checker.claims.subject import Subject, Whole
+from opkit.checker.model.claim import Claim, Claims
+from opkit.checker.model.thresholds import PROOF_DEVICES, PROOF_DRAWS
+from opkit.errors import OpkitError
+from opkit.sharding import Arg, Sbp, Signature
+
+__all__ = ["Fault", "Proof", "Tally", "malformed", "prove"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fault:
+    """A cut that refutes a signature.
+
+    Args:
+        whole: the case.
+        count: of devices.
+        cut: what happened.
+    """
+
+    whole: Whole
+    count: int
+    cut: Cut
+
+
+@dataclass(slots=True, eq=False)
+class Tally:
+    """What is known of one signature.
+
+    Args:
+        claim: where and how it is made, at the first case.
+        signature: None where it is malformed.
+        trouble: what is malformed: ("entry" or "axis", text).
+        cuts: that hold.
+        cases: on which at least one cut holds.
+        counts: of devices of the cuts that hold.
+        fault: the first cut that does not hold, on the smallest case.
+        refusal: what the definition says of shards that it refuses, and how many cuts it refuses.
+        empty: why shards without elements cannot be computed, "" where they can.
+        untried: cuts that were not tried because an axis is shorter than the number of devices.
+        gradient: the first cut on which the gradient does not follow.
+        gradients: cuts on which it does.
+        kept: cuts that hold, for the gradient: (case, devices, shards).
+    """
+
+    claim: Claim
+    signature: Signature | None
+    trouble: tuple[str, str] = ("", "")
+    cuts: int = 0
+    cases: int = 0
+    counts: set[int] = field(default_factory=set)
+    fault: Fault | None = None
+    refusal: str = ""
+    refused: int = 0
+    empty: str = ""
+    untried: int = 0
+    gradient: Fault | None = None
+    gradients: int = 0
+    kept: list[tuple[Whole, int, Shards]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Proof:
+    """All signatures of one op type.
+
+    Args:
+        tallies: in the order in which they were met.
+        failures: errors of the definition's function, by their text, each with a case.
+        cases: how many cases were cut.
+        is_partial: whether the time ended before all cases were.
+    """
+
+    tallies: list[Tally] = field(default_factory=list)
+    failures: dict[str, tuple[OpkitError, Whole]] = field(default_factory=dict)
+    cases: int = 0
+    is_partial: bool = False
+    claimed: set[tuple[tuple[tuple[Arg, int], ...], str]] = field(default_factory=set)
+
+
+def ranks_of(whole: Whole) -> tuple[tuple[Arg, int], ...]:
+    """Return the number of axes of each input."""
+    return tuple((arg, array.ndim) for arg, array in whole.inputs.items())
+
+
+def prove(subject: Subject, wholes: Sequence[Whole], seed: int, until: float, keep: int = 0) -> Proof:
+    """Try all signatures of an op type.
+
+    Args:
+        subject: the op type.
+        wholes: its cases, the smallest first.
+        seed: of the partial sums.
+        until: no further case is begun after that time.
+        keep: cuts that hold are kept for the gradient, at most so many of each signature.
+    """
+    proof = Proof()
+    known: dict[object, Tally] = {}
+    for number, whole in enumerate(wholes):
+        if number and perf_counter() > until:
+            proof.is_partial = True
+            break
+        proof.cases += 1
+        held: set[int] = set()
+        for count in PROOF_DEVICES:
+            rng = np.random.default_rng([seed, number, count])
+            for claim in _claims(subject.claims, whole, count, proof):
+                tally = _tally(claim, subject.claims, whole, known, proof)
+                if tally is None or tally.fault is not None or tally.signature is None:
+                    continue
+                proof.claimed.add((ranks_of(whole), str(tally.signature)))
+                if _try(subject, whole, tally, count, rng, keep) and id(tally) not in held:
+                    held.add(id(tally))
+                    tally.cases += 1
+    return proof
+
+
+def _claims(claims: Claims, whole: Whole, count: int, proof: Proof) -> Sequence[Claim]:
+    try:
+        return claims.list(whole.descs, whole.case.attrs, count)
+    except OpkitError as error:
+        proof.failures.setdefault(error.message, (error, whole))
+        return ()
+
+
+def _tally(claim: Claim, claims: Claims, whole: Whole, known: dict[object, Tally], proof: Proof) -> Tally | None:
+    """Return the tally of a claim, a new one where it is met for the first time; None where it says nothing here."""
+    trouble = malformed(claim, claims, whole)
+    if trouble == ("axis", ""):
+        return None
+    signature = None if trouble[0] else Signature.of(claim.parts, list(whole.inputs), list(whole.outputs))
+    key = (trouble if signature is None else str(signature), claim.where)
+    if key not in known:
+        known[key] = Tally(claim, signature, trouble)
+        if signature is None:
+            known[key].fault = Fault(whole, 0, Cut(Outcome.REFUSED))
+        proof.tallies.append(known[key])
+    return known[key]
+
+
+def malformed(claim: Claim, claims: Claims, whole: Whole) -> tuple[str, str]:
+    """Return what is wrong with a signature before anything is cut: ("entry" or "axis", text), ("", "") if nothing is.
+
+    ("axis", "") is a split of a 0-d array, which has no axis: no job uses it, and nothing is said of it.
+    """
+    arrays = {**whole.inputs, **whole.outputs}
+    declared = {*claims.inputs, *claims.outputs}
+    for name, index in claim.parts:
+        if name not in declared:
+            return "entry", f"names {name!r}, which is not an argument of {claims.op}"
+        if (name, index) not in arrays and (name, 0) in arrays:
+            return "entry", f"names {name!r} with index {index}, and there are {_count(arrays, name)}"
+    missing = [arg for arg in arrays if arg not in claim.parts]
+    if missing:
+        name, index = missing[0]
+        kind = "input" if missing[0] in whole.inputs else "output"
+        return "entry", f"has no entry for {kind} {name!r}" + (f" with index {index}" if index else "")
+    for arg, array in arrays.items():
+        sbp = claim.parts[arg]
+        if not sbp.fits(array.ndim):
+            if array.ndim == 0 and arg in whole.inputs:
+                return "axis", ""
+            return "axis", f"gives {arg[0]!r} {sbp}, and it has {array.ndim} axes here"
+    return "", ""
+
+
+def _count(arrays: Mapping[Arg, np.ndarray], name: str) -> str:
+    count = sum(1 for known, _ in arrays if known == name)
+    return f"{count} tensor{'s' * (count != 1)} of it"
+
+
+def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: np.random.Generator, keep: int) -> bool:
+    """Cut one case over one number of devices; say whether the signature holds there."""
+    assert tally.signature is not None
+    inputs = dict(tally.signature.inputs)
+    is_short = is_empty_cut(whole, inputs, count)
+    draws = PROOF_DRAWS if any(sbp.kind == "P" for sbp in inputs.values()) else 1
+    holds = False
+    for _ in range(draws):
+        cut, shards = _outcome(subject, whole, tally.signature, count, rng)
+        if is_short or cut.outcome is Outcome.EMPTY:
+            tally.untried += cut.outcome is not Outcome.HOLDS
+            tally.empty = tally.empty or cut.message
+            return False
+        if cut.outcome is Outcome.REFUSED:
+            tally.refusal, tally.refused = tally.refusal or cut.message, tally.refused + 1
+            return False
+        if cut.outcome is not Outcome.HOLDS:
+            tally.fault = Fault(whole, count, cut)
+            return False
+        holds = True
+        tally.cuts += 1
+        tally.counts.add(count)
+        if shards is not None and len(tally.kept) < keep:
+            tally.kept.append((whole, count, shards))
+    return holds
+
+
+def _outcome(
+    subject: Subject, whole: Whole, signature: Signature, count: int, rng: np.random.Generator
+) -> tuple[Cut, Shards | None]:
+    shards = run_shards(subject, whole, dict(signature.inputs), count, rng)
+    if isinstance(shards, Cut):
+        return shards, None
+    for cut in _wrong(whole, shards, signature.outputs):
+        return cut, None
+    return Cut(Outcome.HOLDS), shards
+
+
+def _wrong(whole: Whole, shards: Shards, outputs: Sequence[tuple[Arg, Sbp]]) -> Iterator[Cut]:
+    for arg, sbp in outputs:
+        cut = compared(whole, shards, arg, sbp)
+        if cut.outcome is not Outcome.HOLDS:
+            yield cut

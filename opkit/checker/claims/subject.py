@@ -1,0 +1,161 @@
+"""Subject: an op whose claims are proved, and one case of it run whole, with what its results may be off by.
+
+Nothing is cut here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import describe_inputs
+from opkit.checker.model.claim import Claims
+from opkit.checker.model.evaluate import is_float, leaves_of, snapshot
+from opkit.checker.model.thresholds import (
+    PROOF_NOISE,
+    PROOF_NOISE_CAP,
+    PROOF_NUDGE,
+    PROOF_ULPS,
+    RESOLUTION,
+    SINGLE_RESOLUTION,
+)
+from opkit.sharding import Arg
+
+__all__ = ["Subject", "Whole", "args_of", "bound_of", "nudge", "resolution", "run_whole"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """An op type whose claims are proved.
+
+    Args:
+        op: the op type.
+        run: the kernel on named inputs; one array per result.
+        claims: what the definition says.
+        outputs: the result that each array is.
+    """
+
+    op: str
+    run: Callable[[Mapping[str, Any], Mapping[str, Any]], Sequence[np.ndarray]]
+    claims: Claims
+    outputs: Callable[[int], Sequence[Arg]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A case run on one device.
+
+    Args:
+        case: the case.
+        inputs: each array by its argument.
+        outputs: each result by its argument.
+        bounds: by how much each result may be off: rounding of sums in another order, and what a change of the inputs
+            in their last digits does.
+        resolution: relative, of the arithmetic.
+    """
+
+    case: Case
+    inputs: Mapping[Arg, np.ndarray]
+    outputs: Mapping[Arg, np.ndarray]
+    bounds: Mapping[Arg, float]
+    resolution: float
+
+    @property
+    def size(self) -> int:
+        """Elements of all inputs."""
+        return sum(array.size for array in self.inputs.values())
+
+    @property
+    def descs(self) -> dict[str, Any]:
+        """Descriptions of the inputs, as definitions want them."""
+        return describe_inputs(self.case.inputs)
+
+
+def args_of(inputs: Mapping[str, Any]) -> dict[Arg, np.ndarray]:
+    """Return each array among named inputs by its argument and index."""
+    return {(leaf.name, leaf.index or 0): array for leaf, array in leaves_of(inputs)}
+
+
+def run_whole(subject: Subject, case: Case) -> Whole | None:
+    """Run a case on one device; None where its results are not finite, or it raises."""
+    try:
+        outputs = snapshot(subject.run(_copied(case.inputs), case.attrs))
+        if not all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc"):
+            return None
+        inputs = args_of(case.inputs)
+        rel = resolution(list(inputs.values()), outputs)
+        noise = _noise(subject, case, outputs)
+        args = subject.outputs(len(outputs))
+        bounds = {arg: bound_of(item, moved, rel) for arg, item, moved in zip(args, outputs, noise)}
+        return Whole(case, inputs, dict(zip(args, outputs)), bounds, rel)
+    except Exception:  # user code: whatever it raises, it is not a case to cut
+        return None
+
+
+def resolution(inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> float:
+    """Return the relative resolution of the arithmetic between arrays.
+
+    That of the coarsest float dtype; float32's too where float64 results are numbers of float32 and the inputs are not.
+    """
+    floats = [array for array in (*inputs, *outputs) if is_float(array)]
+    found = max((float(np.finfo(array.dtype).eps) for array in floats), default=RESOLUTION)
+    is_narrow = any(_is_narrow(array) for array in outputs) and not any(_is_narrow(array) for array in inputs)
+    return max(found, SINGLE_RESOLUTION) if is_narrow else found
+
+
+def _is_narrow(array: np.ndarray) -> bool:
+    """Say whether an array of float64 holds fractions, and only such as float32 has too."""
+    if array.dtype != np.float64:
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.array_equal(array, array.astype(np.float32)) and (array != np.rint(array)).any())
+
+
+def bound_of(output: np.ndarray, moved: float, rel: float) -> float:
+    """Return by how much a result may be off on devices."""
+    if output.dtype.kind not in "fc":
+        return 0.0
+    scale = float(np.abs(output).max(initial=0.0))
+    return PROOF_ULPS * rel * scale + min(PROOF_NOISE * moved, PROOF_NOISE_CAP * math.sqrt(rel) * scale)
+
+
+def _noise(subject: Subject, case: Case, outputs: Sequence[np.ndarray]) -> list[float]:
+    """Return how far each result moves when the inputs move in their last digits."""
+    try:
+        again = subject.run(nudge(case.inputs, np.random.default_rng(case.seed)), case.attrs)
+        return [
+            float(np.abs(one - other).max(initial=0.0)) if one.dtype.kind in "fc" and one.shape == other.shape else 0.0
+            for one, other in zip(outputs, again, strict=True)
+        ]
+    except Exception:  # user code at the edge of its domain
+        return [0.0] * len(outputs)
+
+
+def nudge(inputs: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Return inputs whose floats differ in their last digits."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [moved(item) for item in value]
+        if not is_float(value):
+            return value
+        eps = PROOF_NUDGE * float(np.finfo(value.dtype).eps)
+        return np.asarray(value * (1.0 + eps * rng.choice([-1.0, 1.0], value.shape))).astype(value.dtype)
+
+    return {name: moved(value) for name, value in inputs.items()}
+
+
+def _copied(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: [np.array(item) for item in value]
+        if isinstance(value, (list, tuple))
+        else None
+        if value is None
+        else np.array(value)
+        for name, value in inputs.items()
+    }

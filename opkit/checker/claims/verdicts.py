@@ -1,0 +1,189 @@
+"""Verdicts: what was found of signatures, as results of checks.
+
+The words of reports; nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from opkit.checker.claims.candidates import Unclaimed
+from opkit.checker.claims.cutting import Cut, Outcome, Wrong
+from opkit.checker.claims.prove import Fault, Proof, Tally
+from opkit.checker.claims.subject import Whole
+from opkit.checker.model.claim import Claim, Claims
+from opkit.checker.model.codes import CODES
+from opkit.checker.model.report import CheckResult, Evidence, Status
+from opkit.errors import Location
+from opkit.sharding import Arg, Sbp, Signature
+
+__all__ = ["line_of", "result", "suggestion", "verdicts"]
+
+_CODE = {Outcome.VALUES: "SBP201", Outcome.SHAPES: "SBP202", Outcome.RAISED: "SBP203", Outcome.REFUSED: "SBP203"}
+
+
+def result(code: str, status: Status, message: str, **fields: Any) -> CheckResult:
+    """Return a result of a check of this family."""
+    return CheckResult(CODES[code].name, status, code, message, **fields)
+
+
+def verdicts(claims: Claims, proof: Proof, prefix: str) -> Iterator[CheckResult]:
+    """Yield a result for each signature, and for each error of the definition's function.
+
+    Args:
+        claims: of the op type.
+        proof: what was found.
+        prefix: names the op type where it is not the op of the report.
+    """
+    for error, whole in proof.failures.values():
+        message = f"{prefix}{error.message}"
+        where = error.where or claims.where
+        yield result("SBP207", Status.FAIL, message, case=_case(whole), where=where, evidence=Evidence(whole.case))
+    for tally in proof.tallies:
+        yield _verdict(tally, prefix)
+        if tally.gradient is not None:
+            yield _gradient(tally, tally.gradient, prefix)
+
+
+def _verdict(tally: Tally, prefix: str) -> CheckResult:
+    fault, claim = tally.fault, tally.claim
+    if tally.signature is None and fault is not None:
+        code = "SBP204" if tally.trouble[0] == "entry" else "SBP205"
+        message = f"{prefix}a signature {tally.trouble[1]}"
+        return result(code, Status.FAIL, message, case=_case(fault.whole), where=_named_place(claim, tally.trouble[1]))
+    text = f"{prefix}{tally.signature}"
+    if fault is not None:
+        return _refuted(tally, fault, text)
+    if not tally.cuts and tally.refused:
+        message = f"{text} can never be used: the definition refuses every shard; {tally.refusal}"
+        return result("SBP203", Status.FAIL, message, where=place_of(claim))
+    if not tally.cuts:
+        why = "the axes of all cases were shorter than the number of devices" if tally.untried else "no case fits it"
+        return result("SBP208", Status.UNDECIDED, f"{text} could not be tried: {why}", where=place_of(claim))
+    counts = ", ".join(map(str, sorted(tally.counts)))
+    message = f"{text} holds on {tally.cuts} cuts over {counts} devices"
+    if tally.gradients:
+        message += f", with the gradient on {tally.gradients}"
+    if tally.refused:
+        message += f"; the definition refuses {tally.refused} cuts ({tally.refusal})"
+    return result("SBP201", Status.PASS, message, where=place_of(claim), cases=tally.cases)
+
+
+def _refuted(tally: Tally, fault: Fault, text: str) -> CheckResult:
+    cut, wrong = fault.cut, fault.cut.wrong
+    if wrong is None:
+        message = f"{text} does not hold on {fault.count} devices: the kernel raised on {cut.message}"
+        return result("SBP203", Status.FAIL, message, **_fields(tally, fault, None))
+    found = _described(wrong, cut, dict(tally.signature.outputs) if tally.signature else {})
+    message = f"{text} does not hold on {fault.count} devices: {found}"
+    return result(_CODE[cut.outcome], Status.FAIL, message, **_fields(tally, fault, wrong))
+
+
+def _gradient(tally: Tally, fault: Fault, prefix: str) -> CheckResult:
+    wrong = fault.cut.wrong
+    text = f"{prefix}{tally.signature} holds for forward, and the gradient does not follow on {fault.count} devices"
+    if wrong is None:
+        message = f"{text}: it raised on {fault.cut.message}"
+        return result("SBP206", Status.FAIL, message, **_fields(tally, fault, None))
+    lies = {arg: sbp.dual for arg, sbp in tally.signature.inputs} if tally.signature else {}
+    message = f"{text}: of the gradient of {_name(wrong.arg)}, {_described(wrong, fault.cut, lies)}"
+    return result("SBP206", Status.FAIL, message, **_fields(tally, fault, wrong))
+
+
+def _fields(tally: Tally, fault: Fault, wrong: Wrong | None) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "case": {**_case(fault.whole), "devices": fault.count},
+        "where": place_of(tally.claim),
+        "evidence": Evidence(fault.whole.case),
+    }
+    if wrong is not None:
+        made |= {"output": _name(wrong.arg), "expected": wrong.expected, "actual": wrong.actual, "bound": wrong.bound}
+        made["evidence"] = Evidence(fault.whole.case, output_element=wrong.element)
+    return made
+
+
+def _described(wrong: Wrong, cut: Cut, lies: Mapping[Arg, Sbp]) -> str:
+    name = _name(wrong.arg)
+    sbp = lies.get(wrong.arg)
+    if wrong.element is None:
+        who = "" if wrong.device is None else f" of device {wrong.device}"
+        return cut.message or f"{name}{who} has shape {wrong.actual}, and {sbp} of the whole is {wrong.expected}"
+    at = f"{name}[{', '.join(map(str, wrong.element))}]" if wrong.element else name
+    how = {
+        "S": "put together along axis " + str(sbp.axis if sbp else 0),
+        "P": "summed over the devices",
+        "B": f"on device {wrong.device}, which should have the whole",
+    }[sbp.kind if sbp else "S"]
+    return f"{at} is another value {how}"
+
+
+def _name(arg: Arg) -> str:
+    return arg[0] if not arg[1] else f"{arg[0]}_{arg[1]}"
+
+
+def place_of(claim: Claim) -> Location | None:
+    """Return the call that cuts the first input that is cut, else an output's, else where the signature is built."""
+    for _, place in sorted(
+        ((arg, place) for arg, place in claim.places.items() if claim.parts[arg].kind != "B"),
+        key=lambda item: list(claim.parts).index(item[0]),
+    ):
+        return place
+    return claim.where
+
+
+def _named_place(claim: Claim, trouble: str) -> Location | None:
+    """Return the call that a trouble is about, where it names one."""
+    for (name, _), place in claim.places.items():
+        if f"{name!r}" in trouble:
+            return place
+    return claim.where
+
+
+def _case(whole: Whole) -> dict[str, Any]:
+    return whole.case.to_json()
+
+
+# --- what could be claimed
+def suggestion(claims: Claims, item: Unclaimed, prefix: str) -> CheckResult:
+    """Return the result that says what could be claimed too, with the line to add."""
+    guard, said = _guard(item)
+    line = f"{guard}{line_of(item.signature)}"
+    message = f"{prefix}could also be {item.signature}{said}; it holds on {item.cuts} cuts"
+    return result("SBP210", Status.PASS, message, hint=line, where=claims.where)
+
+
+def line_of(signature: Signature) -> str:
+    """Return the statement of a definition that claims a signature."""
+    calls = "".join(_call(arg, sbp) for arg, sbp in (*signature.inputs, *signature.outputs))
+    return f"ctx->NewBuilder(){calls}.Build();"
+
+
+def _call(arg: Arg, sbp: Sbp) -> str:
+    given = f'user_op::OpArg("{arg[0]}", {arg[1]})'
+    if sbp.is_split:
+        return f".Split({given}, {sbp.axis})"
+    return f".Broadcast({given})" if sbp.kind == "B" else f".PartialSum({given})"
+
+
+def _guard(item: Unclaimed) -> tuple[str, str]:
+    """Return the condition on the number of axes under which a signature holds, for the line and in words."""
+    if not item.others:
+        return "", ""
+    for place, (arg, _) in enumerate(item.ranks[0]):
+        where = f'ctx->LogicalTensorDesc4InputArgNameAndIndex("{arg[0]}", {arg[1]}).shape().NumAxes()'
+        have = {ranks[place][1] for ranks in item.ranks if len(ranks) > place}
+        not_have = {ranks[place][1] for ranks in item.others if len(ranks) > place}
+        if have & not_have:
+            continue
+        least, most = min(have), max(have)
+        if len(have) > 1 and all(rank < least for rank in not_have):
+            return f"if ({where} >= {least}) ", f" where {arg[0]} has {least} axes or more"
+        if least == most:
+            return f"if ({where} == {least}) ", f" where {arg[0]} has {least} ax{'i' if least == 1 else 'e'}s"
+    shown = " or ".join(_ranks(ranks) for ranks in item.ranks[:3])
+    return "", f" where the inputs have {shown} axes"
+
+
+def _ranks(ranks: Sequence[tuple[Arg, int]]) -> str:
+    return ", ".join(str(rank) for _, rank in ranks)

@@ -1,0 +1,63 @@
+"""``opkit sbp``: prove what definitions claim about devices."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from opkit.cli.arguments import pair_of
+
+__all__ = ["sbp"]
+
+
+def sbp(
+    context: typer.Context,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Undecided signatures count as false.")] = False,
+    select: Annotated[str, typer.Option(metavar="CODE,...", help="Report only these checks.")] = "",
+    ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Leave out these checks.")] = "",
+    shape: Annotated[
+        list[str] | None, typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an input, such as x=3,4.")
+    ] = None,
+    effort: Annotated[float, typer.Option(help="How many cases to search.")] = 1.0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Ops checked at once; 0 means one per core.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one op may take; 0 for no limit.")] = 60.0,
+    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
+    output: Annotated[
+        bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the signatures that hold.")] = False,
+    form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
+    ] = None,
+) -> None:
+    """Prove the sharding signatures (SBP) that definitions claim, on 2, 3 and 4 devices; report what else holds.
+
+    Exit status: 0 clean, 1 a claim is false, 3 an op directory does not build, 5 no op.
+    """
+    from opkit.cli.checking import check, options_of
+
+    given: dict[str, Any] = {
+        "command": "sbp",
+        "seed": seed,
+        "strict": strict,
+        "select": select,
+        "ignore": ignore,
+        "shape": shape or [],
+        "effort": effort,
+        "jobs": jobs,
+        "timeout": timeout,
+        "memory": memory,
+        "replay": False,
+        "shows_output": output,
+    }
+    pairs = [pair_of(item) for item in report or []]
+    options = options_of(**given)
+    raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))

@@ -1,0 +1,64 @@
+"""Claims of an op directory's op types, in the checker's form.
+
+The signatures come from the compiled definition; what they are worth is the checker's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from opkit.checker.model.claim import Claim, Claims, Descs
+from opkit.errors import InferError, Location
+from opkit.sharding import parse_sbp
+from opkit.spec import CompiledOp
+from opkit.verify.isolation.blame import shown_path
+
+__all__ = ["claims_of"]
+
+
+def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None = None) -> Claims:
+    """Return what a definition says about devices.
+
+    Args:
+        compiled: the op type.
+        outputs: the values asked for by output name; by default one of each that is not optional.
+    """
+    counts = None if outputs is None else {name: len(blobs) for name, blobs in outputs.items()}
+
+    def listed(descs: Descs, attrs: Mapping[str, Any], devices: int) -> list[Claim]:
+        given = {name: list(items) for name, items in descs.items() if items}
+        return [
+            Claim(
+                {arg: parse_sbp(part) for arg, part in item.parts.items()},
+                {arg: _shown(place) for arg, place in item.places.items()},
+                _shown(item.where),
+            )
+            for item in compiled.sbp_claims(given, dict(attrs), devices, counts)
+        ]
+
+    def refuse(descs: Descs, attrs: Mapping[str, Any]) -> str:
+        given = {name: list(items) for name, items in descs.items() if items}
+        try:
+            compiled.infer(given, dict(attrs), outputs=counts)
+        except InferError as error:
+            return error.message
+        return ""
+
+    # The shape function looks at shards only where the definition sets it for them too.
+    unit = compiled.units.get("physical")
+    looks = unit is not None and unit is compiled.units.get("tensor_desc")
+    return Claims(
+        compiled.name,
+        listed,
+        tuple(arg.name for arg in compiled.inputs),
+        tuple(arg.name for arg in compiled.outputs),
+        refuse if looks else None,
+        compiled.makes_claims,
+        _shown(compiled.span.location),
+    )
+
+
+def _shown(where: Location) -> Location:
+    return replace(where, file=shown_path(where.file))
