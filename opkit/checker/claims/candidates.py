@@ -6,22 +6,20 @@ One split axis per argument; the inputs are cut in a way, and how the outputs th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
 from math import prod
 from time import perf_counter
 
 import numpy as np
 
-from opkit.checker.claims.cutting import Cut, Outcome, compared, is_empty_cut, run_shards
-from opkit.checker.claims.prove import Proof, ranks_of
-from opkit.checker.claims.subject import Subject, Whole
+from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_empty_cut, run_shards
+from opkit.checker.claims.prove import Proof, Ranks, ranks_of
+from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_TRIED
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
 __all__ = ["Unclaimed", "unclaimed"]
-
-_Ranks = tuple[tuple[Arg, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +34,8 @@ class Unclaimed:
     """
 
     signature: Signature
-    ranks: tuple[_Ranks, ...]
-    others: tuple[_Ranks, ...]
+    ranks: tuple[Ranks, ...]
+    others: tuple[Ranks, ...]
     cuts: int
 
 
@@ -61,23 +59,20 @@ def unclaimed(
         seed: of the partial sums.
         until: no further way to cut is begun after that time.
     """
-    groups: dict[_Ranks, list[Whole]] = {}
+    groups: dict[Ranks, list[Whole]] = {}
     for whole in wholes:
         groups.setdefault(ranks_of(whole), []).append(whole)
     found = {ranks: _of_ranks(subject, group, proof, seed, until) for ranks, group in groups.items()}
-    texts: dict[str, list[_Ranks]] = {}
+    texts: dict[str, list[Ranks]] = {}
     for ranks, item in found.items():
         for text in item.held:
             texts.setdefault(text, []).append(ranks)
     made = []
     for text, where in texts.items():
-        free = [ranks for ranks in where if (ranks, text) not in proof.claimed]
-        if not free:
-            continue
-        signature = found[free[0]].held[text][0]
-        cuts = sum(found[ranks].held[text][1] for ranks in free)
-        others = tuple(ranks for ranks in groups if ranks not in free)
-        made.append(Unclaimed(signature, tuple(free), others, cuts))
+        signature = found[where[0]].held[text][0]
+        cuts = sum(found[ranks].held[text][1] for ranks in where)
+        others = tuple(ranks for ranks in groups if ranks not in where)
+        made.append(Unclaimed(signature, tuple(where), others, cuts))
     left = max((item.left for item in found.values()), default=0)
     notes = []
     if left:
@@ -88,8 +83,12 @@ def unclaimed(
 def _of_ranks(subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int, until: float) -> _Found:
     """Try the ways to cut the inputs of one combination of ranks."""
     found = _Found()
+    if not any(array.ndim for array in wholes[0].inputs.values()):
+        return found  # partial sums of single numbers are too few to be trusted
     tried = _spread(wholes)
-    ways, found.left = _ways(tried[0])
+    unread = _unread(subject, tried[:PROOF_LEAST])
+    ways, found.left = _ways(tried[0], unread)
+    known = {_essence(item, unread) for item in proof.claimed.get(ranks_of(tried[0]), ())}
     for number, inputs in enumerate(ways):
         if perf_counter() > until:
             found.left += 1
@@ -98,13 +97,19 @@ def _of_ranks(subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int
         if outputs is None or cuts < PROOF_LEAST:
             continue
         chosen = {arg: lies[0] for arg, lies in outputs.items()}
+        if all(sbp.kind == "B" for sbp in chosen.values()):
+            continue  # every device would do all the work
         signature = Signature.of({**inputs, **chosen}, list(tried[0].inputs), list(tried[0].outputs))
-        found.held[str(signature)] = (signature, cuts)
-        for other in _others(signature, outputs):  # what is claimed may be another true reading of the same cut
-            if (ranks_of(tried[0]), str(other)) in proof.claimed:
-                del found.held[str(signature)]
-                break
+        # What is claimed may be another true reading of the same cut, or cut what is not read in another way.
+        if not known & {_essence(item, unread) for item in (signature, *_others(signature, outputs))}:
+            found.held[str(signature)] = (signature, cuts)
+            known.add(_essence(signature, unread))
     return found
+
+
+def _essence(signature: Signature, unread: frozenset[Arg]) -> Signature:
+    """Return a signature without the inputs whose values change nothing."""
+    return Signature(tuple(item for item in signature.inputs if item[0] not in unread), signature.outputs)
 
 
 def _others(signature: Signature, outputs: Mapping[Arg, Sequence[Sbp]]) -> list[Signature]:
@@ -123,11 +128,33 @@ def _spread(wholes: Sequence[Whole]) -> list[Whole]:
     return [best, *rest[::step][:PROOF_TRIED]]
 
 
-def _ways(whole: Whole) -> tuple[list[dict[Arg, Sbp]], int]:
+def _unread(subject: Subject, wholes: Sequence[Whole]) -> frozenset[Arg]:
+    """Return the inputs whose values change nothing in these cases."""
+    found = set(wholes[0].inputs)
+    for whole in wholes:
+        for arg in sorted(found):
+            changed = {**whole.inputs, arg: np.zeros_like(whole.inputs[arg])}
+            case = replace(whole.case, inputs=as_named(changed, whole.case.inputs))
+            again = run_whole(subject, case)
+            if again is None or any(
+                not np.array_equal(array, again.outputs.get(output, 0)) for output, array in whole.outputs.items()
+            ):
+                found.discard(arg)
+    return frozenset(found)
+
+
+def _is_apart(way: Sequence[Sbp], args: Sequence[Arg], unread: frozenset[Arg]) -> bool:
+    """Say whether an input that is not read is cut otherwise than all that are: nobody needs to hear of that."""
+    read = {sbp for arg, sbp in zip(args, way) if arg not in unread}
+    return any(arg in unread and sbp.kind != "B" and {sbp} != read for arg, sbp in zip(args, way))
+
+
+def _ways(whole: Whole, unread: frozenset[Arg]) -> tuple[list[dict[Arg, Sbp]], int]:
     """Return the likeliest ways to cut the inputs, and how many more there are.
 
     First those that cut all inputs alike, then those that cut one input, two and so on.
     """
+    args = list(whole.inputs)
     choices = []
     for array in whole.inputs.values():
         sums = [] if array.dtype.kind == "b" else [PARTIAL]
@@ -135,11 +162,15 @@ def _ways(whole: Whole) -> tuple[list[dict[Arg, Sbp]], int]:
     total = prod(len(ways) + 1 for ways in choices) - 1
     alike = [[way] * len(choices) for way in choices[0] if all(way in ways for ways in choices)] if choices else []
     made: dict[tuple[Sbp, ...], None] = dict.fromkeys(tuple(way) for way in alike)
+    left_out = 0
     for way in _by_number(choices):
         if len(made) >= PROOF_CANDIDATES:
             break
-        made.setdefault(way)
-    return [dict(zip(whole.inputs, way)) for way in made], total - len(made)
+        if _is_apart(way, args, unread):
+            left_out += 1
+        else:
+            made.setdefault(way)
+    return [dict(zip(args, way)) for way in made], total - len(made) - left_out
 
 
 def _by_number(choices: Sequence[Sequence[Sbp]]) -> Iterator[tuple[Sbp, ...]]:

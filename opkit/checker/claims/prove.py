@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,11 @@ from opkit.checker.model.thresholds import PROOF_DEVICES, PROOF_DRAWS
 from opkit.errors import OpkitError
 from opkit.sharding import Arg, Sbp, Signature
 
-__all__ = ["Fault", "Proof", "Tally", "malformed", "prove"]
+__all__ = ["Fault", "Proof", "Ranks", "Tally", "malformed", "prove", "ranks_of"]
+
+
+#: The number of axes of each input.
+Ranks: TypeAlias = tuple[tuple[Arg, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,16 +86,17 @@ class Proof:
         failures: errors of the definition's function, by their text, each with a case.
         cases: how many cases were cut.
         is_partial: whether the time ended before all cases were.
+        claimed: the signatures that are claimed for inputs of some numbers of axes.
     """
 
     tallies: list[Tally] = field(default_factory=list)
     failures: dict[str, tuple[OpkitError, Whole]] = field(default_factory=dict)
     cases: int = 0
     is_partial: bool = False
-    claimed: set[tuple[tuple[tuple[Arg, int], ...], str]] = field(default_factory=set)
+    claimed: dict[Ranks, set[Signature]] = field(default_factory=dict)
 
 
-def ranks_of(whole: Whole) -> tuple[tuple[Arg, int], ...]:
+def ranks_of(whole: Whole) -> Ranks:
     """Return the number of axes of each input."""
     return tuple((arg, array.ndim) for arg, array in whole.inputs.items())
 
@@ -119,7 +125,7 @@ def prove(subject: Subject, wholes: Sequence[Whole], seed: int, until: float, ke
                 tally = _tally(claim, subject.claims, whole, known, proof)
                 if tally is None or tally.fault is not None or tally.signature is None:
                     continue
-                proof.claimed.add((ranks_of(whole), str(tally.signature)))
+                proof.claimed.setdefault(ranks_of(whole), set()).add(tally.signature)
                 if _try(subject, whole, tally, count, rng, keep) and id(tally) not in held:
                     held.add(id(tally))
                     tally.cases += 1
