@@ -44,7 +44,7 @@ _Key = tuple[int, ...]
 
 def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> list[Case]:
     """Return the cases on which claims are proved, the smallest first."""
-    usable = [case for case in found if _is_usable(case)]
+    usable = [case for case in found if _is_usable(case)] or list(_filled(checkable, found, options, trial))
     kept = _distinct(usable)
     made = [*kept[:PROOF_FOUND]]
     grown: list[Case] = []
@@ -53,6 +53,16 @@ def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, t
     made += grown
     made += islice(_whole_numbers(grown or made, trial), PROOF_WHOLE)
     return sorted(made, key=lambda case: (_elements(case), case.regime != "normal"))
+
+
+def _filled(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> Iterator[Case]:
+    """Yield cases made of empty ones, where only these were found: their sizes become those that the op speaks of."""
+    sizes = sorted({size for size in checkable.sizes if size > 1} | {row[0] for row in _TARGETS})
+    for case in found:
+        seen: set[_Key] = set()
+        for size in sizes:
+            made = _first(case, [{0: size}, {0: 2 * size}], trial, options.seed, seen)
+            yield from [] if made is None else [made]
 
 
 def _elements(case: Case) -> int:
@@ -136,7 +146,7 @@ def _grown(checkable: Checkable, case: Case, trial: Trial, seed: int) -> Iterato
 def _first(case: Case, changes: Sequence[_Map], trial: Trial, seed: int, seen: set[_Key]) -> Case | None:
     """Return the case with the first of these changes of sizes that the op takes, None where it takes none."""
     for change in changes:
-        before = (1, *_sizes(case))
+        before = (0, 1, *_sizes(case))
         key = tuple(change.get(size, size) for size in before)
         if key in seen or key == before:
             continue
@@ -173,7 +183,9 @@ def _resized(case: Case, change: _Map, fill: _Fill, rng: np.random.Generator) ->
 
 
 def _drawn(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Fill with values that were found, floats moved a little towards 0."""
+    """Fill with values that were found, floats moved a little towards 0; with any where there were none."""
+    if not array.size:
+        return np.asarray(rng.standard_normal(shape)).astype(array.dtype)
     values = rng.choice(array.ravel(), shape)
     if is_float(array):
         return np.asarray(values * rng.uniform(*PROOF_FACTORS, shape)).astype(array.dtype)
@@ -182,6 +194,8 @@ def _drawn(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) 
 
 def _chosen(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Fill by drawing whole rows, columns ... of what was found."""
+    if not array.size:
+        return np.ones(shape, array.dtype)
     found = array
     for axis, size in enumerate(shape):
         found = np.take(found, rng.integers(0, array.shape[axis], size), axis=axis)
@@ -190,6 +204,8 @@ def _chosen(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator)
 
 def _tiled(array: np.ndarray, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Fill by repeating what was found in its order."""
+    if not array.size:
+        return np.zeros(shape, array.dtype)
     found = array
     for axis, size in enumerate(shape):
         found = np.take(found, np.arange(size) % array.shape[axis], axis=axis)

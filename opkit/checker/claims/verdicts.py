@@ -111,11 +111,11 @@ def _described(wrong: Wrong, cut: Cut, lies: Mapping[Arg, Sbp]) -> str:
         return cut.message or f"{name}{who} has shape {wrong.actual}, and {sbp} of the whole is {wrong.expected}"
     at = f"{name}[{', '.join(map(str, wrong.element))}]" if wrong.element else name
     how = {
-        "S": "put together along axis " + str(sbp.axis if sbp else 0),
-        "P": "summed over the devices",
-        "B": f"on device {wrong.device}, which should have the whole",
+        "S": "when the shards are put together along axis " + str(sbp.axis if sbp else 0),
+        "P": "when it is summed over the devices",
+        "B": f"on device {wrong.device}, which should have the whole result",
     }[sbp.kind if sbp else "S"]
-    return f"{at} is another value {how}"
+    return f"{at} differs {how}"
 
 
 def _name(arg: Arg) -> str:
@@ -170,6 +170,13 @@ def _guard(item: Unclaimed) -> tuple[str, str]:
     """Return the condition on the number of axes under which a signature holds, for the line and in words."""
     if not item.others:
         return "", ""
+    own, others = ([{arg for arg, _ in ranks} for ranks in group] for group in (item.ranks, item.others))
+    for arg in sorted(set().union(*own, *others)):
+        has, word = f'ctx->user_op_conf().has_input("{arg[0]}", {arg[1]})', f"{arg[0]} is"
+        if all(arg in args for args in own) and not any(arg in args for args in others):
+            return f"if ({has}) ", f" where {word} given"
+        if all(arg in args for args in others) and not any(arg in args for args in own):
+            return f"if (!{has}) ", f" where {word} left out"
     for place, (arg, _) in enumerate(item.ranks[0]):
         where = f'ctx->LogicalTensorDesc4InputArgNameAndIndex("{arg[0]}", {arg[1]}).shape().NumAxes()'
         have = {ranks[place][1] for ranks in item.ranks if len(ranks) > place}

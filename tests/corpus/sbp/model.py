@@ -89,7 +89,9 @@ def claims_of(text: str, args: tuple[str, ...]) -> str:
 def definition(op: Op, claims: str | None = None) -> str:
     """Return the definition file; ``claims`` replaces the op's own."""
     inputs = tuple(name.rstrip("?") for name in op.inputs)
-    declared = "\n    ".join(f'.{"OptionalInput" if name.endswith("?") else "Input"}("{name.rstrip("?")}")' for name in op.inputs)
+    declared = "\n    ".join(
+        f'.{"OptionalInput" if name.endswith("?") else "Input"}("{name.rstrip("?")}")' for name in op.inputs
+    )
     attrs = "\n    ".join(f".Attr<{kind}>({rest})" for kind, rest in (item.split(" ", 1) for item in op.attrs))
     outputs = "\n    ".join(f'.Output("{name}")' for name in op.outputs)
     made = claims_of(op.claims if claims is None else claims, (*inputs, *op.outputs))
