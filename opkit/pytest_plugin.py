@@ -1,4 +1,6 @@
-"""The pytest plugin behind ``opkit test``: every op directory is collected as a build item and a gradcheck item.
+"""The pytest plugin behind ``opkit test``: every op directory is collected as a build and a gradcheck item.
+
+Where its definition claims sharding signatures there is an sbp item too.
 
 Plain pytest takes it with ``-p opkit.pytest_plugin``. While it is active, ``import oneflow`` and ``import paddle`` in
 tests get opkit's packages.
@@ -19,12 +21,15 @@ from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
 from opkit.verify.options import RunOptions
+from opkit.verify.outcome import Outcome
 from opkit.verify.run import run_targets
 from opkit.verify.trial import tried
 
 __all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
 
 _SPEC = "_cpp_def.cpp"
+#: What a definition that claims signatures calls.
+_CLAIMS = "SetGetSbpFn"
 #: The property of a test whose op is undecided.
 _UNDECIDED = ("opkit", "undecided")
 
@@ -56,8 +61,11 @@ class OpFile(pytest.File):
     """The definition file of an op directory."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the items ``build`` and ``gradcheck``."""
-        for name, action in (("build", _build), ("gradcheck", _gradcheck)):
+        """Yield the items ``build`` and ``gradcheck``, and ``sbp`` where the definition claims signatures."""
+        actions = [("build", _build), ("gradcheck", _gradcheck)]
+        if _CLAIMS in self.path.read_text(encoding="utf-8", errors="replace"):
+            actions.append(("sbp", _sbp))
+        for name, action in actions:
             item: OpItem = OpItem.from_parent(self, name=name)
             item.directory = op_directory_of(self.path.parent)
             item.action = action
@@ -114,6 +122,18 @@ def _gradcheck(item: OpItem) -> None:
     ops = outcome.report.ops
     if not outcome.is_broken and ops and all(op.status is Status.SKIP for op in ops):
         pytest.skip("; ".join(op.undifferentiated.message for op in ops if op.undifferentiated is not None))
+    _judge(item, outcome)
+
+
+def _sbp(item: OpItem) -> None:
+    outcome = run_targets([str(item.directory.path)], RunOptions(command="sbp", replay=False))
+    if not outcome.is_broken and not outcome.report.ops:
+        pytest.skip("there is no op whose claims could be proved")
+    _judge(item, outcome)
+
+
+def _judge(item: OpItem, outcome: Outcome) -> None:
+    """Fail where a run found something; say where it could not decide."""
     if outcome.report.status is Status.UNDECIDED:
         item.user_properties.append(_UNDECIDED)
     if outcome.exit_status() != 0:

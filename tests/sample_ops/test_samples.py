@@ -44,6 +44,7 @@ EXPECTED = {
     "swish": lambda x: x / (1 + np.exp(-2 * x)),
     "row_norm": lambda x: np.sqrt(np.square(x.reshape(2, 2)).sum(axis=1)),
     "squared_distance": lambda x: np.square(x[:3] - x[3:]),
+    "row_softmax": lambda x: np.exp(x) / np.repeat(np.exp(x).reshape(2, 2).sum(axis=1), 2),
 }
 
 
@@ -53,5 +54,15 @@ def test_jobs(name: str, tmp_path: Path) -> None:
     ran = opkit(tmp_path, "run", str(SAMPLES / f"{name}_job.py"))
     assert ran.returncode == 0, ran.stderr
     found = numbers(ran.stdout)
-    count = {"row_norm": 4, "squared_distance": 6}.get(name, 5)
+    count = {"row_norm": 4, "row_softmax": 4, "squared_distance": 6}.get(name, 5)
     np.testing.assert_allclose(found[count:], EXPECTED[name](found[:count]), rtol=1e-6, atol=1e-7)
+
+
+def test_the_false_claim_is_found(tmp_path: Path) -> None:
+    """`opkit sbp` refutes the one wrong claim of the samples, proves the others, and says where it stands."""
+    ran = opkit(tmp_path, "sbp", str(SAMPLES))
+    assert ran.returncode == 1
+    assert ran.stdout.count("FAIL SBP") == 1
+    assert "S(1) -> S(1) does not hold on 2 devices" in " ".join(ran.stdout.split())
+    assert "row_softmax_cpp_def.cpp:22:27" in ran.stdout
+    assert "FAIL      row_softmax_forward" in ran.stdout

@@ -6,6 +6,7 @@ The words of reports; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opkit.checker.claims.candidates import Unclaimed
@@ -40,10 +41,28 @@ def verdicts(claims: Claims, proof: Proof, prefix: str) -> Iterator[CheckResult]
         message = f"{prefix}{error.message}"
         where = error.where or claims.where
         yield result("SBP207", Status.FAIL, message, case=_case(whole), where=where, evidence=Evidence(whole.case))
+    found = []
     for tally in proof.tallies:
-        yield _verdict(tally, prefix)
+        found.append((tally, _verdict(tally, prefix)))
         if tally.gradient is not None:
-            yield _gradient(tally, tally.gradient, prefix)
+            found.append((tally, _gradient(tally, tally.gradient, prefix)))
+    yield from _by_cause(found)
+
+
+def _by_cause(found: Sequence[tuple[Tally, CheckResult]]) -> Iterator[CheckResult]:
+    """Yield the results; of findings of one code that one call of the definition makes, the first with the others."""
+    causes: dict[object, list[tuple[Tally, CheckResult]]] = {}
+    for number, (tally, item) in enumerate(found):
+        is_finding = item.status is Status.FAIL and item.where is not None
+        key = (item.code, item.where) if is_finding else number
+        causes.setdefault(key, []).append((tally, item))
+    for (_, first), *others in causes.values():
+        if not others:
+            yield first
+            continue
+        named = ", ".join(str(tally.signature) for tally, _ in others if tally.signature is not None)
+        text = f"{first.message}; built at the same place, and false too: {named}" if named else first.message
+        yield replace(first, message=text, consequences=tuple(item for _, item in others))
 
 
 def _verdict(tally: Tally, prefix: str) -> CheckResult:
