@@ -15,6 +15,7 @@ from opkit.checker.claims.prove import Fault, Tally
 from opkit.checker.claims.subject import Whole, args_of, bound_of, nudge
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float
+from opkit.checker.model.thresholds import PROOF_DOUTS
 from opkit.sharding import Arg, cut
 
 __all__ = ["follow", "incoming"]
@@ -95,7 +96,9 @@ def incoming(output: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return an incoming gradient of both signs; zeros for what is not differentiated."""
     if not is_float(output):
         return np.zeros_like(output)
-    return np.asarray(rng.uniform(0.3, 1.5, output.shape) * rng.choice([-1.0, 1.0], output.shape)).astype(output.dtype)
+    return np.asarray(rng.uniform(*PROOF_DOUTS, output.shape) * rng.choice([-1.0, 1.0], output.shape)).astype(
+        output.dtype
+    )
 
 
 def _gradients(

@@ -8,7 +8,7 @@ gives it;
 with it no right op of the corpus is accused and no fault lost, and the true errors of the zoo of
 ``benchmarks/gradcheck_coverage.py`` stay within their bounds: change it with these at hand. Cost: it bounds the time
 of a check.
-docs/gradcheck-method.md describes the method.
+docs/gradcheck-method.md describes the method. The module is long because it is one table.
 """
 
 from __future__ import annotations
@@ -394,6 +394,8 @@ PROOF_FOUND, PROOF_GROWN, PROOF_WHOLE, PROOF_GROUPS, PROOF_ELEMENTS = 24, 3, 4, 
 PROOF_FACTORS = (0.75, 1.0)
 #: Whole numbers of a case whose floats are rounded: so many times the float. Tuned.
 PROOF_WHOLE_SCALE = 3.0
+#: Magnitudes of incoming gradients, of either sign: none so small that it hides what it is multiplied with. Tuned.
+PROOF_DOUTS = (0.3, 1.5)
 #: Cuts that hold of one signature, on which the gradient is run too. Cost.
 PROOF_KEPT = 8
 #: Ways to cut the inputs that are tried without being claimed, and cases of a combination of ranks for each. Cost.
