@@ -21,7 +21,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
-from opkit.checker.model.trial import Trial, Verdict
+from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
 from opkit.errors import KernelError, unknown
 
@@ -127,7 +127,7 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
     found.claims_float64 = "float64" in dtypes or not dtypes
     for case in cases:
         outcome = trial.attempt(case)
-        if outcome.verdict is Verdict.NONFINITE:
+        if outcome.answer is Answer.NONFINITE:
             what = case.label or "a recorded case"
             if case.origin in ("user", "given") and _is_finite(case):
                 message = f"forward gives NaN or infinity on {what}, which is part of the domain"
@@ -138,14 +138,14 @@ def _given(checkable: Checkable, trial: Trial, cases: list[Case]) -> Collected:
             else:
                 found.notes.append(f"{what} was left out: forward gives NaN or infinity")
             continue
-        if outcome.verdict is Verdict.UNTRIED:
+        if outcome.answer is Answer.UNTRIED:
             found.notes.append(f"{case.label or 'a recorded case'} was left out to keep within the time set")
             continue
         if not outcome.is_accepted and case.label == FORMER:
             found.notes.append("a former failure's inputs are no longer accepted; they were left out")
             continue
         if not outcome.is_accepted:
-            found.findings.append(_rejected(checkable, case, outcome.verdict, outcome.error))
+            found.findings.append(_rejected(checkable, case, outcome.answer, outcome.error))
             continue
         wide = _preferred(trial, case)
         if wide is not case and case.origin != "user" and checkable.infer is None:
@@ -194,10 +194,10 @@ def _as_seen(checkable: Checkable, case: Case, wide: Case) -> Case:
     return replace(wide, precision="float32")
 
 
-def _rejected(checkable: Checkable, case: Case, verdict: Verdict, error: Exception | None) -> CheckResult:
+def _rejected(checkable: Checkable, case: Case, answer: Answer, error: Exception | None) -> CheckResult:
     what = case.label or "a recorded case"
     code = "GC122" if is_write(error) else "GC180"
-    if verdict is Verdict.REFUSED:
+    if answer is Answer.REFUSED:
         message = f"the infer function refuses {what}" + (f": {error}" if error is not None else "")
         return _result("GC180", Status.FAIL, message, checkable, case=case.to_json(), evidence=Evidence(case=case))
     message = f"forward raised on {what}: {type(error).__name__}: {error}"
@@ -215,7 +215,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     searched = search(checkable, options, trial)
     cases = searched.cases
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=searched.large)
-    dropped = trial.counts[Verdict.NONFINITE]
+    dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
     found.findings.extend(_breaches(checkable, trial))

@@ -37,7 +37,7 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SEARCH_SHARE
-from opkit.checker.model.trial import Trial, Verdict
+from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 
 __all__ = ["check"]
@@ -169,11 +169,11 @@ def _raises(session: CheckSession) -> Iterator[CheckResult]:
         yield session.result("GC160", Status.UNDECIDED, message, case=case.to_json())
         break
     counts = session.trial.counts
-    if session.checkable.infer is not None and counts[Verdict.RAISED] > counts[Verdict.ACCEPTED]:
+    if session.checkable.infer is not None and counts[Answer.RAISED] > counts[Answer.ACCEPTED]:
         error = session.trial.errors[0][1]
         session.notes.append(
-            f"forward raised on {counts[Verdict.RAISED]} of the inputs tried that infer accepts "
-            f"({counts[Verdict.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the definition, or a "
+            f"forward raised on {counts[Answer.RAISED]} of the inputs tried that infer accepts "
+            f"({counts[Answer.ACCEPTED]} ran), first {type(error).__name__}: {error}; a CHECK in the definition, or a "
             "cases file, would say what the op is meant for"
         )
 
@@ -240,7 +240,7 @@ def _tried(session: CheckSession) -> Iterator[str]:
     yield f"{len(session.cases)} cases: {len(shapes)} combinations of shapes, {len(settings)} of attributes"
     if regimes:
         yield f"values: {', '.join(regimes)}"
-    counts = {verdict.value: session.trial.counts[verdict] for verdict in Verdict if session.trial.counts[verdict]}
+    counts = {answer.value: session.trial.counts[answer] for answer in Answer if session.trial.counts[answer]}
     yield "trials: " + ", ".join(f"{count} {name}" for name, count in counts.items())
 
 

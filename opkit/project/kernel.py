@@ -18,11 +18,11 @@ from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, to_numpy
 
-__all__ = ["Slot", "UserKernel", "guarded", "positional_count"]
+__all__ = ["ArgGroup", "UserKernel", "guarded", "positional_count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ArgGroup:
     """One declared argument within a flat sequence of values.
 
     Args:
@@ -78,8 +78,8 @@ def positional_count(function: Callable[..., Any]) -> int | None:
 
 def guarded(
     kernel: UserKernel,
-    inputs: Sequence[Slot],
-    outputs: Sequence[Slot],
+    inputs: Sequence[ArgGroup],
+    outputs: Sequence[ArgGroup],
     attrs: Mapping[str, Any],
     promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
     declared: Sequence[str] = (),
@@ -142,7 +142,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _grouped(values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, ...]:
+def _grouped(values: Sequence[Any], slots: Sequence[ArgGroup]) -> tuple[Any, ...]:
     return tuple(
         list(values[slot.start : slot.start + slot.count])
         if slot.is_variadic
@@ -151,7 +151,7 @@ def _grouped(values: Sequence[Any], slots: Sequence[Slot]) -> tuple[Any, ...]:
     )
 
 
-def _asked_for(result: Any, outputs: Sequence[Slot], declared: Sequence[str]) -> Any:
+def _asked_for(result: Any, outputs: Sequence[ArgGroup], declared: Sequence[str]) -> Any:
     """Remove from a kernel's result what it returned for optional outputs that are not requested."""
     if len(declared) <= len(outputs) or not isinstance(result, (list, tuple)) or len(result) != len(declared):
         return result
@@ -159,7 +159,7 @@ def _asked_for(result: Any, outputs: Sequence[Slot], declared: Sequence[str]) ->
     return [item for name, item in zip(declared, result) if name in names]
 
 
-def _results(result: Any, kernel: UserKernel, outputs: Sequence[Slot]) -> list[np.ndarray]:
+def _results(result: Any, kernel: UserKernel, outputs: Sequence[ArgGroup]) -> list[np.ndarray]:
     """Return one array per output value, or raise an error about what the kernel returned."""
     names = ", ".join(slot.name for slot in outputs)
     if not isinstance(result, (list, tuple)):
@@ -208,7 +208,7 @@ def _compare(
     results: Sequence[np.ndarray],
     expected: Sequence[tuple[tuple[int, ...], np.dtype]],
     kernel: UserKernel,
-    outputs: Sequence[Slot],
+    outputs: Sequence[ArgGroup],
     count: int,
 ) -> None:
     names = [slot.name for slot in outputs for _ in range(slot.count)]
@@ -246,7 +246,7 @@ def _writes(error: Exception, kernel: UserKernel) -> KernelError:
 
 
 def _add_note(
-    error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[Slot], attrs: Mapping[str, Any]
+    error: Exception, kernel: UserKernel, key: tuple[Any, ...], inputs: Sequence[ArgGroup], attrs: Mapping[str, Any]
 ) -> None:
     """Add to the error, which keeps its class, which kernel of which op raised it and on which inputs."""
     names = [slot.name for slot in inputs for _ in range(slot.count)]

@@ -15,7 +15,7 @@ from opkit.ir import TensorDesc
 from opkit.ops import ArgDef, AttrDef, BoundOp, OpDef, Registry
 from opkit.ops.core.value import desc_of, dtype_of, shape_of
 from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
-from opkit.project.kernel import Slot, UserKernel, guarded
+from opkit.project.kernel import ArgGroup, UserKernel, guarded
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp, forward_blob
 
 __all__ = ["UserOp", "to_op_def"]
@@ -30,7 +30,7 @@ Names = tuple[tuple[str, int], ...]
 class _Layout:
     """How many values each argument has: the inputs laid out in a flat sequence, and {output: count}."""
 
-    inputs: tuple[Slot, ...]
+    inputs: tuple[ArgGroup, ...]
     outputs: Mapping[str, int]
 
 
@@ -150,13 +150,13 @@ def is_list(arg: ArgSpec) -> bool:
     return arg.is_variadic or arg.count != 1
 
 
-def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str, int]) -> list[Slot]:
+def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str, int]) -> list[ArgGroup]:
     """Lay out declared arguments in a flat sequence; an omitted optional one takes one place (None)."""
     known = [arg.name for arg in declared]
     for name in counts:
         if name not in known:
             raise unknown(f"op {op!r} has no {kind}", name, known, has="it has").error(UsageError)
-    slots: list[Slot] = []
+    slots: list[ArgGroup] = []
     start = 0
     for arg in declared:
         count = counts.get(arg.name, 0)
@@ -166,7 +166,7 @@ def _groups(kind: str, op: str, declared: Sequence[ArgSpec], counts: Mapping[str
         if count > arg.count and not arg.is_variadic:
             due = "one value" if arg.count == 1 else f"{arg.count} values"
             raise UsageError(f"op {op!r}: {kind} {arg.name!r} takes {due}, got {count}")
-        slots.append(Slot(arg.name, start, count, is_list(arg)))
+        slots.append(ArgGroup(arg.name, start, count, is_list(arg)))
         start += max(count, 1)
     return slots
 
@@ -194,7 +194,7 @@ def _frozen(value: Any) -> Any:
 def _specialised(
     op: UserOp,
     compiled: CompiledOp,
-    groups: Sequence[Slot],
+    groups: Sequence[ArgGroup],
     descs: Mapping[str, list[TensorDesc]],
     attrs: Mapping[str, Any],
     counts: Mapping[str, int],
@@ -244,19 +244,19 @@ def _flat(name: str, index: int) -> str:
     return f"{name}_{index}"
 
 
-def _out_slots(counts: Mapping[str, int], variadic: Collection[str]) -> list[Slot]:
-    slots: list[Slot] = []
+def _out_slots(counts: Mapping[str, int], variadic: Collection[str]) -> list[ArgGroup]:
+    slots: list[ArgGroup] = []
     start = 0
     for name, count in counts.items():
-        slots.append(Slot(name, start, count, name in variadic))
+        slots.append(ArgGroup(name, start, count, name in variadic))
         start += count
     return slots
 
 
 def _kernel(
     op: UserOp,
-    inputs: Sequence[Slot],
-    outputs: Sequence[Slot],
+    inputs: Sequence[ArgGroup],
+    outputs: Sequence[ArgGroup],
     attrs: Mapping[str, Any],
     promise: Callable[[tuple[Any, ...]], Sequence[TensorDesc]],
 ) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from opkit.errors import KernelError, Location
 from opkit.ir import TensorDesc
-from opkit.project.kernel import Slot, UserKernel, guarded, positional_count
+from opkit.project.kernel import ArgGroup, UserKernel, guarded, positional_count
 
 X = np.arange(3, dtype=np.float32)
 ONE = (TensorDesc((3,), "float32"),)
@@ -19,14 +19,14 @@ TWO = (TensorDesc((3,), "float32"), TensorDesc((), "int64"))
 def bound(
     function: Callable[..., Any],
     promised: tuple[TensorDesc, ...] = ONE,
-    inputs: tuple[Slot, ...] = (Slot("x", 0, 1),),
-    outputs: tuple[Slot, ...] | None = None,
+    inputs: tuple[ArgGroup, ...] = (ArgGroup("x", 0, 1),),
+    outputs: tuple[ArgGroup, ...] | None = None,
     attrs: dict[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Bind a function as the kernel of op "t_forward"."""
     where = Location(function.__code__.co_filename, function.__code__.co_firstlineno, function=function.__name__)
     kernel = UserKernel("t_forward", function, (positional_count(function) or 0) >= 2, where)
-    slots = outputs or tuple(Slot(name, i, 1) for i, name in enumerate(("y", "n")[: len(promised)]))
+    slots = outputs or tuple(ArgGroup(name, i, 1) for i, name in enumerate(("y", "n")[: len(promised)]))
     return guarded(kernel, inputs, slots, attrs or {}, lambda key: promised)
 
 
@@ -165,7 +165,7 @@ def test_positional_count() -> None:
 
 def test_optional_and_variadic_inputs() -> None:
     """An optional input left out arrives as None, a variadic one as a list."""
-    slots = (Slot("x", 0, 1), Slot("bias", 1, 0), Slot("many", 2, 2, is_variadic=True))
+    slots = (ArgGroup("x", 0, 1), ArgGroup("bias", 1, 0), ArgGroup("many", 2, 2, is_variadic=True))
 
     def forward(args):
         x, bias, many = args
@@ -178,7 +178,7 @@ def test_optional_and_variadic_inputs() -> None:
 
 def test_variadic_output() -> None:
     """A variadic output is a list of arrays; its count is checked."""
-    outputs = (Slot("y", 0, 2, is_variadic=True),)
+    outputs = (ArgGroup("y", 0, 2, is_variadic=True),)
     promised = ONE + ONE
     first, second = bound(lambda args: [args[0], args[0] + 1], promised, outputs=outputs)(X)
     np.testing.assert_array_equal(second, X + 1)
@@ -197,7 +197,7 @@ def test_promise_is_asked_once_per_signature() -> None:
 
     where = Location(__file__, 1, function="forward")
     run = guarded(
-        UserKernel("t", lambda args: args[0], False, where), [Slot("x", 0, 1)], [Slot("y", 0, 1)], {}, promise
+        UserKernel("t", lambda args: args[0], False, where), [ArgGroup("x", 0, 1)], [ArgGroup("y", 0, 1)], {}, promise
     )
     for shape in ((2,), (2,), (3,), (2,)):
         run(np.zeros(shape))

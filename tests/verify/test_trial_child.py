@@ -11,7 +11,7 @@ import pytest
 
 from opkit.project import discover
 from opkit.project.directory import op_directory_of
-from opkit.verify.trial import Trial, tried
+from opkit.verify.trial import ApiTrial, tried
 from opkit.verify.trial import child as child_module
 from tests.verify.test_trial import END, HEAD, KERNEL, SPEC, F
 
@@ -121,7 +121,7 @@ def test_a_process_with_threads_is_not_forked(tmp_path: Path, monkeypatch: pytes
     """Where a fork would copy threads' locks a fresh interpreter tries the file, with the same result."""
     monkeypatch.setattr(child_module, "_can_fork", lambda: False)
     directory = op_directory_of(_directory(tmp_path, BAD + "def f(x):\n    time.sleep(60)\n"))
-    assert [fact.remark.code for fact in Trial(directory, 0.5).facts()] == ["PROJ021", "PROJ024"]
+    assert [fact.remark.code for fact in ApiTrial(directory, 0.5).facts()] == ["PROJ021", "PROJ024"]
 
 
 def test_nothing_to_try(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from opkit.checker.model.thresholds import (
     STEEP_CASES,
     UNDERFLOW,
 )
-from opkit.checker.model.trial import Attempt, Verdict
+from opkit.checker.model.trial import Answer, Attempt
 
 __all__ = ["low_precision", "single_precision"]
 
@@ -110,7 +110,7 @@ def _compare_single(
     high_case = cast_case(low_case, "float64")
     high_outcome = session.trial.probe(high_case)
     is_extreme = ev.case.regime.split()[0] in EXTREME
-    if high_outcome.is_accepted and low_outcome.verdict is Verdict.NONFINITE:
+    if high_outcome.is_accepted and low_outcome.answer is Answer.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
         # of one infinity over another, is not an overflow of the result.

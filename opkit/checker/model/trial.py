@@ -24,10 +24,10 @@ from opkit.checker.model.thresholds import (
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 
-__all__ = ["Attempt", "Trial", "Verdict"]
+__all__ = ["Answer", "Attempt", "Trial"]
 
 
-class Verdict(Enum):
+class Answer(Enum):
     """What became of a trial."""
 
     ACCEPTED = "accepted"
@@ -39,9 +39,9 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One trial's verdict, what infer promised and what forward returned."""
+    """What a trial answered, what infer promised and what forward returned."""
 
-    verdict: Verdict
+    answer: Answer
     promised: tuple[TensorDesc, ...] | None = None
     outputs: Sequence[Any] = ()
     error: Exception | None = None
@@ -49,7 +49,7 @@ class Attempt:
     @property
     def is_accepted(self) -> bool:
         """Whether the inputs lie in the domain."""
-        return self.verdict is Verdict.ACCEPTED
+        return self.answer is Answer.ACCEPTED
 
     def keeps_promise(self) -> bool:
         """Say whether the results have the promised shapes."""
@@ -88,7 +88,7 @@ class Trial:
     checkable: Checkable
     until: float = float("inf")
     quickest: float = float("inf")
-    counts: Counter[Verdict] = field(default_factory=Counter)
+    counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
     _reached: float = -1.0
@@ -138,12 +138,12 @@ class Trial:
 
     def attempt(self, case: Case) -> Attempt:
         """Try a case: infer, then forward, then whether all results are finite."""
-        if self.counts[Verdict.ACCEPTED] and self.quickest > SLOW_CALL and perf_counter() > self.until:
-            self.counts[Verdict.UNTRIED] += 1
-            return Attempt(Verdict.UNTRIED)
+        if self.counts[Answer.ACCEPTED] and self.quickest > SLOW_CALL and perf_counter() > self.until:
+            self.counts[Answer.UNTRIED] += 1
+            return Attempt(Answer.UNTRIED)
         outcome = self.probe(case)
-        self.counts[outcome.verdict] += 1
-        if outcome.verdict is Verdict.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
+        self.counts[outcome.answer] += 1
+        if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
 
@@ -153,7 +153,7 @@ class Trial:
             promised = self.promise(case.inputs, case.attrs)
         except Exception as error:  # whatever an infer function raises, it does not take these inputs
             self._refused(error)
-            return Attempt(Verdict.REFUSED, error=error)
+            return Attempt(Answer.REFUSED, error=error)
         inputs = {name: _freeze(value) for name, value in case.inputs.items()}
         try:
             with np.errstate(all="ignore"):
@@ -163,10 +163,10 @@ class Trial:
                 if self.checkable.surrogate is not None:
                     self.checkable.surrogate(inputs, case.attrs)
         except Exception as error:  # user code: whatever it raises is noted with its case
-            return Attempt(Verdict.RAISED, promised, error=error)
+            return Attempt(Answer.RAISED, promised, error=error)
         if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
-            return Attempt(Verdict.NONFINITE, promised, outputs)
-        return Attempt(Verdict.ACCEPTED, promised, outputs)
+            return Attempt(Answer.NONFINITE, promised, outputs)
+        return Attempt(Answer.ACCEPTED, promised, outputs)
 
 
 def _freeze(value: Any) -> Any:

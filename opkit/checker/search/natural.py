@@ -21,7 +21,7 @@ from opkit.checker.model.thresholds import (
     SHAPE_CASES,
     SHAPE_CASES_OF_MANY,
 )
-from opkit.checker.model.trial import Verdict
+from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
@@ -76,7 +76,7 @@ class Natural:
 
     def _got_past_infer(self) -> bool:
         """Say whether forward was ever run."""
-        return any(count for verdict, count in self.scope.trial.counts.items() if verdict is not Verdict.REFUSED)
+        return any(count for answer, count in self.scope.trial.counts.items() if answer is not Answer.REFUSED)
 
     def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
@@ -182,7 +182,7 @@ class Natural:
         """Return a case of these shapes that lies in the domain, or None."""
         for roles in self.roles.candidates(assignment, attrs):
             if not self.roles.accepts_dtypes(assignment, attrs, roles):
-                self.scope.trial.counts[Verdict.REFUSED] += 1
+                self.scope.trial.counts[Answer.REFUSED] += 1
                 continue
             case = self.scope.case(assignment, attrs, roles, seed=seed)
             outcome = self.scope.trial.attempt(case)

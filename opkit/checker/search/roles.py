@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.thresholds import HOPELESS, MIXED_DOMAINS, MIXED_INPUTS, MOST_HINT
-from opkit.checker.model.trial import Verdict
+from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes
 from opkit.checker.search.scope import Role, SearchScope
@@ -55,7 +55,7 @@ class Roles:
                 yield self.scope.roles
                 return
             if not self.accepts_dtypes(assignment, attrs, self.scope.roles):
-                self.scope.trial.counts[Verdict.REFUSED] += 1
+                self.scope.trial.counts[Answer.REFUSED] += 1
                 return
             yield from self._with_limits(self.scope.roles, assignment, attrs)
             return

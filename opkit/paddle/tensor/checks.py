@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import DtypeError
 
-__all__ = ["axis_of", "ints", "need_value", "plain_shape", "shape_or_size"]
+__all__ = ["axis_of", "ints", "need_value", "of_one", "plain_shape", "shape_or_size", "titled"]
 
 
 def need_value(function: str, argument: str, item: Any) -> Any:
@@ -23,6 +24,24 @@ def need_value(function: str, argument: str, item: Any) -> Any:
             help="paddle.to_tensor makes a Tensor of numbers, lists and arrays",
         )
     return item
+
+
+def titled(function: Callable[..., Any], name: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function under Paddle's name, with the docstring of the op builder that it calls."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = build.__doc__
+    return function
+
+
+def of_one(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return Paddle's function of one operand that an op builder computes."""
+
+    def function(x: Any, name: str | None = None) -> Any:
+        if not hasattr(x, "_data"):
+            need_value(function.__name__, "x", x)
+        return build(x)
+
+    return titled(function, name, build)
 
 
 def ints(items: Any) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opkit.ops.formulas import pointwise
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, titled
 
 __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]
 
@@ -16,9 +16,7 @@ def _comparison(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., An
     def function(x: Any, y: Any, name: str | None = None) -> Any:
         return build(need_value(function.__name__, "x", x), y)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = build.__doc__
-    return function
+    return titled(function, name, build)
 
 
 def _comparisons(**builders: Callable[[Any, Any], Any]) -> dict[str, Callable[..., Any]]:

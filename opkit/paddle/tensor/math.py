@@ -13,7 +13,7 @@ from opkit.ir import canonical_dtype
 from opkit.ops.formulas import order, pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
-from opkit.paddle.tensor.checks import axis_of, need_value
+from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled
 
 __all__ = [
     "BINARY",
@@ -45,20 +45,9 @@ __all__ = [
 
 
 # ---- functions of one operand ----------------------------------------------------------------------------------------
-def _unary(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
-    def function(x: Any, name: str | None = None) -> Any:
-        if not hasattr(x, "_data"):
-            need_value(function.__name__, "x", x)
-        return build(x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = build.__doc__
-    return function
-
-
 #: Paddle's name -> op builder.
 UNARY: dict[str, Callable[..., Any]] = {
-    name: _unary(name, build)
+    name: of_one(name, build)
     for name, build in {
         "acos": ops.acos,
         "acosh": ops.acosh,
@@ -107,9 +96,7 @@ def _binary(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             need_value(function.__name__, "y", y)
         return build(x, y)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = build.__doc__
-    return function
+    return titled(function, name, build)
 
 
 BINARY: dict[str, Callable[..., Any]] = {

@@ -201,32 +201,32 @@ def regular_axes(count: int, given: Sequence[int], into: HashMap) -> None:
 # -- inference functions by name -----------------------------------------------------------------
 
 
-def unchanged(ctx: InferContext) -> None:
-    """TensorDescInferFnUtil::Unchanged: all outputs get the shape that all inputs have."""
+def _shared(ctx: InferContext, name: str, what: str) -> Any:
+    """Return the description of the first input, whose shape or dtype all inputs must have."""
     first = None
     for arg in ctx.inputs:
         desc = ctx.need(*arg)
         if first is not None:
-            require(desc.shape == first.shape, f"inputs differ in their shapes: {desc.shape} and {first.shape}")
+            own, other = getattr(desc, what), getattr(first, what)
+            require(own == other, f"inputs differ in their {what}s: {own} and {other}")
         first = first or desc
+    if first is None and ctx.outputs:
+        raise FatalError(f"{name} needs an input")
+    return first
+
+
+def unchanged(ctx: InferContext) -> None:
+    """TensorDescInferFnUtil::Unchanged: all outputs get the shape that all inputs have."""
+    first = _shared(ctx, "Unchanged", "shape")
     for arg in ctx.outputs:
-        if first is None:
-            raise FatalError("Unchanged needs an input")
         out = ctx.need(*arg)
         out.is_dynamic, out.shape.dims = first.is_dynamic, first.shape.dims
 
 
 def unchanged_dtype(ctx: InferContext) -> None:
     """TensorDescInferFnUtil::UnchangedDataType: all outputs get the dtype that all inputs have."""
-    first = None
-    for arg in ctx.inputs:
-        desc = ctx.need(*arg)
-        if first is not None:
-            require(desc.dtype == first.dtype, f"inputs differ in their dtypes: {desc.dtype} and {first.dtype}")
-        first = first or desc
+    first = _shared(ctx, "UnchangedDataType", "dtype")
     for arg in ctx.outputs:
-        if first is None:
-            raise FatalError("UnchangedDataType needs an input")
         ctx.need(*arg).dtype = first.dtype
 
 

@@ -19,7 +19,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
-from opkit.verify.trial import SECONDS, Trial
+from opkit.verify.trial import SECONDS, ApiTrial
 
 __all__ = ["load_directory"]
 
@@ -30,7 +30,7 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     An op whose definition or kernel has errors becomes a report that says so; the others are checked.
     """
     directory = op_directory_of(shown_path(target.path))
-    trial = Trial(directory, min(SECONDS, options.timeout / 2) if options.timeout else SECONDS)
+    trial = ApiTrial(directory, min(SECONDS, options.timeout / 2) if options.timeout else SECONDS)
     with frameworks():
         loaded = with_facts(assemble(directory), trial.facts())
         try:

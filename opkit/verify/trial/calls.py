@@ -24,7 +24,7 @@ from opkit.oneflow.session import session
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.verify.trial.recorder import Desk, Misplaced, Noted, Recorder, Stop, Unclear, Use
-from opkit.verify.trial.stubs import MADE_UP, Guess, Kind, Plan, Uses, first_plans, plausible, varied
+from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
 
 __all__ = ["FunctionTrial", "line_of"]
 
@@ -35,11 +35,11 @@ _MOST_CALLS = 24
 class _Call:
     """The outcome of one call."""
 
-    plan: Plan
+    plan: CallPlan
     noted: list[Noted]
     error: BaseException | None = None
     is_unclear: bool = False
-    learned: Plan | None = None
+    learned: CallPlan | None = None
 
     @property
     def is_clean(self) -> bool:
@@ -89,10 +89,10 @@ class FunctionTrial:
             return []
         return self._note(calls)
 
-    def _calls(self, plans: list[Plan]) -> list[_Call]:
+    def _calls(self, plans: list[CallPlan]) -> list[_Call]:
         calls: list[_Call] = []
         waiting = list(plans)
-        tried: list[Plan] = []
+        tried: list[CallPlan] = []
         while waiting and len(calls) < _MOST_CALLS:
             plan = waiting.pop(0)
             if plan in tried:
@@ -108,7 +108,7 @@ class FunctionTrial:
                 waiting = [item for item in varied(plans[0], self.uses) if item not in tried]
         return calls
 
-    def _call(self, plan: Plan) -> _Call:
+    def _call(self, plan: CallPlan) -> _Call:
         job = Job(session(), _nothing, "train", FunctionConfig())
         tracer = job._tracer = static.JobTracer("trial", session().scope)
         recorder = self.desk.recorder = Recorder(self.file, self.uses.ops, self.skipped, tracer)
@@ -133,12 +133,12 @@ class FunctionTrial:
             call.noted = []
         return call
 
-    def _arguments(self, plan: Plan, recorder: Recorder, stubs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, plan: CallPlan, recorder: Recorder, stubs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         parameters = inspect.signature(self.function).parameters
         for name, guess in plan.guesses.items():
-            if guess.kind is Kind.DEFAULT:
+            if guess.kind is StubKind.DEFAULT:
                 continue
             value = stubs[name] = self._stub(name, guess, plan, recorder)
             if parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY:
@@ -151,21 +151,21 @@ class FunctionTrial:
             args += [recorder.blob(f"extra_{index}", self._desc("", plan)) for index in range(plan.extra)]
         return args, kwargs
 
-    def _stub(self, name: str, guess: Guess, plan: Plan, recorder: Recorder) -> Any:
-        if guess.kind is Kind.VALUE:
+    def _stub(self, name: str, guess: StubGuess, plan: CallPlan, recorder: Recorder) -> Any:
+        if guess.kind is StubKind.VALUE:
             return list(guess.value) if isinstance(guess.value, list) else guess.value
         desc = self._desc(self.uses.input_of(name) or name, plan)
-        if guess.kind is Kind.BLOB:
+        if guess.kind is StubKind.BLOB:
             return recorder.blob(name, desc)
         return [recorder.blob(f"{name}_{index}", desc) for index in range(2)]
 
-    def _desc(self, name: str, plan: Plan) -> TensorDesc:
+    def _desc(self, name: str, plan: CallPlan) -> TensorDesc:
         if plan.rank:
             return TensorDesc((4,) * plan.rank, "float32")
         known = self._shapes.get(name) or next(iter(self._shapes.values()), None)
         return known or TensorDesc((4, 4), "float32")
 
-    def _learn(self, plan: Plan, recorder: Recorder, stubs: Mapping[str, Any]) -> Plan | None:
+    def _learn(self, plan: CallPlan, recorder: Recorder, stubs: Mapping[str, Any]) -> CallPlan | None:
         """Return a better plan where a stub was used as something else than it was given as."""
         for misplaced in recorder.misplaced:
             name = next((name for name, stub in stubs.items() if stub is misplaced.value), None)
@@ -174,18 +174,18 @@ class FunctionTrial:
                 return plan.having(name, better)
         return None
 
-    def _better(self, name: str, misplaced: Misplaced) -> Guess | None:
+    def _better(self, name: str, misplaced: Misplaced) -> StubGuess | None:
         op = self.uses.ops.get(misplaced.op_type)
         if misplaced.use is Use.ATTR:
             spec = op.attrs.get(misplaced.target) if op is not None else None
-            return Guess(Kind.VALUE, spec.default) if spec is not None else None
+            return StubGuess(StubKind.VALUE, spec.default) if spec is not None else None
         if misplaced.use is Use.COUNT:
-            return Guess(Kind.VALUE, 1)
+            return StubGuess(StubKind.VALUE, 1)
         if misplaced.use is Use.ITEM:
-            return Guess(Kind.BLOB)
+            return StubGuess(StubKind.BLOB)
         declared = [arg for arg in (op.inputs if op is not None else ()) if arg.name == misplaced.target]
         takes_several = any(arg.is_variadic or arg.count > 1 for arg in declared)
-        return Guess(Kind.BLOBS) if takes_several or self.uses.is_list(name) else None
+        return StubGuess(StubKind.BLOBS) if takes_several or self.uses.is_list(name) else None
 
     def _certain(self, call: _Call) -> list[Noted]:
         """Return what was noted and does not come from a value that was made up."""
@@ -195,14 +195,14 @@ class FunctionTrial:
             if MADE_UP not in noted.fact.remark.message and (not noted.attr or self._is_own(noted.attr, call.plan))
         ]
 
-    def _is_own(self, attr: str, plan: Plan) -> bool:
+    def _is_own(self, attr: str, plan: CallPlan) -> bool:
         """Whether the value of an attribute is the function's own: no made-up argument goes into it."""
         if not plan.invented and not plan.extra:
             return True
         reading = self.uses.reading
         if reading is None or attr not in reading.values:
             return False
-        given = {name for name, guess in plan.guesses.items() if guess.kind is Kind.DEFAULT}
+        given = {name for name, guess in plan.guesses.items() if guess.kind is StubKind.DEFAULT}
         return reading.values[attr] <= given
 
     def _look_back(self, recorder: Recorder, returned: Any) -> None:

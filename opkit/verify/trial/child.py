@@ -1,4 +1,4 @@
-"""Trial: a child process that tries one API file, is given two seconds, and is ended with all that it started.
+"""ApiTrial: a child process that tries one API file, is given two seconds, and is ended with all that it started.
 
 What it tries is in ``trying``; what comes back is data, read from a file, which a grandchild cannot keep open.
 """
@@ -24,7 +24,7 @@ from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
 
-__all__ = ["SECONDS", "Trial", "tried"]
+__all__ = ["SECONDS", "ApiTrial", "tried"]
 
 #: How long an API file may take.
 SECONDS = 2.0
@@ -44,7 +44,7 @@ run_child(op_directory_of(given["directory"]), Path(given["messages"]))
 """
 
 
-class Trial:
+class ApiTrial:
     """The trial of one API file, from its start on.
 
     A process with one thread is forked; another gives the work to a fresh interpreter, since a fork would copy the
@@ -135,12 +135,12 @@ def tried(directories: Sequence[OpDirectory], seconds: float = SECONDS) -> dict[
     """
     width = max(os.cpu_count() or 1, 1)
     found: dict[str, list[ApiFact]] = {}
-    running: deque[tuple[OpDirectory, Trial]] = deque()
+    running: deque[tuple[OpDirectory, ApiTrial]] = deque()
     for directory in directories:
         if len(running) >= width:
             done, trial = running.popleft()
             found[done.real] = trial.facts()
-        running.append((directory, Trial(directory, seconds)))
+        running.append((directory, ApiTrial(directory, seconds)))
     found.update({done.real: trial.facts() for done, trial in running})
     return found
 

@@ -17,14 +17,14 @@ from opkit.ir import TensorDesc
 from opkit.spec import CompiledOp
 from opkit.verify.trial.reading import Reading
 
-__all__ = ["MADE_UP", "Guess", "Kind", "Plan", "Uses", "first_plans", "plausible", "varied"]
+__all__ = ["MADE_UP", "StubGuess", "StubKind", "CallPlan", "Uses", "first_plans", "plausible", "varied"]
 
 
 #: What a parameter called ``name`` gets.
 MADE_UP = "opkit_trial"
 
 
-class Kind(Enum):
+class StubKind(Enum):
     """What a parameter gets."""
 
     DEFAULT = "its own default"
@@ -34,15 +34,15 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class StubGuess:
     """What a parameter gets, and for VALUE which value."""
 
-    kind: Kind
+    kind: StubKind
     value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CallPlan:
     """One way to call a function.
 
     Args:
@@ -52,19 +52,19 @@ class Plan:
         extra: how many blobs ``*args`` gets.
     """
 
-    guesses: Mapping[str, Guess]
+    guesses: Mapping[str, StubGuess]
     is_full: bool = True
     rank: int = 0
     extra: int = 0
 
-    def having(self, name: str, guess: Guess) -> Plan:
+    def having(self, name: str, guess: StubGuess) -> CallPlan:
         """Return the plan with another guess for one parameter."""
         return replace(self, guesses={**self.guesses, name: guess})
 
     @property
     def invented(self) -> set[str]:
         """The parameters whose values were made up."""
-        return {name for name, guess in self.guesses.items() if guess.kind is Kind.VALUE}
+        return {name for name, guess in self.guesses.items() if guess.kind is StubKind.VALUE}
 
 
 @dataclass(slots=True)
@@ -90,13 +90,13 @@ class Uses:
         by_tree = self.reading.inputs.get(parameter, []) if self.reading is not None else []
         return next((name for name in (*by_tree, parameter) if name in known), None)
 
-    def attr_value(self, parameter: str) -> Guess | None:
+    def attr_value(self, parameter: str) -> StubGuess | None:
         """Return a right value for a parameter that goes into an attribute, by the tree or by its name."""
         by_tree = self.reading.attrs.get(parameter, []) if self.reading is not None else []
         for name in (*by_tree, parameter):
             for op in self.named:
                 if name in op.attrs:
-                    return Guess(Kind.VALUE, op.attrs[name].default)
+                    return StubGuess(StubKind.VALUE, op.attrs[name].default)
         return None
 
     def is_list(self, parameter: str) -> bool:
@@ -108,12 +108,12 @@ class Uses:
         return bool(declared) and all(arg.is_variadic or arg.count > 1 for arg in declared)
 
 
-def first_plans(function: Callable[..., Any], uses: Uses) -> Iterator[Plan]:
+def first_plans(function: Callable[..., Any], uses: Uses) -> Iterator[CallPlan]:
     """Give the plan in which nothing is left out, then the one with the function's own defaults."""
     parameters = list(inspect.signature(function).parameters.values())
     open_ends = [item for item in parameters if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
-    full: dict[str, Guess] = {}
-    lean: dict[str, Guess] = {}
+    full: dict[str, StubGuess] = {}
+    lean: dict[str, StubGuess] = {}
     is_full = not open_ends
     for item in parameters:
         if item in open_ends:
@@ -121,51 +121,51 @@ def first_plans(function: Callable[..., Any], uses: Uses) -> Iterator[Plan]:
         if item.default is item.empty:
             full[item.name] = lean[item.name] = _required(item.name, uses)
         else:
-            lean[item.name] = Guess(Kind.DEFAULT)
+            lean[item.name] = StubGuess(StubKind.DEFAULT)
             full[item.name] = _where_none(item, uses)
             is_full = is_full and not isinstance(item.default, (tuple, list, dict, set))
     extra = 1 if any(item.kind is item.VAR_POSITIONAL for item in open_ends) else 0
-    yield Plan(full, is_full, extra=extra)
+    yield CallPlan(full, is_full, extra=extra)
     if lean != full:
-        yield Plan(lean, False, extra=extra)
+        yield CallPlan(lean, False, extra=extra)
 
 
-def _required(name: str, uses: Uses) -> Guess:
+def _required(name: str, uses: Uses) -> StubGuess:
     if uses.input_of(name) is None:
         if uses.reading is not None and name in uses.reading.counts:
-            return Guess(Kind.VALUE, 1)
+            return StubGuess(StubKind.VALUE, 1)
         value = uses.attr_value(name)
         if value is not None:
             return value
         if name in ("name", "op_name", "prefix", "scope"):
-            return Guess(Kind.VALUE, MADE_UP)
-    return Guess(Kind.BLOBS if uses.is_list(name) else Kind.BLOB)
+            return StubGuess(StubKind.VALUE, MADE_UP)
+    return StubGuess(StubKind.BLOBS if uses.is_list(name) else StubKind.BLOB)
 
 
-def _where_none(item: inspect.Parameter, uses: Uses) -> Guess:
+def _where_none(item: inspect.Parameter, uses: Uses) -> StubGuess:
     """Return what a parameter with a default gets where nothing is to be left out."""
     if item.default is not None:
-        return Guess(Kind.DEFAULT)
+        return StubGuess(StubKind.DEFAULT)
     if uses.input_of(item.name) is not None:
-        return Guess(Kind.BLOBS if uses.is_list(item.name) else Kind.BLOB)
-    return uses.attr_value(item.name) or Guess(Kind.DEFAULT)
+        return StubGuess(StubKind.BLOBS if uses.is_list(item.name) else StubKind.BLOB)
+    return uses.attr_value(item.name) or StubGuess(StubKind.DEFAULT)
 
 
-def varied(plan: Plan, uses: Uses) -> Iterator[Plan]:
+def varied(plan: CallPlan, uses: Uses) -> Iterator[CallPlan]:
     """Give other plans, for a function that raised an error on stubs: other shapes, other kinds of arguments."""
     for rank in (4, 2, 1, 3):
         yield replace(plan, rank=rank)
     if plan.extra:
         yield from (replace(plan, extra=count) for count in (2, 3, 0))
     open_names = [
-        name for name, guess in plan.guesses.items() if guess.kind is Kind.BLOB and uses.input_of(name) is None
+        name for name, guess in plan.guesses.items() if guess.kind is StubKind.BLOB and uses.input_of(name) is None
     ]
     for value in (1, 0.5, "same", [1, 1], True):
         for name in open_names:
             # Such a value may end in a name: what is found with it proves nothing.
-            yield replace(plan.having(name, Guess(Kind.VALUE, value)), is_full=False)
+            yield replace(plan.having(name, StubGuess(StubKind.VALUE, value)), is_full=False)
     for name in open_names:
-        yield plan.having(name, Guess(Kind.BLOBS))
+        yield plan.having(name, StubGuess(StubKind.BLOBS))
 
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((4, 4), (4,), (2, 3, 4, 4), (2, 3, 4), (1,), (2, 4, 6, 6, 6))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opkit.eager import become, check_inplace
@@ -10,7 +9,7 @@ from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.formulas import activations
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.checks import need_value, of_one
 from opkit.paddle.tensor.inplace import INPLACE
 from opkit.paddle.tensor.math import UNARY
 
@@ -58,26 +57,15 @@ tanh = UNARY["tanh"]
 tanh_ = INPLACE["tanh_"]
 
 
-def _plain(name: str, build: Callable[[Any], Any]) -> Callable[..., Any]:
-    def function(x: Any, name: str | None = None) -> Any:
-        if not hasattr(x, "_data"):
-            need_value(function.__name__, "x", x)
-        return build(x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = build.__doc__
-    return function
-
-
-relu = _plain("relu", ops.relu)
-relu6 = _plain("relu6", ops.relu6)
-silu = _plain("silu", ops.silu)
-mish = _plain("mish", ops.mish)
-swish = _plain("swish", ops.silu)
-softsign = _plain("softsign", ops.softsign)
-log_sigmoid = _plain("log_sigmoid", ops.log_sigmoid)
-hardswish = _plain("hardswish", ops.hardswish)
-tanhshrink = _plain("tanhshrink", ops.tanhshrink)
+relu = of_one("relu", ops.relu)
+relu6 = of_one("relu6", ops.relu6)
+silu = of_one("silu", ops.silu)
+mish = of_one("mish", ops.mish)
+swish = of_one("swish", ops.silu)
+softsign = of_one("softsign", ops.softsign)
+log_sigmoid = of_one("log_sigmoid", ops.log_sigmoid)
+hardswish = of_one("hardswish", ops.hardswish)
+tanhshrink = of_one("tanhshrink", ops.tanhshrink)
 
 
 def relu_(x: Any, name: str | None = None) -> Any:
