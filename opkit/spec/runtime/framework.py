@@ -9,6 +9,7 @@ each of them does and refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from opkit.spec.runtime.arithmetic import Stream, idiv
 from opkit.spec.runtime.containers import axes, filled
