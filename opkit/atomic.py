@@ -14,14 +14,17 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from opkit.scratch import folder_lock, scratch_file, scratch_folder, sweep
+from opkit.scratch import folder_lock, is_own, scratch_file, scratch_folder, sweep
 
-__all__ = ["finish_saves", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
+__all__ = ["open_up", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
 
 _DONE = ".opkit-save"
+#: The list of a save's files, within its folder.
+_LIST = ".files"
+_LONGEST_LIST = 1 << 20
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -43,18 +46,27 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     sweep(folder)
     with scratch_file(folder) as scratch:
         write_synced(scratch.path, data)
-        _open_up(scratch.path, 0o666)
+        open_up(scratch.path, 0o666)
         os.replace(scratch.path, full)
     sync_folder(folder)
 
 
-def write_together(folder: str | os.PathLike[str], label: str, files: Mapping[str, bytes]) -> None:
+def write_together(
+    folder: str | os.PathLike[str],
+    label: str,
+    files: Mapping[str, bytes],
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> None:
     """Write several files so that all of them are new afterwards, or all as they were.
+
+    Saves of killed runs in the folder are brought to their end first.
 
     Args:
         folder: which is made.
         label: what the save is called, the same every time; a part of a file's name.
         files: contents by path within the folder, with ``/`` between a sub-folder and a file.
+        check: called before anything is written, while no other process saves there, with the paths of the files that
+            a killed run had left to be finished; what it raises ends the save.
 
     Raises:
         OSError: a file cannot be written, or a folder is in the place of one; nothing is changed then.
@@ -63,7 +75,9 @@ def write_together(folder: str | os.PathLike[str], label: str, files: Mapping[st
     top.mkdir(parents=True, exist_ok=True)
     sweep(top)
     with folder_lock(top):
-        _finish(top)
+        finished = _finish(top)
+        if check is not None:
+            check(finished)
         for name in files:
             _check_place(top, name)
         with scratch_folder(top) as scratch:
@@ -71,9 +85,10 @@ def write_together(folder: str | os.PathLike[str], label: str, files: Mapping[st
                 place = Path(scratch.path, name)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 write_synced(place, data)
+            write_synced(Path(scratch.path, _LIST), "\n".join(files).encode("utf-8", "surrogateescape"))
             for sub in {Path(scratch.path, name).parent for name in files}:
                 sync_folder(sub)
-            _open_up(scratch.path, 0o777)
+            open_up(scratch.path, 0o777)
             os.rename(scratch.path, top / f".{label}{_DONE}")
         sync_folder(top)
         _finish(top)
@@ -85,37 +100,32 @@ def placed(folder: str | os.PathLike[str], label: str, name: str) -> Path:
     return waiting if waiting.is_file() else Path(folder, name)
 
 
-def finish_saves(folder: str | os.PathLike[str]) -> list[str]:
-    """Bring the saves of killed runs in a folder to their end, and return the paths of the files that were moved.
-
-    Raises:
-        OSError: a file cannot be moved.
-    """
-    top = Path(os.path.realpath(folder))
-    if not top.is_dir():
-        return []
-    sweep(top)
-    with folder_lock(top):
-        return _finish(top)
-
-
 def _finish(top: Path) -> list[str]:
-    moved = []
+    finished: list[str] = []
     for save in sorted(top.glob(f".*{_DONE}")):
-        if save.is_symlink() or not save.is_dir():
+        if save.is_symlink() or not save.is_dir() or not is_own(save):
             continue
-        for place, _, names in os.walk(save):
-            for name in sorted(names):
-                source = Path(place, name)
-                path = source.relative_to(save).as_posix()
-                _check_place(top, path)
-                (top / path).parent.mkdir(exist_ok=True)
-                os.replace(source, top / path)
-                moved.append(path)
-        for part in {(top / path).parent for path in moved}:
+        names = _listed(save)
+        for name in names:
+            source = save / name
+            if source.is_file() and not source.is_symlink():
+                _check_place(top, name)
+                (top / name).parent.mkdir(exist_ok=True)
+                os.replace(source, top / name)
+        for part in {(top / name).parent for name in names}:
             sync_folder(part)
         shutil.rmtree(save, ignore_errors=True)
-    return moved
+        finished += names
+    return finished
+
+
+def _listed(save: Path) -> list[str]:
+    """Return the paths of the files of a save; none where all were moved and the list is gone already."""
+    if not (save / _LIST).is_file():
+        return []
+    with open(save / _LIST, "rb") as stream:
+        names = stream.read(_LONGEST_LIST).decode("utf-8", "surrogateescape").split("\n")
+    return [name for name in names if name and not os.path.isabs(name) and ".." not in Path(name).parts]
 
 
 def _check_place(top: Path, name: str) -> None:
@@ -133,7 +143,7 @@ def _check_place(top: Path, name: str) -> None:
             raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
 
 
-def _open_up(path: str, mode: int) -> None:
+def open_up(path: str, mode: int) -> None:
     """Give a scratch file or folder the permissions that an ordinary one has."""
     mask = os.umask(0)
     os.umask(mask)

@@ -20,7 +20,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Held", "folder_lock", "scratch_file", "scratch_folder", "sweep"]
+__all__ = ["Held", "folder_lock", "is_own", "scratch_file", "scratch_folder", "sweep"]
 
 _PREFIX = ".opkit-"
 _NAME = re.compile(r"\.opkit-[a-z0-9_]{8}")
@@ -129,8 +129,13 @@ def _close(handle: int) -> None:
         os.close(handle)
 
 
+def is_own(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file or folder is this user's."""
+    return sys.platform == "win32" or os.lstat(path).st_uid == os.geteuid()
+
+
 def _remove_dead(path: str) -> None:
-    if os.lstat(path).st_uid != os.geteuid() or os.path.islink(path):
+    if os.path.islink(path) or not is_own(path):
         return
     handle = _opened(path)
     try:

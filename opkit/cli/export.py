@@ -86,6 +86,7 @@ def _has_gradient(item: object) -> bool:
 
 def _write(item: Exported, to: str, output: Path | None, is_one_of_many: bool, *, force: bool) -> bool:
     """Write one op's files unless its proof forbids it; the table goes to stdout."""
+    from opkit.atomic import write_together
     from opkit.cli.console import warn
 
     if item.note:
@@ -100,9 +101,7 @@ def _write(item: Exported, to: str, output: Path | None, is_one_of_many: bool, *
     path = output if output is not None else Path(f"{item.name}_{to}.py")
     if is_one_of_many and output is not None:
         path = output / f"{item.name}_{to}.py"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(item.text, encoding="utf-8")
     test = path.with_name(f"test_{path.name}")
-    test.write_text(item.test, encoding="utf-8")
+    write_together(path.parent, path.name, {path.name: item.text.encode(), test.name: item.test.encode()})
     typer.echo(f"{path}: {item.name}, {item.form} form; {test.name} beside it")
     return item.proof is None or item.proof.is_proved

@@ -179,7 +179,7 @@ class checkpoint:
 
     @staticmethod
     def get(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
-        """Return what a checkpoint holds, by name; data is read when it is used.
+        """Return what a checkpoint holds, by name: one save, whatever is saved there afterwards.
 
         Raises:
             CheckpointError: the folder is missing or is not a checkpoint.

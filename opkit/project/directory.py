@@ -6,7 +6,7 @@ Only folder listings are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,7 @@ def near_files(path: str | os.PathLike[str], suffix: str = "") -> list[str]:
         names = [name for name in os.listdir(wanted.parent) if name.endswith(suffix) and not name.startswith(".")]
     except OSError:
         return []
+    names = [name for name in names if name != wanted.name]  # a link that leads nowhere
     return [str(wanted.parent / name) for name in nearest(wanted.name, names)]
 
 
@@ -126,6 +127,8 @@ def _discover(path: Path) -> Iterator[OpDirectory]:
         yield op_directory_of(path.parent)
         return
     if not path.is_dir():
+        if path.is_symlink():
+            raise UsageError(f"{str(path)!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {str(path)!r}", help=did_you_mean(near_files(path)[:1]))
     below = list(_walk(path, set()))
     if not below and any(item.name.endswith(_PARTS) for item in path.iterdir()):
@@ -133,17 +136,27 @@ def _discover(path: Path) -> Iterator[OpDirectory]:
     yield from below
 
 
-def _walk(folder: Path, seen: set[str]) -> Iterator[OpDirectory]:
-    real = os.path.realpath(folder)
-    if real in seen:
-        return
-    seen.add(real)
+def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[OpDirectory]:
+    """Yield the op directories at and below a folder; what cannot be read, and links in a circle, are passed over."""
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        if any(entry.name.endswith(_SPEC) and _is(entry.is_file) for entry in entries):
+            yield op_directory_of(folder)
+        below = (item for item in entries if not item.name.startswith(".") and item.name not in _SKIPPED)
+        waiting += [folder / entry.name for entry in reversed([item for item in below if _is(item.is_dir)])]
+
+
+def _is(asked: Callable[[], bool]) -> bool:
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except PermissionError:
-        return
-    if any(entry.name.endswith(_SPEC) and entry.is_file() for entry in entries):
-        yield op_directory_of(folder)
-    for entry in entries:
-        if not entry.name.startswith(".") and entry.name not in _SKIPPED and entry.is_dir():
-            yield from _walk(folder / entry.name, seen)
+        return asked()
+    except OSError:  # a link to itself
+        return False

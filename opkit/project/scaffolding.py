@@ -5,11 +5,10 @@ Nothing is compiled or run here.
 
 from __future__ import annotations
 
+import errno
 import keyword
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import jinja2
 
 import opkit
+from opkit.atomic import write_together
 from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
@@ -79,14 +79,44 @@ def scaffold(
         )
     parsed = _attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
-    existing = [str(folder / path) for path in texts if (folder / path).exists()]
-    if chosen.has_spec and (folder / name).exists() and not existing:
-        existing = [str(folder / name)] if not (folder / name).is_dir() or any((folder / name).iterdir()) else []
+    try:
+        write_together(
+            folder,
+            name,
+            {path: text.encode() for path, text in texts.items()},
+            lambda finished: _refuse_taken(folder, name, texts, chosen, finished, force=force),
+        )
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):  # not what the command line says, but the disk
+            raise
+        place = error.filename if isinstance(error.filename, str) else str(folder)
+        raise UsageError(
+            f"cannot write {place!r}: {error.strerror}", help="choose a writable folder with --dir"
+        ) from error
+    return [folder / path for path in texts]
+
+
+def _refuse_taken(
+    folder: Path, name: str, texts: Mapping[str, str], kind: Kind, finished: Sequence[str], *, force: bool
+) -> None:
+    """Refuse to replace what is there, but for what a killed run of the same command left to be finished.
+
+    Raises:
+        UsageError: something would be overwritten; a folder is in the place of a file, or a file of a folder.
+    """
+    for path in texts:
+        if (folder / path).is_dir():
+            raise UsageError(f"{str(folder / path)!r} is a folder, and a file of the op needs that name")
+    place = folder / name
+    if kind.has_spec and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+        raise UsageError(f"{str(place)!r} already exists and is not a folder", help="choose another name or --dir")
+    existing = [str(folder / path) for path in texts if os.path.lexists(folder / path) and path not in finished]
+    if kind.has_spec and place.is_dir() and not existing and not any(path.startswith(f"{name}/") for path in finished):
+        existing = [str(place)] if any(place.iterdir()) else []
     if existing and not force:
         raise UsageError(
             f"{existing[0]} already exists", help="choose another name or --dir, or --force to replace opkit's files"
         )
-    return _write(folder, texts)
 
 
 def _kind(name: str) -> Kind:
@@ -183,33 +213,3 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
         "call_attrs": ", ATTRS" if attrs else "",
         "times": f"{times!r} * " if scales else "",
     }
-
-
-def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write all files into a temporary folder first; then move each to its place."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".opkit-new-", dir=folder))
-    except OSError as error:
-        raise UsageError(
-            f"cannot write into {str(folder)!r}: {error.strerror}",
-            help="choose a writable folder with --dir",
-        ) from error
-    try:
-        for path, text in texts.items():
-            (staging / path).parent.mkdir(exist_ok=True)
-            (staging / path).write_text(text, encoding="utf-8", newline="\n")
-        return _move(staging, folder, list(texts))
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def _move(staging: Path, folder: Path, paths: Sequence[str]) -> list[Path]:
-    for top in dict.fromkeys(Path(path).parts[0] for path in paths):
-        if (staging / top).is_dir() and not (folder / top).exists():
-            (staging / top).rename(folder / top)
-    for path in paths:
-        if (staging / path).exists():
-            (folder / path).parent.mkdir(exist_ok=True)
-            os.replace(staging / path, folder / path)
-    return [folder / path for path in paths]

@@ -81,3 +81,18 @@ def test_unusable_paths(tmp_path: Path) -> None:
         discover([tmp_path / "nowhere"])
     with pytest.raises(UsageError, match=r"notes\.txt"):
         discover([tmp_path / "notes.txt"])
+
+
+def test_links_in_a_circle_and_links_that_lead_nowhere_are_passed_over(tmp_path: Path) -> None:
+    """One such link does not end the search; named itself, it is reported as what it is."""
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "good_cpp_def.cpp").touch()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "a_cpp_def.cpp").symlink_to(tmp_path / "a_cpp_def.cpp")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "good" / "up").symlink_to(tmp_path)
+    assert [item.name for item in discover([tmp_path])] == ["good"]
+    for name in ("loop", "gone"):
+        with pytest.raises(UsageError, match="a link that leads to no file or folder") as caught:
+            discover([tmp_path / name])
+        assert "did you mean" not in str(caught.value)

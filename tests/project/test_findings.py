@@ -55,7 +55,10 @@ def test_the_text_is_the_golden_one(code: str, tmp_path: Path, monkeypatch: pyte
     directory = op_directory_of("t")
     loaded = assemble(directory)
     facts = list(try_api_file(directory, lambda name, line: None))
-    found = [*loaded.diagnostics, *facts_as_findings(source_of(directory.api), facts, loaded.result.ops, loaded.diagnostics)]
+    found = [
+        *loaded.diagnostics,
+        *facts_as_findings(source_of(directory.api), facts, loaded.result.ops, loaded.diagnostics),
+    ]
     text = render_text([item for item in found if item.code == code])
     assert text, [item.message for item in found]
     golden = GOLDEN / f"{code}.txt"

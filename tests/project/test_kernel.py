@@ -95,7 +95,11 @@ BROKEN = {
     "one for two": (lambda args: np.zeros((2, 3), np.float32), TWO, r"one array of shape \(2, 3\) where a list"),
     "shape": (lambda args: args[0][:2], ONE, r"shape \(2,\) for output 'y', the definition infers \(3,\)"),
     "extra axis": (lambda args: args[0][None], ONE, r"shape \(1, 3\) for output 'y', the definition infers \(3,\)"),
-    "dtype": (lambda args: args[0] * np.float64(2), ONE, r"dtype float64 for output 'y', the definition infers float32"),
+    "dtype": (
+        lambda args: args[0] * np.float64(2),
+        ONE,
+        r"dtype float64 for output 'y', the definition infers float32",
+    ),
     "byte order": (lambda args: args[0].astype(">f4"), ONE, r"dtype >f4 for output 'y'"),
     "text": (lambda args: "no", ONE, r"returned a Python str \('no'\)"),
 }

@@ -1,6 +1,5 @@
 """Kernels against definitions by their syntax tree: each finding with its place, and no right kernel accused."""
 
-
 import pytest
 
 from opkit.diagnostics import Severity, SourceText
@@ -181,7 +180,9 @@ def test_an_attribute_that_is_backwards_own(backward: str) -> None:
 
 def test_a_computed_attribute_name_may_be_any() -> None:
     """A gradient that computes a name of an attribute is not accused of forgetting one."""
-    spec = SPEC.replace(HANDED_ON, '\n        .Attr(std::string("al") + (true ? "pha" : ""), ctx->FwOp().attr<float>("alpha"))')
+    spec = SPEC.replace(
+        HANDED_ON, '\n        .Attr(std::string("al") + (true ? "pha" : ""), ctx->FwOp().attr<float>("alpha"))'
+    )
     result = compile_spec(SourceText(spec, "t_cpp_def.cpp"))
     assert result.grads["t_forward"].given_attrs is None
     assert check_kernels(SourceText(BACKWARD, "t_py_kernel.py"), "t", result) == []

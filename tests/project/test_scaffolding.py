@@ -1,6 +1,7 @@
 """``opkit new``: what it writes, what it refuses, and that it never destroys anything."""
 
 import ast
+import os
 from pathlib import Path
 
 import numpy as np
@@ -115,13 +116,22 @@ def test_force_replaces_only_its_own_files(tmp_path: Path) -> None:
     assert notes.read_text() == "mine"
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_in_the_place_of_a_file_is_refused(force: bool, tmp_path: Path) -> None:
+    """Before anything is written, with ``--force`` too: no op stays without its job."""
+    (tmp_path / "job.py").mkdir()
+    with pytest.raises(UsageError, match=r"job\.py' is a folder"):
+        scaffold("my_op", tmp_path, job=True, force=force)
+    assert [path.name for path in tmp_path.iterdir()] == ["job.py"]
+
+
 def test_no_trace_of_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a file cannot be written, nothing is left behind."""
 
     def full_disk(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
         scaffold("my_op", tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,8 @@
 """Checkpoints: a folder with one sub-folder per variable, in OneFlow v0.4.0's layout, written completely or not at all.
 
 Each variable is ``NAME/out`` (raw little-endian data in C order) and ``NAME/meta`` (shape and dtype as text);
-``snapshot_done`` marks a finished save and ``opkit.json`` adds checksums. Nothing is ever unpickled.
+``snapshot_done`` marks a finished save and ``opkit.json`` adds checksums. Nothing is ever unpickled. What is read is of
+one save, whatever is saved to that folder meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import math
 import os
 import shutil
-import tempfile
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from opkit.atomic import sync_folder, write_synced
+from opkit.atomic import open_up, sync_folder, write_synced
 from opkit.errors import OpkitError
-from opkit.ir import canonical_dtype, to_numpy
+from opkit.foreign import FormatError, Record, read_file, read_json
+from opkit.ir import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
+from opkit.scratch import folder_lock, scratch_folder, sweep
 
 __all__ = ["CheckpointError", "FolderTakenError", "StoredVariable", "read_checkpoint", "write_checkpoint"]
 
@@ -36,6 +39,13 @@ _PROTO_NAMES = {
     "kUInt8": "uint8",
     "kFloat16": "float16",
 }
+#: Bounds of what a checkpoint is read with.
+_MOST_AXES = 32
+_LONGEST_META = 1 << 16
+_LONGEST_MANIFEST = 1 << 26
+#: Seconds for which a checkpoint is read again that others save to meanwhile, and between two attempts.
+_PATIENCE = 20.0
+_PAUSE = 0.002
 _OPKIT_NAMES = {name: proto for proto, name in _PROTO_NAMES.items()}
 
 
@@ -49,21 +59,21 @@ class FolderTakenError(CheckpointError, AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class StoredVariable:
-    """A variable of a checkpoint; its data is read when ``numpy()`` is called.
+    """A variable of a checkpoint.
 
     Args:
         name: the variable's name.
-        path: the variable's folder.
+        path: the folder that it was read from.
         shape: one size per axis.
         dtype: canonical dtype name.
-        checksum: CRC-32 of the data, None where the writer left none.
+        data: the bytes, or what is wrong with them.
     """
 
     name: str
     path: Path
     shape: tuple[int, ...]
     dtype: str
-    checksum: int | None = None
+    data: bytes | CheckpointError
 
     def numpy(self) -> np.ndarray:
         """Return the data as a new array.
@@ -71,25 +81,13 @@ class StoredVariable:
         Raises:
             CheckpointError: the file is missing, has another size, or its checksum differs.
         """
-        file = self.path / _DATA
-        try:
-            raw = file.read_bytes()
-        except OSError as problem:
-            raise CheckpointError(f"variable {self.name!r}: cannot read {file}: {problem.strerror}") from problem
+        if isinstance(self.data, CheckpointError):
+            raise self.data
         dtype = to_numpy(self.dtype)
-        expected = math.prod(self.shape) * dtype.itemsize
-        if len(raw) != expected:
-            raise CheckpointError(
-                f"variable {self.name!r}: {file} has {len(raw)} bytes, expected {expected} for "
-                f"{self.dtype}{list(self.shape)}: the file is truncated or is not a checkpoint",
-                help="save the checkpoint again, or load another one",
-            )
-        if self.checksum is not None and zlib.crc32(raw) != self.checksum:
-            raise CheckpointError(f"variable {self.name!r}: the data of {file} is damaged (its checksum differs)")
-        values = np.frombuffer(raw, dtype=dtype.newbyteorder("<")).astype(dtype)
-        return values.reshape(self.shape)
+        return np.frombuffer(self.data, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(self.shape)
 
 
+# ---- writing ---------------------------------------------------------------------------------------------------------
 def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, np.ndarray]) -> None:
     """Save variables; either all of them are there afterwards, or what was there before.
 
@@ -103,46 +101,22 @@ def write_checkpoint(path: str | os.PathLike[str], variables: Mapping[str, np.nd
         CheckpointError: it cannot be written.
     """
     target = Path(os.path.abspath(path))
-    _refuse_taken(target, set(variables))
+    parent = target.parent
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        parent.mkdir(parents=True, exist_ok=True)
+        sweep(parent)
+        with folder_lock(parent):
+            _restore(target)
+            _refuse_taken(target, set(variables))
+        with scratch_folder(parent) as scratch:
+            _write_all(Path(scratch.path), variables)
+            open_up(scratch.path, 0o777)
+            with folder_lock(parent):
+                _restore(target)
+                _refuse_taken(target, set(variables))
+                _swap(Path(scratch.path), target)
     except OSError as problem:
         raise CheckpointError(f"cannot save a checkpoint to {target}: {problem.strerror}") from problem
-    try:
-        _write_all(scratch, variables)
-        _swap(scratch, target)
-    except OSError as problem:
-        raise CheckpointError(f"cannot save a checkpoint to {target}: {problem.strerror}") from problem
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
-    """Return the variables of a checkpoint by name; their data is not read yet.
-
-    Raises:
-        CheckpointError: there is no such folder, it holds no variable, or a variable's description is unreadable.
-    """
-    folder = Path(path)
-    if not folder.is_dir():
-        previous = _previous(Path(os.path.abspath(path)))
-        if not previous.is_dir():
-            raise CheckpointError(f"there is no checkpoint folder {folder}", help="check the path; save one first")
-        folder = previous  # a save was interrupted between its last two steps: the previous checkpoint is intact
-    sums = _read_manifest(folder)
-    if (folder / _DATA).is_file():
-        return {folder.name: _read_meta(folder.name, folder, sums)}
-    found = {
-        item.name: _read_meta(item.name, item, sums)
-        for item in sorted(folder.iterdir())
-        if (item / _DATA).is_file() or item.name in sums
-    }
-    missing = [name for name in sums if name not in found]
-    if missing or not found:
-        what = f"variables {missing} are missing" if missing else "it contains no variables"
-        raise CheckpointError(f"{folder} is not a complete checkpoint: {what}")
-    return found
 
 
 def _write_all(folder: Path, variables: Mapping[str, np.ndarray]) -> None:
@@ -166,6 +140,13 @@ def _write_all(folder: Path, variables: Mapping[str, np.ndarray]) -> None:
 
 def _previous(target: Path) -> Path:
     return target.parent / f".{target.name}.previous"
+
+
+def _restore(target: Path) -> None:
+    """Put the former checkpoint back where a save was killed between its last two steps."""
+    previous = _previous(target)
+    if previous.is_dir() and not os.path.lexists(target):
+        os.rename(previous, target)
 
 
 def _swap(scratch: Path, target: Path) -> None:
@@ -202,35 +183,123 @@ def _refuse_taken(target: Path, names: set[str]) -> None:
     )
 
 
+# ---- reading ---------------------------------------------------------------------------------------------------------
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
+    """Return the variables of a checkpoint by name, all of them of one save.
+
+    Raises:
+        CheckpointError: there is no such folder, it holds no variable, or a variable's description is unreadable.
+    """
+    target = Path(os.path.abspath(path))
+    end = time.monotonic() + _PATIENCE
+    while True:
+        folder, mark = _current(target)
+        try:
+            found = _read_folder(folder)
+            is_whole = not any(isinstance(item.data, CheckpointError) for item in found.values())
+        except CheckpointError:
+            if _current(target) == (folder, mark):
+                raise
+        else:
+            if (is_whole and (folder / _MANIFEST).is_file()) or _current(target) == (folder, mark):
+                return found
+        if time.monotonic() > end:
+            raise CheckpointError(f"{target} is being saved again and again and cannot be read", help="read a copy")
+        time.sleep(_PAUSE)
+
+
+def _current(target: Path) -> tuple[Path, tuple[int, ...]]:
+    """Return the folder that a checkpoint is in now, and what changes when it is replaced."""
+    for _ in range(5):  # between two looks another process may put it in its place
+        for folder in (target, _previous(target)):
+            try:
+                status = os.stat(folder)
+            except OSError:
+                continue
+            if os.path.isdir(folder):
+                return folder, (status.st_dev, status.st_ino, status.st_mtime_ns)
+    raise CheckpointError(f"there is no checkpoint folder {target}", help="check the path; save one first")
+
+
+def _read_folder(folder: Path) -> dict[str, StoredVariable]:
+    try:
+        sums = _read_manifest(folder)
+        if (folder / _DATA).is_file():
+            return {folder.name: _read_variable(folder.name, folder, sums)}
+        names = sorted(item.name for item in folder.iterdir() if item.name in sums or (item / _DATA).is_file())
+        found = {name: _read_variable(name, folder / name, sums) for name in names}
+    except OSError as problem:
+        raise CheckpointError(f"cannot read the checkpoint {folder}: {problem.strerror}") from problem
+    missing = [name for name in sums if name not in found]
+    if missing or not found:
+        what = f"variables {missing[:5]} are missing" if missing else "it contains no variables"
+        raise CheckpointError(f"{folder} is not a complete checkpoint: {what}")
+    return found
+
+
 def _read_manifest(folder: Path) -> dict[str, int]:
     file = folder / _MANIFEST
-    if not file.is_file():
-        return {}
     try:
-        sums = json.loads(file.read_text("utf-8"))["crc32"]
-        return {str(name): int(value) for name, value in sums.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as problem:
+        sums = Record(read_json(read_file(file, _LONGEST_MANIFEST))).record("crc32")
+        return {name: sums.whole(name, 0, 0xFFFFFFFF) for name in sums}
+    except FileNotFoundError:
+        return {}
+    except (FormatError, OSError) as problem:
         raise CheckpointError(f"{file} is damaged: {problem}") from problem
 
 
-def _read_meta(name: str, folder: Path, sums: Mapping[str, int]) -> StoredVariable:
+def _read_variable(name: str, folder: Path, sums: Mapping[str, int]) -> StoredVariable:
     file = folder / _META
     try:
-        words = file.read_text("utf-8").replace("{", " ").replace("}", " ").split()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise CheckpointError(f"variable {name!r}: cannot read {file}: {problem}") from problem
+        shape, dtype = _described(read_file(file, _LONGEST_META))
+    except FormatError as problem:
+        raise CheckpointError(f"variable {name!r}: {file} does not describe a variable: {problem}") from problem
+    except OSError as problem:
+        raise CheckpointError(f"variable {name!r}: cannot read {file}: {problem.strerror}") from problem
+    return StoredVariable(name, folder, shape, dtype, _read_data(name, folder / _DATA, shape, dtype, sums.get(name)))
+
+
+def _read_data(
+    name: str, file: Path, shape: tuple[int, ...], dtype: str, checksum: int | None
+) -> bytes | CheckpointError:
+    """Return the bytes of a variable, or what is wrong with them."""
+    expected = math.prod(shape) * to_numpy(dtype).itemsize
+    try:
+        size = os.stat(file).st_size
+        raw = read_file(file, expected) if size == expected else b""
+    except OSError as problem:
+        return CheckpointError(f"variable {name!r}: cannot read {file}: {problem.strerror}")
+    except (FormatError, MemoryError) as problem:
+        return CheckpointError(f"variable {name!r}: cannot read {file}: {problem or 'it does not fit into memory'}")
+    if len(raw) != expected:
+        return CheckpointError(
+            f"variable {name!r}: {file} has {size} bytes, expected {expected} for "
+            f"{dtype}{list(shape)}: the file is truncated or is not a checkpoint",
+            help="save the checkpoint again, or load another one",
+        )
+    if checksum is not None and zlib.crc32(raw) != checksum:
+        return CheckpointError(f"variable {name!r}: the data of {file} is damaged (its checksum differs)")
+    return raw
+
+
+def _described(data: bytes) -> tuple[tuple[int, ...], str]:
+    """Return the shape and dtype that a description gives.
+
+    Raises:
+        FormatError: it is none, or has more than 32 axes.
+    """
     shape: list[int] = []
     dtype = ""
-    pairs = itertools.pairwise(words)
-    try:
-        for key, value in pairs:
-            if key == "dim:":
-                shape.append(int(value))
-            elif key == "data_type:":
-                dtype = canonical_dtype(_PROTO_NAMES.get(value, value))
-        if not dtype or min(shape, default=0) < 0:
-            raise ValueError("no data type, or a negative size")
-        to_numpy(dtype)
-    except (ValueError, TypeError) as problem:
-        raise CheckpointError(f"variable {name!r}: {file} does not describe a variable: {problem}") from problem
-    return StoredVariable(name, folder, tuple(shape), dtype, sums.get(name))
+    words = data.decode("utf-8", "replace").replace("{", " ").replace("}", " ").split()
+    for key, value in itertools.pairwise(words):
+        if key == "dim:":
+            if not (value.isascii() and value.isdigit() and len(value) < 16):
+                raise FormatError(f"a size is {value[:40]!a}")
+            shape.append(int(value))
+        elif key == "data_type:":
+            dtype = _PROTO_NAMES.get(value, value)
+    if dtype not in DTYPES or dtype in INFERENCE_ONLY:
+        raise FormatError(f"its data type is {dtype[:40]!a}")
+    if len(shape) > _MOST_AXES:
+        raise FormatError(f"it has {len(shape)} axes, more than {_MOST_AXES}")
+    return tuple(shape), dtype

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.atomic import write_file
 from opkit.ops.core.opdef import OpDef
 
 __all__ = ["Profile", "ProfileRow"]
@@ -103,8 +104,7 @@ class Profile:
 
     def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the trace to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.trace(), file)
+        write_file(path, json.dumps(self.trace()).encode("ascii"))
 
 
 def _own_bytes(item: Any, inputs: Sequence[Any]) -> int:

@@ -5,6 +5,7 @@ The script runs the user's own kernels where they can be run without opkit; else
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from opkit.atomic import write_together
 from opkit.checker import Checkable
 from opkit.errors import OpkitError
 from opkit.project.directory import op_directory_of
@@ -62,10 +64,12 @@ def write_repro(
         arrays.update(_samples(failure, options))
     lines = [*_head(failure), *(_recorded(arrays) if recipe is None else _live(failure, recipe))]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
-    data.parent.mkdir(parents=True, exist_ok=True)
+    packed = io.BytesIO()
     save: Callable[..., None] = np.savez
-    save(data, **arrays)
-    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    save(packed, **arrays)
+    text = "\n".join(lines) + "\n"
+    contents = {data.name: packed.getvalue(), script.name: text.encode(errors="backslashreplace")}
+    write_together(data.parent, stem.name, contents)
     return data, script
 
 

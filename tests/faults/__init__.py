@@ -1,0 +1,1 @@
+"""Faults: runs that are killed, disks that are full, readers and writers that race."""
