@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from opkit.errors import UsageError
+
 __all__ = ["new"]
 
 
@@ -27,11 +29,41 @@ def new(
     no_grad: Annotated[bool, typer.Option("--no-grad", help="Write no gradient.")] = False,
     job: Annotated[bool, typer.Option("--job", help="Also write job.py, which predicts with the op.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    formula: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FORMULA",
+            help='A formula, such as "x * sigmoid(beta * x)", or FILE.py::function: write its kernels, gradient and '
+            "definition, and check them.",
+        ),
+    ] = "",
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="NAME[:DTYPE]", help="An input of the formula; repeatable, in order."),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output", metavar="NAME", help="An output of the formula; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files instead of writing them.")] = False,
 ) -> None:
-    """Scaffold an op that builds, passes its gradient check and runs without any edit."""
+    """Scaffold an op that builds, passes its gradient check and runs without any edit.
+
+    Example: opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0
+    """
     from opkit.cli.console import put, warn
     from opkit.project import KINDS, scaffold
 
+    if formula:
+        from opkit.cli.formula import new_from_formula
+
+        new_from_formula(
+            name, folder, formula, attr or [], inputs or [], outputs or [],
+            grad=not no_grad, job=job, force=force, dry_run=dry_run,
+        )  # fmt: skip
+        return
+    if inputs or outputs:
+        raise UsageError("--input and --output name the arrays of a formula", help='give it with --from "..."')
     written = scaffold(name, folder, kind, attr or [], grad=not no_grad, force=force, job=job)
     for path in written:
         put(str(path))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from opkit.deferred import deferred
 
 if TYPE_CHECKING:
+    from opkit.project.attribute import ScaffoldAttr, parse_attr
     from opkit.project.building import Build, build
     from opkit.project.directory import OpDirectory, discover, op_directory_of
+    from opkit.project.from_formula import render_formula, scaffold_formula
     from opkit.project.gradient import GradientPlan, plan_of
     from opkit.project.kernel import UserKernel
     from opkit.project.kind import KINDS
@@ -27,6 +29,7 @@ __all__ = [
     "Library",
     "LoadedOps",
     "OpDirectory",
+    "ScaffoldAttr",
     "UserKernel",
     "UserOp",
     "assemble",
@@ -34,9 +37,12 @@ __all__ = [
     "discover",
     "load",
     "op_directory_of",
+    "parse_attr",
     "plan_of",
     "refreshed",
+    "render_formula",
     "scaffold",
+    "scaffold_formula",
     "to_op_def",
 ]
 
@@ -47,6 +53,7 @@ _HOMES = {
     "Library": "library",
     "LoadedOps": "loading",
     "OpDirectory": "directory",
+    "ScaffoldAttr": "attribute",
     "UserKernel": "kernel",
     "UserOp": "user_op",
     "assemble": "loading",
@@ -54,9 +61,12 @@ _HOMES = {
     "discover": "directory",
     "load": "loading",
     "op_directory_of": "directory",
+    "parse_attr": "attribute",
     "plan_of": "gradient",
     "refreshed": "loading",
+    "render_formula": "from_formula",
     "scaffold": "scaffolding",
+    "scaffold_formula": "from_formula",
     "to_op_def": "user_op",
 }
 

@@ -21,11 +21,11 @@ from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
 
-__all__ = ["scaffold", "templates_folder"]
+__all__ = ["BackwardInput", "check_name", "render_directory", "scaffold", "templates_folder", "write_new"]
 
 
 @dataclass(frozen=True, slots=True)
-class _BackwardInput:
+class BackwardInput:
     """An input of the backward op: the method of the forward op's wrapper that gives it, and the argument."""
 
     name: str
@@ -71,7 +71,7 @@ def scaffold(
         UsageError: the name, kind or an attribute is unusable, or something would be overwritten.
     """
     chosen = _kind(kind)
-    _check_name(name, chosen)
+    check_name(name, has_spec=chosen.has_spec)
     if not grad and not chosen.can_skip_grad:
         raise UsageError(
             f"--no-grad: a {chosen.name} is a forward and its gradient",
@@ -79,12 +79,31 @@ def scaffold(
         )
     parsed = _attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
+    return write_new(name, folder, texts, is_directory=chosen.has_spec, force=force)
+
+
+def write_new(name: str, folder: Path, texts: Mapping[str, str], *, is_directory: bool, force: bool) -> list[Path]:
+    """Write the files of a new op, all of them or none.
+
+    Args:
+        name: the op's name.
+        folder: where to put it.
+        texts: {path relative to ``folder``: text}.
+        is_directory: whether the op is a directory ``folder/name``.
+        force: replace files that exist.
+
+    Returns:
+        the files written, in order.
+
+    Raises:
+        UsageError: something would be overwritten, or the folder cannot be written.
+    """
     try:
         write_together(
             folder,
             name,
             {path: text.encode() for path, text in texts.items()},
-            lambda finished: _refuse_taken(folder, name, texts, chosen, finished, force=force),
+            lambda finished: _refuse_taken(folder, name, texts, finished, is_directory=is_directory, force=force),
         )
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):  # not what the command line says, but the disk
@@ -97,7 +116,7 @@ def scaffold(
 
 
 def _refuse_taken(
-    folder: Path, name: str, texts: Mapping[str, str], kind: Kind, finished: Sequence[str], *, force: bool
+    folder: Path, name: str, texts: Mapping[str, str], finished: Sequence[str], *, is_directory: bool, force: bool
 ) -> None:
     """Refuse to replace what is there, but for what a killed run of the same command left to be finished.
 
@@ -108,10 +127,10 @@ def _refuse_taken(
         if (folder / path).is_dir():
             raise UsageError(f"{str(folder / path)!r} is a folder, and a file of the op needs that name")
     place = folder / name
-    if kind.has_spec and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+    if is_directory and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
         raise UsageError(f"{str(place)!r} already exists and is not a folder", help="choose another name or --dir")
     existing = [str(folder / path) for path in texts if os.path.lexists(folder / path) and path not in finished]
-    if kind.has_spec and place.is_dir() and not existing and not any(path.startswith(f"{name}/") for path in finished):
+    if is_directory and place.is_dir() and not existing and not any(path.startswith(f"{name}/") for path in finished):
         existing = [str(place)] if any(place.iterdir()) else []
     if existing and not force:
         raise UsageError(
@@ -125,14 +144,15 @@ def _kind(name: str) -> Kind:
     return KINDS[name]
 
 
-def _check_name(name: str, kind: Kind) -> None:
+def check_name(name: str, *, has_spec: bool) -> None:
+    """Raise a UsageError where the name cannot be an op's (or, without definitions, a module's)."""
     if any(sep in name for sep in ("/", "\\", os.sep)) or name in (".", ".."):
         raise UsageError(f"{name!r} holds a path; give a plain name and use --dir for the folder")
     if not (name.isascii() and name.isidentifier()):
         raise UsageError(f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
-    if not kind.has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
+    if not has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
         raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
 
 
@@ -151,7 +171,14 @@ def _attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
 
 def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool) -> dict[str, str]:
     """Return {path relative to the target folder: text}."""
-    environment = jinja2.Environment(
+    context = _context(name, kind, attrs, grad)
+    if not kind.has_spec:
+        return {f"{name}.py": _environment().get_template(f"{kind.name}/module.py.jinja").render(context)}
+    return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job)
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates_folder()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -159,9 +186,12 @@ def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job
         keep_trailing_newline=True,
         autoescape=False,
     )
-    context = _context(name, kind, attrs, grad)
-    if not kind.has_spec:
-        return {f"{name}.py": environment.get_template(f"{kind.name}/module.py.jinja").render(context)}
+
+
+def render_directory(
+    name: str, family: str, context: Mapping[str, object], *, cases: bool, job: bool
+) -> dict[str, str]:
+    """Render the templates of a family as an op directory: {path relative to the target folder: text}."""
     files = {
         "cpp_def.cpp": f"{name}/{name}_cpp_def.cpp",
         "py_api.py": f"{name}/{name}_py_api.py",
@@ -170,13 +200,13 @@ def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job
         "test.py": f"{name}/test_{name}.py",
         "job.py": "job.py",
     }
-    if not (kind.has_cases and grad):
+    if not cases:
         del files["cases.py"]
     if not job:
         del files["job.py"]
+    environment = _environment()
     return {
-        path: environment.get_template(f"{kind.name}/{template}.jinja").render(context)
-        for template, path in files.items()
+        path: environment.get_template(f"{family}/{template}.jinja").render(context) for template, path in files.items()
     }
 
 
@@ -188,7 +218,7 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
         times *= attr.test_value
     lines = "".join(f'    {attr.name} = attrs["{attr.name}"]\n' for attr in scales)
     lines += "".join(f'    # Not used yet: attrs["{attr.name}"].\n' for attr in attrs if not attr.is_scale)
-    backward = [_BackwardInput(item, *(("output", "y") if item == "y" else ("input", item))) for item in kind.reads]
+    backward = [BackwardInput(item, *(("output", "y") if item == "y" else ("input", item))) for item in kind.reads]
     return {
         "name": name,
         "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or name,
@@ -196,12 +226,14 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
         "summary": kind.formula.format(factor=factor),
         "backward_summary": kind.backward_formula.format(factor=factor),
         "inputs": list(kind.inputs),
+        "outputs": ["y"],
         "input_docs": kind.inputs,
         "output_doc": kind.output,
-        "backward_inputs": [*backward, _BackwardInput("dy", "output_grad", "y")],
+        "backward_inputs": [*backward, BackwardInput("dy", "output_grad", "y")],
         "gradients": kind.gradients,
         "grad": grad,
         "attrs": attrs,
+        "backward_attrs": attrs,
         "scales": scales,
         "params": "args, attrs" if attrs else "args",
         "attr_lines": lines,

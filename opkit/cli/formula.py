@@ -1,0 +1,85 @@
+"""``opkit new NAME --from FORMULA``: from the text to a checked op."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from opkit.cli.console import put, warn
+from opkit.errors import UsageError, unknown
+
+__all__ = ["new_from_formula"]
+
+_DTYPES = ("float", "float32", "float64")
+
+
+def new_from_formula(
+    name: str,
+    folder: Path,
+    text: str,
+    attrs: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    grad: bool,
+    job: bool,
+    force: bool,
+    dry_run: bool,
+) -> None:
+    """Write the op directory of a formula and check it; exit as ``opkit gradcheck`` does.
+
+    Raises:
+        UsageError: the formula or an option cannot be used, or sympy is not installed.
+    """
+    from opkit.project import parse_attr, render_formula, scaffold_formula
+
+    try:
+        from opkit.formula import design, read_function
+    except ModuleNotFoundError as error:
+        if error.name not in ("sympy", "mpmath"):
+            raise
+        raise UsageError(
+            "--from derives formulas with sympy, which is not installed", help="pip install 'opkit[formula]'"
+        ) from None
+    parsed = [parse_attr(attr) for attr in attrs]
+    names = [_input(item) for item in inputs]
+    if "::" in text:
+        path, _, function = text.rpartition("::")
+        found = read_function(Path(path), function)
+        given = {attr.name for attr in parsed}
+        parsed += [attr for attr in map(parse_attr, found.attrs) if attr.name not in given]
+        text, names, outputs = found.text, names or found.inputs, outputs or found.outputs
+    for attr in parsed:
+        if isinstance(attr.default, bool) or not isinstance(attr.default, int | float):
+            raise UsageError(
+                f"--attr {attr.name}:{attr.type}: a formula computes with numbers", help="int and float attributes"
+            )
+    made = design(text, {attr.name: attr.default for attr in parsed}, inputs=names, outputs=outputs, grad=grad)
+    if dry_run:
+        for path_name, content in render_formula(name, made, parsed, job=job).items():
+            put(f"== {path_name}\n{content}")
+        return
+    for written in scaffold_formula(name, folder, made, parsed, force=force, job=job):
+        put(str(written))
+    target = os.fspath(folder / name)
+    if grad:
+        from opkit.cli.checking import check, options_of
+
+        status = check(
+            [target], options_of(select="", ignore="", shape=[]), "text", [], is_verbose=False, interpreter=None
+        )
+        if job and not status:
+            warn(f"next: opkit run {folder / 'job.py'}")
+        raise typer.Exit(status)
+
+
+def _input(text: str) -> str:
+    name, _, dtype = (part.strip() for part in text.partition(":"))
+    if dtype and dtype not in _DTYPES:
+        raise unknown(f"--input {text!r}: formulas have no dtype", dtype, _DTYPES, has="they have").error(UsageError)
+    if not name.isidentifier():
+        raise UsageError(f"--input {text!r}: {name!r} is not an identifier")
+    return name

@@ -1,0 +1,372 @@
+"""Rewriting an expression into one of the same value that neither overflows nor cancels.
+
+Each rule names the trap that it avoids. Rules act on one element; those over an axis (softmax, logsumexp, a variance
+written as a difference of means) act on the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy
+
+from opkit.formula import language as f
+from opkit.formula.graph import Formula, LogSumExp, Operation, Reduce, Softmax, operands
+from opkit.formula.language import Expr
+
+__all__ = ["careful", "careful_steps", "guarded", "prune", "substitute"]
+
+
+def substitute(operation: Operation, change: Callable[[Expr], Expr]) -> Operation:
+    """Return the operation with each of its operands changed."""
+    names = ("left", "right") if hasattr(operation, "left") else ("operand",)
+    fields = {name: getattr(operation, name) for name in operation.__slots__}
+    fields |= {name: change(fields[name]) for name in names}
+    return type(operation)(**fields)
+
+
+def careful(expr: Expr) -> Expr:
+    """Apply the rules until none applies."""
+    for _ in range(8):
+        previous = expr
+        expr = expr.replace(sympy.Abs, f.absolute).replace(sympy.sign, f.sign).replace(sympy.tanh, f.tanh)
+        expr = expr.replace(lambda node: node.is_Mul, _product)
+        expr = expr.replace(lambda node: node.is_Pow, _power)
+        expr = expr.replace(lambda node: node.is_Add, _sum)
+        expr = expr.replace(sympy.log, _log)
+        expr = expr.replace(lambda node: isinstance(node, sympy.Piecewise), _branches)
+        if expr == previous:
+            break
+    return expr
+
+
+# -- sums -------------------------------------------------------------------------------------------------------------
+def _sum(node: Expr) -> Expr:
+    """1 + erf(u), 1 - sigmoid(u), exp(u) - 1 and the like."""
+    for term in node.args:  # max(u, 0) + log(1 + exp(-|u|)) is softplus(u), written by hand
+        factor, function = term.as_coeff_Mul()
+        if isinstance(function, f.softplus) and isinstance(-function.args[0], f.absolute):
+            (u,) = (-function.args[0]).args
+            for side in (u, -u):
+                larger = [other for other in (f.maximum(side, 0), f.maximum(0, side)) if factor * other in node.args]
+                if larger:
+                    return node - term - factor * larger[0] + factor * f.softplus(side)
+    constant, rest = node.as_coeff_Add()
+    if constant == 0 or not constant.is_Rational:
+        return node
+    terms = sympy.Add.make_args(rest)
+    for term in terms:
+        factor, function = term.as_coeff_Mul()
+        others = rest - term
+        if abs(factor) != abs(constant) or not constant.is_Rational:
+            continue
+        same = factor == constant
+        found = _with_one(function, same)
+        if found is not None:
+            return constant * found + others
+        if isinstance(function, sympy.exp) and not same:
+            return factor * f.expm1(function.args[0]) + others
+    return node
+
+
+def _with_one(function: Expr, same: bool) -> Expr | None:
+    """1 + function where ``same``, else 1 - function; None where no rule has it."""
+    if isinstance(function, f.erf):
+        return f.erfc(-function.args[0] if same else function.args[0])
+    if isinstance(function, f.erfc) and not same:
+        return f.erf(function.args[0])
+    if isinstance(function, f.tanh):
+        return 2 * f.sigmoid((2 if same else -2) * function.args[0])
+    if isinstance(function, f.sigmoid) and not same:
+        return f.sigmoid(-function.args[0])
+    if isinstance(function, sympy.cos) and not same:
+        return 2 * sympy.sin(function.args[0] / 2) ** 2
+    if isinstance(function, sympy.cos) and same:
+        return 2 * sympy.cos(function.args[0] / 2) ** 2
+    if function.is_Pow and function.exp == 2 and isinstance(function.base, f.tanh) and not same:
+        (x,) = function.base.args
+        return 4 * f.sigmoid(2 * x) * f.sigmoid(-2 * x)
+    root = function.is_Pow and function.exp == sympy.Rational(1, 2) and not same
+    if root and function.base.is_Add and sympy.Integer(1) in function.base.args:
+        inner = function.base - 1
+        return -inner / (1 + function)
+    return None
+
+
+# -- powers and products ----------------------------------------------------------------------------------------------
+def _power(node: Expr) -> Expr:
+    base, exponent = node.args
+    if isinstance(base, f.sign) and exponent.is_Integer and exponent % 2 == 0:
+        return sympy.Integer(1)
+    if isinstance(base, f.root) and exponent.is_Integer and exponent % 2 == 0:
+        return base.args[0] ** (exponent / 2)
+    if abs(exponent) == sympy.Rational(1, 2) and base.is_Add and len(base.args) == 2:
+        sides = [_side(term) for term in base.args]
+        if all(side is not None for side in sides):
+            return f.hypot(*sides) ** (2 * exponent)
+    if exponent.is_negative and base.is_Add and len(base.args) == 2:
+        found = _logistic(base)
+        if found is not None:
+            return found**-exponent
+    return node
+
+
+def _side(term: Expr) -> Expr | None:
+    """The side whose square the term is: of a number or of a power 2."""
+    if term.is_Pow and term.exp == 2:
+        return term.base
+    if term.is_Rational and term > 0 and sympy.sqrt(term).is_Rational:
+        return sympy.sqrt(term)
+    return None
+
+
+def _logistic(base: Expr) -> Expr | None:
+    """1 / (1 + exp(u)) is sigmoid(-u); 1 / (exp(u) + exp(-u)) is a half of sech(u)."""
+    constant, rest = base.as_coeff_Add()
+    if constant == 1 and isinstance(rest, sympy.exp):
+        return f.sigmoid(-rest.args[0])
+    first, second = base.args
+    if isinstance(first, sympy.exp) and isinstance(second, sympy.exp):
+        difference = second.args[0] - first.args[0]
+        return sympy.exp(-first.args[0]) * f.sigmoid(-difference)
+    return None
+
+
+def _product(node: Expr) -> Expr:
+    """exp(u) * sigmoid(-u) is sigmoid(u); (exp(u) - exp(-u)) * ... is tanh; sin(u) / u has the value 1 at 0."""
+    factors = list(node.args)
+    ratio = _tanh(factors)
+    if ratio is not None:
+        return ratio
+    if any(factor.is_Pow and not factor.exp.is_number for factor in factors):
+        node = sympy.powsimp(node)
+        if not node.is_Mul:
+            return node
+        factors = list(node.args)
+    for first in factors:
+        if isinstance(first, sympy.exp):
+            for second in factors:
+                base, power = second.as_base_exp()
+                if isinstance(base, f.sigmoid) and power == 1 and sympy.expand(base.args[0] + first.args[0]) == 0:
+                    return node / (first * second) * f.sigmoid(first.args[0])
+        base, power = first.as_base_exp()
+        if isinstance(base, sympy.sin) and power.is_Integer and power > 0:
+            u = base.args[0]
+            symbols = sympy.Mul(*[factor for factor in sympy.Mul.make_args(u) if not factor.is_number])
+            for factor in factors:
+                under, times = factor.as_base_exp()
+                if under == symbols and times.is_Integer and times < 0:
+                    return node / base * f.sinc(u) * u
+        if isinstance(first, f.sign):
+            (u,) = first.args
+            for second in factors:
+                base, power = second.as_base_exp()
+                if base == u and power.is_integer and power > 0:
+                    return node / (first * u) * f.absolute(u)
+                if base == f.absolute(u) and power.is_integer and power > 0:
+                    return node / (first * base) * u
+    return node
+
+
+def guarded(expr: Expr) -> Expr:
+    """Where a step is 0, nothing that overflows may reach the product: 0 * inf is NaN."""
+
+    def guard(node: Expr) -> Expr:
+        for factor in node.args:
+            if isinstance(factor, f.step) and (node / factor).has(*_OVERFLOW):
+                return sympy.Piecewise((0, factor.args[0] < 0), (node, True), evaluate=False)
+        return node
+
+    if isinstance(expr, sympy.Piecewise) or not expr.args:
+        return expr
+    return guard(expr) if expr.is_Mul else expr.func(*(guarded(argument) for argument in expr.args))
+
+
+def _tanh(factors: list[Expr]) -> Expr | None:
+    """(a - b) / (a + b) of two exponentials is tanh of half the difference of their exponents."""
+    for first in factors:
+        for second in factors:
+            if first.is_Add and second.is_Pow and second.exp == -1 and second.base.is_Add:
+                whole, difference = _exponents(second.base), _exponents(first)
+                if whole is None or difference is None or set(whole) != set(difference):
+                    continue
+                up = [exponent for exponent, factor in difference.items() if factor == 1]
+                down = [exponent for exponent, factor in difference.items() if factor == -1]
+                if len(up) == len(down) == 1 and all(factor == 1 for factor in whole.values()):
+                    rest = sympy.Mul(*(factor for factor in factors if factor not in (first, second)))
+                    return rest * f.tanh(sympy.expand(up[0] - down[0]) / 2)
+    return None
+
+
+def _exponents(expr: Expr) -> dict[Expr, Expr] | None:
+    """{u: c} of a sum of two terms c * exp(u), a number being c * exp(0)."""
+    found: dict[Expr, Expr] = {}
+    for term in expr.args:
+        factor, function = term.as_coeff_Mul()
+        if function != 1 and not isinstance(function, sympy.exp):
+            return None
+        found[sympy.Integer(0) if function == 1 else function.args[0]] = factor
+    return found if len(found) == 2 else None
+
+
+# -- logarithms -------------------------------------------------------------------------------------------------------
+def _log(argument: Expr) -> Expr:
+    """log(1 + u), log(sigmoid(u)), log(cosh(u))."""
+    if isinstance(argument, f.sigmoid):
+        return -f.softplus(-argument.args[0])
+    if isinstance(argument, sympy.cosh):
+        return f.logcosh(argument.args[0])
+    if argument.is_Add:
+        constant, rest = argument.as_coeff_Add()
+        if constant == 1:
+            return f.softplus(rest.args[0]) if isinstance(rest, sympy.exp) else f.log1p(rest)
+        if constant == 0 and len(argument.args) == 2 and all(isinstance(term, sympy.exp) for term in argument.args):
+            return f.logaddexp(*(term.args[0] for term in argument.args))
+    if argument.is_Mul:
+        numbers = [factor for factor in argument.args if isinstance(factor, f.sigmoid)]
+        if numbers:
+            rest = argument / sympy.Mul(*numbers)
+            return sum((_log(factor) for factor in numbers), sympy.Integer(0)) + (_log(rest) if rest != 1 else 0)
+    return sympy.log(argument)
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+_OVERFLOW = (sympy.exp, f.expm1, sympy.log, f.log1p, sympy.sinh, sympy.cosh, f.arccosh, f.arctanh, f.lgamma)
+
+
+def _branches(*pairs: Expr) -> Expr:
+    """Both branches are computed for every element: where the other one is chosen, an exp must not overflow."""
+    node = pairs[0] if len(pairs) == 1 and isinstance(pairs[0], sympy.Piecewise) else sympy.Piecewise(*pairs)
+    if not isinstance(node, sympy.Piecewise) or len(node.args) != 2:
+        return node
+    (yes, condition), (no, otherwise) = node.args
+    if otherwise != True or not isinstance(condition, sympy.core.relational.Relational):  # noqa: E712
+        return node
+    u, bound = condition.lhs, condition.rhs
+    if not bound.is_number or not u.is_Symbol:
+        return node
+    above = isinstance(condition, sympy.Gt | sympy.Ge)
+    high, low = (yes, no) if above else (no, yes)
+    high, low = _kept(high, u, f.maximum(u, bound)), _kept(low, u, f.minimum(u, bound))
+    return sympy.Piecewise((high if above else low, condition), (low if above else high, True))
+
+
+def _kept(branch: Expr, u: Expr, within: Expr) -> Expr:
+    risky = branch.has(*_OVERFLOW) or any(
+        power.base.has(u) and not (power.exp.is_integer and power.exp.is_nonnegative)
+        for power in branch.atoms(sympy.Pow)
+    )
+    if not risky or not branch.has(u) or branch.has(within.func):
+        return branch
+
+    def narrow(node: Expr) -> Expr:
+        return node.func(*(argument.subs(u, within) for argument in node.args))
+
+    def is_risky(node: Expr) -> bool:
+        if isinstance(node, _OVERFLOW):
+            return bool(node.has(u))
+        return bool(node.is_Pow and node.base.has(u) and not (node.exp.is_integer and node.exp.is_nonnegative))
+
+    return branch.replace(is_risky, narrow)
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+def careful_steps(formula: Formula) -> None:
+    """Rewrite what spans an axis, then every expression; drop the steps that nothing reads any more."""
+    for symbol, operation in list(formula.steps.items()):
+        if isinstance(operation, Reduce) and operation.kind == "sum" and isinstance(operation.operand, sympy.exp):
+            (u,) = operation.operand.args
+            u = _unshifted(formula, u, operation)
+            _replace(formula, _as_softmax(formula, symbol, operation.operand, u, operation))
+            if _reads(formula, sympy.log(symbol)):
+                lse = formula.step(LogSumExp(u, operation.axes, operation.keepdims), "lse")
+                _put(formula, sympy.log(symbol), lse)
+    for symbol, operation in list(formula.steps.items()):
+        if isinstance(operation, Softmax) and not operation.log and _reads(formula, sympy.log(symbol)):
+            log_p = formula.step(Softmax(operation.operand, operation.axes, log=True), "log_p")
+            _put(formula, sympy.log(symbol), log_p)
+    _variances(formula)
+    roots = {
+        sympy.sqrt(symbol): f.root(symbol)
+        for symbol, step in formula.steps.items()
+        if isinstance(step, Reduce) and (step.kind == "var" or (step.kind == "sum" and _is_square(step.operand)))
+    }
+    _replace(formula, lambda expr: expr.subs(roots))
+    prune(formula)
+    written = [*formula.outputs.values(), *(expr for step in formula.steps.values() for expr in operands(step))]
+    formula.written = {careful(expr): expr for expr in written}
+    _replace(formula, careful)
+
+
+def _is_square(expr: Expr) -> bool:
+    return bool(expr.is_Pow and expr.exp == 2)
+
+
+def _as_softmax(formula: Formula, total: Expr, exp: Expr, u: Expr, operation: Reduce) -> Callable[[Expr], Expr]:
+    def change(expr: Expr) -> Expr:
+        if not operation.keepdims or not expr.has(exp) or not expr.has(total) or isinstance(operation.axes, type(None)):
+            return expr
+        return expr.replace(
+            lambda node: node.is_Mul and exp in node.args and 1 / total in node.args,
+            lambda node: node / exp * total * formula.step(Softmax(u, operation.axes), "p"),
+        )
+
+    return change
+
+
+def _unshifted(formula: Formula, u: Expr, operation: Reduce) -> Expr:
+    """U - max(u) is u for a softmax, which shifts by itself."""
+    for symbol, other in formula.steps.items():
+        if not isinstance(other, Reduce) or other.kind != "max" or not other.keepdims:
+            continue
+        if other.axes == operation.axes and sympy.expand(u + symbol - other.operand) == 0:
+            return other.operand
+    return u
+
+
+def _variances(formula: Formula) -> None:
+    """mean(u*u) - mean(u)**2 cancels; it is the variance."""
+    means = {s: o for s, o in formula.steps.items() if isinstance(o, Reduce) and o.kind == "mean"}
+    for first, squares in means.items():
+        for second, plain in means.items():
+            same = squares.axes == plain.axes and squares.keepdims == plain.keepdims
+            both = same and any(expr.has(first) and expr.has(second) for expr in _expressions(formula))
+            if both and sympy.expand(squares.operand - plain.operand**2) == 0:
+                variance = formula.step(Reduce("var", plain.operand, plain.axes, plain.keepdims), "variance")
+                _put(formula, first, variance + second**2)
+
+
+def _expressions(formula: Formula) -> list[Expr]:
+    return [expr for operation in formula.steps.values() for expr in operands(operation)] + [*formula.outputs.values()]
+
+
+def _reads(formula: Formula, part: Expr) -> bool:
+    return any(expr.has(part) for expr in _expressions(formula))
+
+
+def _put(formula: Formula, old: Expr, new: Expr) -> None:
+    _replace(formula, lambda expr: expr.subs(old, new))
+
+
+def _replace(formula: Formula, change: Callable[[Expr], Expr]) -> None:
+    for symbol, operation in list(formula.steps.items()):  # a change may add steps
+        formula.steps[symbol] = substitute(operation, change)
+    formula.outputs = {name: change(expr) for name, expr in formula.outputs.items()}
+
+
+def prune(formula: Formula) -> None:
+    """Drop the steps that no output needs, and put each step after those that it reads."""
+    ordered: dict[Expr, Operation] = {}
+
+    def visit(symbol: Expr) -> None:
+        if symbol in ordered or symbol not in formula.steps:
+            return
+        for expr in operands(formula.steps[symbol]):
+            for inner in sorted(expr.free_symbols, key=str):
+                visit(inner)
+        ordered[symbol] = formula.steps[symbol]
+
+    for expr in formula.outputs.values():
+        for symbol in sorted(expr.free_symbols, key=str):
+            visit(symbol)
+    formula.steps = ordered

@@ -1,0 +1,269 @@
+"""A formula as everything that an op directory needs: kernels, definition, domain; the way from the text to it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import UsageError
+from opkit.formula.careful import careful_steps
+from opkit.formula.definition import infer_backward, infer_forward, sbp
+from opkit.formula.domain import Region, concrete_shapes, find_domain
+from opkit.formula.exact import exact_values
+from opkit.formula.gradient import backward as derive
+from opkit.formula.graph import Formula, MatMul
+from opkit.formula.helpers import HELPERS
+from opkit.formula.reading import read
+from opkit.formula.shapes import Root, Shapes, Term, describe
+from opkit.formula.writing import Kernel, write
+
+__all__ = ["Design", "design"]
+
+_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Inputs and the outputs that the formula has there, as nested lists of Python."""
+
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What an op directory is made from.
+
+    Args:
+        inputs: {input: its description}.
+        outputs: {output: its description}.
+        formulas: {output: its formula as the user wrote it}.
+        reads: the backward op's inputs, the incoming gradients last; empty without a gradient.
+        gradients: {output of the backward op: the argument that has its shape and dtype}.
+        forward_attrs: the attributes that the forward kernel reads.
+        backward_attrs: the attributes that the backward op reads.
+        forward: the forward kernel's lines after its arguments are unpacked.
+        backward: the same of the backward kernel.
+        helpers: the functions that the kernels call, as text.
+        needs_math: whether the kernels import ``math``.
+        forward_infer, backward_infer, forward_sbp, backward_sbp: lines of the definition's functions.
+        regions: {input: where its values lie}.
+        shapes: some sets of inputs' shapes: {input: sizes}.
+        needs_cases: whether the checker could not find the domain by itself.
+        example: a few inputs, and the outputs as the text of the formula gives them in high precision.
+    """
+
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    formulas: Mapping[str, str]
+    reads: Sequence[str]
+    gradients: Mapping[str, str]
+    forward_attrs: Sequence[str]
+    backward_attrs: Sequence[str]
+    forward: Sequence[str]
+    backward: Sequence[str]
+    helpers: Sequence[str]
+    needs_math: bool
+    forward_infer: Sequence[str]
+    backward_infer: Sequence[str]
+    forward_sbp: Sequence[str]
+    backward_sbp: Sequence[str]
+    regions: Mapping[str, Region]
+    shapes: Sequence[Mapping[str, tuple[int, ...]]]
+    needs_cases: bool
+    example: Example
+
+
+def design(
+    text: str,
+    attrs: Mapping[str, Any],
+    *,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    grad: bool = True,
+) -> Design:
+    """Turn a formula into a design.
+
+    Args:
+        text: the formula.
+        attrs: {attribute: default}; numbers.
+        inputs: the inputs' names in order, from the formula where left out.
+        outputs: the outputs' names.
+        grad: whether to derive the gradient.
+
+    Raises:
+        UsageError: the formula cannot be read, derived or computed; the message says why.
+    """
+    formula = read(text, attrs, inputs, outputs)
+    _check_names(formula)
+    written = copy.deepcopy(formula)
+    careful_steps(formula)
+    shapes = Shapes(formula)
+    given = {name: shapes.given(name) for name in formula.inputs}
+    for name, term in shapes.outputs.items():
+        shapes.let(name, term)
+    forward = write(formula, shapes, {name: "" if _is_number(term) else name for name, term in shapes.outputs.items()})
+    reverse, sources, back = _backward(formula, shapes, given) if grad else (None, {}, None)
+    kernels = [kernel for kernel in (forward, back) if kernel is not None]
+    helpers = _helpers({name for kernel in kernels for name in kernel.helpers})
+    needs_math = any("math" in kernel.imports for kernel in kernels) or any("math." in text for text in helpers)
+    reads = reverse.inputs if reverse is not None else []
+    run_forward = _compile(forward, formula, helpers, attrs)
+    run_backward = _compile(back, reverse, helpers, attrs) if back is not None and reverse is not None else None
+    regions = find_domain(formula, shapes, attrs, run_forward, run_backward, reads)
+    products = any(isinstance(step, MatMul) for step in formula.steps.values())
+    return Design(
+        inputs={name: _describe(name, formula, given) for name in formula.inputs},
+        outputs={
+            name: describe(term) if not _is_number(term) else "one number, of shape (1,)"
+            for name, term in shapes.outputs.items()
+        },
+        formulas={name: formula.source[name] for name in formula.outputs},
+        reads=reads,
+        gradients={f"d{name}": sources[f"d{name}"] for name in formula.inputs} if reverse is not None else {},
+        forward_attrs=[name for name in attrs if _reads(forward, name)],
+        backward_attrs=[name for name in attrs if back is not None and _reads(back, name)],
+        forward=_lines(forward),
+        backward=_lines(back) if back is not None else [],
+        helpers=helpers,
+        needs_math=needs_math,
+        forward_infer=infer_forward(formula, shapes),
+        backward_infer=infer_backward(formula, reverse, shapes, sources) if reverse is not None else [],
+        forward_sbp=sbp(formula, shapes, [*formula.inputs, *formula.outputs], formula.inputs[0]),
+        backward_sbp=sbp(formula, shapes, [*reads, *sources], reads[0]) if reverse is not None else [],
+        regions=regions,
+        shapes=[concrete_shapes(formula, shapes, *sizes) for sizes in ((3, 4, 5), (1, 2, 3), (4, 1, 2))],
+        needs_cases=products or any(region.low is not None for region in regions.values()),
+        example=_example(written, attrs, regions, concrete_shapes(formula, shapes, 2, 3, 2), shapes),
+    )
+
+
+def _example(
+    written: Formula,
+    attrs: Mapping[str, Any],
+    regions: Mapping[str, Region],
+    sizes: Mapping[str, tuple[int, ...]],
+    shapes: Shapes,
+) -> Example:
+    rng = np.random.default_rng(0)
+    inputs: dict[str, Any] = {}
+    for name, shape in sizes.items():
+        inputs[name] = np.round(regions[name].plain(rng, shape), 2)
+    outputs = exact_values(written, {**inputs, **attrs})
+    numbers = {name for name, term in shapes.outputs.items() if _is_number(term)}
+    return Example(
+        {name: _rows(value) for name, value in inputs.items()},
+        {name: _rows(value.reshape(1) if name in numbers else value) for name, value in outputs.items()},
+    )
+
+
+def _rows(value: Any) -> str:
+    """Nested lists as a formatter lays them out inside a function."""
+    text = repr(value.tolist())
+    if len(text) < 80:
+        return text
+    inner = [repr(row.tolist() if hasattr(row, "tolist") else row) for row in value]
+    return "[\n" + "".join(f"        {row},\n" for row in inner) + "    ]"
+
+
+def _backward(formula: Formula, shapes: Shapes, given: Mapping[str, Term]) -> tuple[Formula, dict[str, str], Kernel]:
+    """Derive the gradient; an input whose shape no other argument has is read for its shape."""
+    reverse = derive(formula, shapes)
+    sources: dict[str, str] = {}
+    for name in formula.inputs:
+        same = [other for other in reverse.inputs if shapes.given(other) == given[name]]
+        if name not in reverse.inputs and not same:
+            reverse.inputs.insert(0, name)
+            same = [name]
+        sources[f"d{name}"] = name if name in reverse.inputs else same[0]
+    order = {name: index for index, name in enumerate(formula.inputs)}
+    reverse.inputs.sort(key=lambda name: order.get(name, len(order)))
+    return reverse, sources, write(reverse, shapes, sources)
+
+
+def _is_number(term: Term) -> bool:
+    return describe(term) == "one number"
+
+
+def _describe(name: str, formula: Formula, given: Mapping[str, Term]) -> str:
+    free = next(other for other in formula.inputs if given[other] == Root(other))
+    if name == free:
+        return "float32 or float64."
+    if given[name] == Root(name):
+        return f"dtype of {free}."
+    return f"dtype of {free}, {describe(given[name])}."
+
+
+_RESERVED = frozenset(
+    {"args", "attrs", "np", "math", "name", "flow", "ctx", "device_sub_tag", "forward", "backward", *HELPERS}
+)
+
+
+def _check_names(formula: Formula) -> None:
+    names = [*formula.inputs, *formula.outputs]
+    gradients = [f"d{name}" for name in names]
+    for name in [*names, *formula.attrs]:
+        if name in _RESERVED or not name.isascii():
+            raise UsageError(f"the formula uses the name {name!r}, which the op's files use for something else")
+    for name in [*names, *formula.attrs]:
+        if name in gradients:
+            raise UsageError(f"the formula uses the name {name!r}, which is the gradient of {name[1:]!r}")
+
+
+def _helpers(names: set[str]) -> list[str]:
+    return [text for name, text in HELPERS.items() if name in names]
+
+
+def _reads(kernel: Kernel, attr: str) -> bool:
+    body = "\n".join([*kernel.lines, *kernel.results])
+    return re.search(rf"\b{attr}\b", body) is not None
+
+
+def _lines(kernel: Kernel) -> list[str]:
+    """Return a kernel's lines; long results get names, long sums a line each term."""
+    lines = list(kernel.lines)
+    results = list(kernel.results)
+    if len(results) > 1 and sum(map(len, results)) > _WIDTH - 20:
+        for index, name in enumerate(kernel.formula.outputs):
+            if not results[index].isidentifier():
+                lines.append(f"{name} = {results[index]}")
+                results[index] = name
+    lines.append(f"return {', '.join(results)}")
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    if len(line) <= _WIDTH:
+        return [line]
+    head, joint, body = line.partition(" = ") if not line.startswith("return ") else ("return", " ", line[7:])
+    terms = _split(body)
+    if len(terms) == 1:
+        return [line]
+    return [f"{head}{joint}(", *(f"    {term}" for term in terms), ")"]
+
+
+def _split(text: str) -> list[str]:
+    """Split at the sums and differences outside parentheses."""
+    terms, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        depth += (char in "([") - (char in ")]")
+        if depth == 0 and text[index : index + 3] in (" + ", " - ") and index:
+            terms.append(text[start:index])
+            start = index + 1
+    return [*terms, text[start:]]
+
+
+def _compile(kernel: Kernel, formula: Formula, helpers: Sequence[str], attrs: Mapping[str, object]) -> Any:
+    """Return the kernel as a function, made from its own text."""
+    unpack = f"{', '.join(formula.inputs)}, = args"
+    body = [unpack, *(f'{name} = attrs["{name}"]' for name in attrs), *_lines(kernel)]
+    text = "\n".join(helpers) + "\ndef kernel(args, attrs):\n" + "\n".join(f"    {line}" for line in body)
+    scope: dict[str, Any] = {"np": np, "math": math}
+    exec(compile(text, "<formula>", "exec"), scope)
+    return scope["kernel"]

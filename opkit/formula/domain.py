@@ -1,0 +1,203 @@
+"""The domain of a formula: the first of a few regions in which running forward and backward gives finite numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import UsageError
+from opkit.formula.graph import Formula, MatMul
+from opkit.formula.shapes import Less, Product, Root, Shapes, Swapped, Term
+
+__all__ = ["REGIONS", "Region", "concrete_shapes", "find_domain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Values that an input may have.
+
+    Args:
+        name: what the cases file says of it.
+        low: the least value, None where every number is taken.
+        high: the largest value.
+    """
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+
+    def text(self, shape: str) -> str:
+        """Return the Python that draws an array of the region from ``rng``."""
+        return f"rng.standard_normal({shape})" if self.low is None else f"rng.uniform({self.low}, {self.high}, {shape})"
+
+    def plain(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """Return an array of ordinary values of the region."""
+        if self.low is None or self.high is None:
+            return rng.standard_normal(shape)
+        return rng.uniform(self.low, self.high, shape)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """Return an array with the region's edge values among it."""
+        values = self.plain(rng, shape) * (3.0 if self.low is None else 1.0)
+        edges = [0.0, 30.0, -30.0] if self.low is None or self.high is None else [self.low, self.high]
+        flat = values.reshape(-1)
+        flat[: len(edges)] = edges[: flat.size]
+        return values
+
+
+REGIONS = (
+    Region("any number"),
+    Region("positive", 0.1, 4.0),
+    Region("between -1 and 1", -0.9, 0.9),
+    Region("between 0 and 1", 0.05, 0.95),
+    Region("above 1", 1.1, 5.0),
+)
+
+
+def find_domain(
+    formula: Formula,
+    shapes: Shapes,
+    attrs: Mapping[str, object],
+    forward: Any,
+    backward: Any | None,
+    reads: Sequence[str],
+) -> dict[str, Region]:
+    """Return the region of each input.
+
+    Args:
+        formula: the forward formula.
+        shapes: its shapes.
+        attrs: the attributes' defaults.
+        forward: the forward kernel, ``forward(args, attrs)``.
+        backward: the backward kernel, None where there is none.
+        reads: the backward op's inputs.
+
+    Raises:
+        UsageError: none of the regions gives finite results.
+    """
+    sizes = concrete_shapes(formula, shapes)
+    orders = sorted(
+        itertools.product(range(len(REGIONS)), repeat=len(formula.inputs)), key=lambda pick: (sum(pick), pick)
+    )
+    for pick in orders[:1000]:
+        rng = np.random.default_rng(0)
+        regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
+        values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
+        if _is_finite(formula, values, attrs, forward, backward, reads):
+            return regions
+    raise UsageError(
+        "the formula or its derivative is not finite in any region of inputs that was tried: "
+        + ", ".join(region.name for region in REGIONS),
+        help="check the formula at a few points, and the defaults of its attributes",
+    )
+
+
+def _is_finite(
+    formula: Formula,
+    values: dict[str, Any],
+    attrs: Mapping[str, object],
+    forward: Any,
+    backward: Any,
+    reads: Sequence[str],
+) -> bool:
+    try:
+        return _all_finite(formula, values, attrs, forward, backward, reads)
+    except (ValueError, ArithmeticError):  # functions of math raise where numpy gives NaN
+        return False
+
+
+def _all_finite(
+    formula: Formula,
+    values: dict[str, Any],
+    attrs: Mapping[str, object],
+    forward: Any,
+    backward: Any,
+    reads: Sequence[str],
+) -> bool:
+    with np.errstate(all="ignore"):
+        results = _tuple(forward(tuple(values[name] for name in formula.inputs), attrs))
+        if not all(np.all(np.isfinite(result)) for result in results):
+            return False
+        if backward is None:
+            return True
+        known = values | {
+            f"d{name}": np.ones_like(result) for name, result in zip(formula.outputs, results, strict=True)
+        }
+        gradients = _tuple(backward(tuple(known[name] for name in reads), attrs))
+        return all(bool(np.all(np.isfinite(gradient))) for gradient in gradients)
+
+
+def _tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def concrete_shapes(
+    formula: Formula, shapes: Shapes, rows: int = 3, columns: int = 4, inner: int = 5
+) -> dict[str, tuple[int, ...]]:
+    """Return one shape for each input: (rows, columns), and for matrices what their products ask for."""
+    sides = _Sides()
+    for operation in formula.steps.values():
+        if isinstance(operation, MatMul):
+            sides.join((shapes.of(operation.left), -1), (shapes.of(operation.right), -2))
+    free = [name for name in formula.inputs if shapes.resolve(Root(name)) == Root(name)]
+    sizes: dict[object, int] = {}
+    found: dict[Term, tuple[int, ...]] = {}
+    order = [rows, columns, inner, rows + 3, columns + 3]
+    for name in free:
+        keys = [sides.find((Root(name), -2)), sides.find((Root(name), -1))]
+        for key in keys:
+            sizes.setdefault(key, order[len(sizes) % len(order)])
+        found[Root(name)] = (sizes[keys[0]], sizes[keys[1]])
+    if len(free) > 1 and not sides.parents:
+        found = {Root(name): (rows, columns) for name in free}
+    return {name: _sizes(shapes.resolve(Root(name)), found) for name in formula.inputs}
+
+
+class _Sides:
+    """Which sides of which matrices have one length."""
+
+    def __init__(self) -> None:
+        self.parents: dict[object, object] = {}
+
+    def find(self, side: tuple[Term, int]) -> object:
+        term, axis = side
+        while not isinstance(term, Root):
+            if isinstance(term, Swapped):
+                term, axis = term.of, -3 - axis
+            elif isinstance(term, Product):
+                term = term.left if axis == -2 else term.right
+            elif isinstance(term, Less):
+                term = term.of
+            else:
+                break
+        key: object = (term, axis)
+        while key in self.parents:
+            key = self.parents[key]
+        return key
+
+    def join(self, a: tuple[Term, int], b: tuple[Term, int]) -> None:
+        first, second = self.find(a), self.find(b)
+        if first != second:
+            self.parents[second] = first
+
+
+def _sizes(term: Term, found: dict[Term, tuple[int, ...]]) -> tuple[int, ...]:
+    match term:
+        case Less(of, axes, keepdims):
+            sizes = _sizes(of, found)
+            gone = {axis % len(sizes) for axis in axes} if isinstance(axes, tuple) else set(range(len(sizes)))
+            if isinstance(axes, str):
+                gone = {len(sizes) - 1}
+            if keepdims:
+                return tuple(1 if axis in gone else size for axis, size in enumerate(sizes))
+            return tuple(size for axis, size in enumerate(sizes) if axis not in gone) or (1,)
+        case Swapped(of):
+            sizes = _sizes(of, found)
+            return (*sizes[:-2], sizes[-1], sizes[-2])
+        case Product(left, right):
+            return (*_sizes(left, found)[:-1], _sizes(right, found)[-1])
+    return found.get(term, (1,))

@@ -1,0 +1,90 @@
+"""The values of a formula in high precision, computed from the expressions as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+
+from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
+from opkit.formula.language import FUNCTIONS, Expr
+
+__all__ = ["exact_values"]
+
+_DIGITS = 40
+_MODULES: list[Any] = [
+    {
+        function.symbolic.__name__: function.exact
+        for function in FUNCTIONS.values()
+        if function.symbolic is not sympy.sqrt
+    },
+    "mpmath",
+]
+Array = np.ndarray[Any, Any]
+
+
+def exact_values(formula: Formula, values: Mapping[str, Array | float]) -> dict[str, Array]:
+    """Return the outputs as float64 arrays, each element computed with 40 digits.
+
+    Args:
+        formula: as ``read`` gives it.
+        values: {input or attribute: value}.
+    """
+    with mpmath.workdps(_DIGITS):
+        known: dict[str, Any] = {
+            name: np.frompyfunc(mpmath.mpf, 1, 1)(np.asarray(value, np.float64)) for name, value in values.items()
+        }
+        axes = {name: value for name, value in values.items() if isinstance(value, int)}
+        for symbol, operation in formula.steps.items():
+            known[symbol.name] = _step(operation, known, axes)
+        outputs = {name: _elements(expr, known) for name, expr in formula.outputs.items()}
+        return {name: np.asarray(value, np.float64) for name, value in outputs.items()}
+
+
+def _elements(expr: Expr, known: Mapping[str, Any]) -> Any:
+    symbols = sorted(expr.free_symbols, key=str)
+    function = sympy.lambdify(symbols, expr, modules=_MODULES)
+    if not symbols:
+        return np.asarray(function(), object)
+    return np.asarray(np.frompyfunc(function, len(symbols), 1)(*(known[symbol.name] for symbol in symbols)), object)
+
+
+def _axes(axes: Axes, names: Mapping[str, int]) -> Any:
+    return names[axes] if isinstance(axes, str) else axes
+
+
+def _step(operation: Operation, known: Mapping[str, Any], names: Mapping[str, int]) -> Any:
+    match operation:
+        case MatMul():
+            return np.matmul(_elements(operation.left, known), _elements(operation.right, known))
+        case Swap():
+            return np.swapaxes(_elements(operation.operand, known), -1, -2)
+        case Reduce():
+            operand, axis = _elements(operation.operand, known), _axes(operation.axes, names)
+            return _reduced(operation.kind, operand, axis, operation.keepdims)
+        case Softmax():
+            operand, axis = _elements(operation.operand, known), _axes(operation.axes, names)
+            exp = np.frompyfunc(mpmath.exp, 1, 1)(operand)
+            share = exp / np.sum(exp, axis=axis, keepdims=True)
+            return np.frompyfunc(mpmath.log, 1, 1)(share) if operation.log else share
+        case LogSumExp():
+            operand, axis = _elements(operation.operand, known), _axes(operation.axes, names)
+            total = np.sum(np.frompyfunc(mpmath.exp, 1, 1)(operand), axis=axis, keepdims=operation.keepdims)
+            return np.frompyfunc(mpmath.log, 1, 1)(total)
+    raise AssertionError(f"{operation} stands in no formula as read")
+
+
+def _reduced(kind: str, operand: Any, axis: Any, keepdims: bool) -> Any:
+    if kind in ("max", "min"):
+        return getattr(np, kind)(operand, axis=axis, keepdims=keepdims)
+    total = np.sum(operand, axis=axis, keepdims=keepdims)
+    if kind == "sum":
+        return total
+    count = operand.size // max(np.asarray(total, object).size, 1)
+    if kind == "mean":
+        return total / count
+    mean = np.sum(operand, axis=axis, keepdims=True) / count
+    return np.sum((operand - mean) ** 2, axis=axis, keepdims=keepdims) / count

@@ -1,0 +1,76 @@
+"""Functions that kernels of formulas call and numpy does not have, as the kernel file defines them."""
+
+from __future__ import annotations
+
+__all__ = ["HELPERS"]
+
+#: functions that numpy lacks, as the kernel file defines them
+HELPERS = {
+    "sigmoid": '''def sigmoid(x):
+    """1 / (1 + exp(-x)), which neither overflows nor cancels."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+''',
+    "logcosh": '''def logcosh(x):
+    """log(cosh(x)), which neither overflows nor cancels."""
+    size = np.abs(x)
+    near = np.log1p(2 * np.sinh(np.minimum(size, 1) / 2) ** 2)
+    return np.where(size < 1, near, size + np.log1p(np.exp(-2 * size)) - math.log(2))
+''',
+    "erf": '''def erf(x):
+    """The error function, which numpy does not have."""
+    return np.vectorize(math.erf, otypes=[x.dtype])(x)
+''',
+    "erfc": '''def erfc(x):
+    """1 - erf(x) without cancellation; numpy does not have it."""
+    return np.vectorize(math.erfc, otypes=[x.dtype])(x)
+''',
+    "lgamma": '''def lgamma(x):
+    """The logarithm of the gamma function, which numpy does not have."""
+    return np.vectorize(math.lgamma, otypes=[x.dtype])(x)
+''',
+    "digamma": '''def digamma(x):
+    """The derivative of lgamma for x > 0: moved to x + 8, where the asymptotic series holds."""
+    below = sum(1 / (x + k) for k in range(8))
+    z = x + 8
+    r = 1 / (z * z)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12))))))
+    return np.log(z) - 0.5 / z - series - below
+''',
+    "inverse_root": '''def inverse_root(x):
+    """1 / sqrt(x), and 0 at 0, where the root has a kink."""
+    return np.where(x > 0, 1 / np.sqrt(np.where(x > 0, x, 1)), 0)
+''',
+    "sinc": '''def sinc(x):
+    """sin(x) / x, and 1 at 0."""
+    safe = np.where(x == 0, 1, x)
+    return np.where(x == 0, 1, np.sin(safe) / safe)
+''',
+    "sinc_slope": '''def sinc_slope(x):
+    """The derivative of sin(x) / x; near 0, where the difference would cancel, its series."""
+    near = np.abs(x) < 0.5
+    safe = np.where(near, 1, x)
+    s = np.where(near, x * x, 0)
+    series = -x / 3
+    scale = 1
+    for n in (238, 180, 130, 88, 54, 28, 10):
+        scale = 1 - s / n * scale
+    return np.where(near, series * scale, (np.cos(safe) - np.sin(safe) / safe) / safe)
+''',
+    "softmax": '''def softmax(x, axis):
+    """exp(x) over its sum along the axis, shifted by the largest element so that exp cannot overflow."""
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+''',
+    "log_softmax": '''def log_softmax(x, axis):
+    """The logarithm of the softmax, shifted by the largest element so that exp cannot overflow."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+''',
+    "logsumexp": '''def logsumexp(x, axis=None, keepdims=False):
+    """log(sum(exp(x))), shifted by the largest element so that exp cannot overflow."""
+    largest = np.max(x, axis=axis, keepdims=True)
+    total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
+    return total if keepdims else np.squeeze(total, axis=axis)
+''',
+}

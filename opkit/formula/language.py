@@ -1,0 +1,458 @@
+"""The functions that a formula may call: their derivatives, and how numpy, ``math`` and high precision compute each.
+
+A function of one element is a sympy function whose derivative is already in the form that neither overflows nor
+cancels. Functions over an axis are ``opkit.formula.graph``'s.
+
+The module is long because it is one table: each function with its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import sympy
+
+__all__ = [
+    "FUNCTIONS",
+    "MACROS",
+    "Expr",
+    "Pointwise",
+    "clip",
+    "expm1",
+    "log1p",
+    "maximum",
+    "minimum",
+    "sigmoid",
+    "softplus",
+]
+
+#: A sympy expression; sympy has no types of its own.
+Expr = Any
+
+
+class _Real(sympy.Function):  # type: ignore[misc]
+    """A function of real arguments with a real result, which sympy is not to evaluate."""
+
+    is_extended_real = True
+    is_real = True
+    is_commutative = True
+
+    @classmethod
+    def eval(cls, *args: Expr) -> Expr | None:
+        """Fold a value that is exact."""
+        return None
+
+
+class sigmoid(_Real):
+    """1 / (1 + exp(-x))."""
+
+    is_positive = True
+
+    @classmethod
+    def eval(cls, x: Expr) -> Expr | None:
+        """sigmoid(0) is a half."""
+        return sympy.Rational(1, 2) if x == 0 else None
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The derivative; 1 - sigmoid(x) would cancel for large x."""
+        (x,) = self.args
+        return sigmoid(x) * sigmoid(-x)
+
+
+class softplus(_Real):
+    """log(1 + exp(x))."""
+
+    is_positive = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The derivative is the sigmoid."""
+        return sigmoid(self.args[0])
+
+
+class tanh(_Real):
+    """The hyperbolic tangent."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 - tanh(x)**2, which would cancel for large x."""
+        (x,) = self.args
+        return 4 * sigmoid(2 * x) * sigmoid(-2 * x)
+
+
+class logcosh(_Real):
+    """log(cosh(x)), which overflows for large x when computed as written."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The derivative is tanh."""
+        return tanh(self.args[0])
+
+
+class log1p(_Real):
+    """log(1 + x)."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / (1 + x)."""
+        return 1 / (1 + self.args[0])
+
+
+class expm1(_Real):
+    """exp(x) - 1."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """exp(x)."""
+        return sympy.exp(self.args[0])
+
+
+class absolute(_Real):
+    """|x|."""
+
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, x: Expr) -> Expr | None:
+        """|x| of what is known to be positive is x."""
+        if x.is_nonnegative:
+            return x
+        return cls(-x) if x.could_extract_minus_sign() else None
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The sign; 0 at the kink."""
+        return sign(self.args[0])
+
+
+class sign(_Real):
+    """-1, 0 or 1."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """0 wherever the derivative exists."""
+        return sympy.Integer(0)
+
+
+class _Flat(_Real):
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """0 wherever the derivative exists."""
+        return sympy.Integer(0)
+
+
+class floor(_Flat):
+    """The largest integer that is not above x."""
+
+
+class ceil(_Flat):
+    """The smallest integer that is not below x."""
+
+
+class rint(_Flat):
+    """The nearest integer."""
+
+
+class step(_Real):
+    """1 for positive x, 0 for negative x, and a half at 0.
+
+    A half is the mean of the slopes on both sides, so that kinks which cancel each other in a sum do so in the
+    gradient too.
+    """
+
+    is_nonnegative = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """0 wherever the derivative exists."""
+        return sympy.Integer(0)
+
+
+class maximum(_Real):
+    """The larger of two values."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 for the larger one."""
+        a, b = self.args
+        return step(a - b) if argindex == 1 else step(b - a)
+
+
+class minimum(_Real):
+    """The smaller of two values."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 for the smaller one."""
+        a, b = self.args
+        return step(b - a) if argindex == 1 else step(a - b)
+
+
+class clip(_Real):
+    """A value kept between two bounds."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 between the bounds; a bound's own derivative is 1 where it holds."""
+        x, low, high = self.args
+        if argindex == 1:
+            return step(x - low) * step(high - x)
+        return step(low - x) if argindex == 2 else step(x - high)
+
+
+class root(_Real):
+    """The square root of a sum of squares, whose slope at 0 is taken as 0."""
+
+    is_nonnegative = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """Half the inverse of the root."""
+        return inverse_root(self.args[0]) / 2
+
+
+class inverse_root(_Real):
+    """1 / sqrt(x), and 0 at 0."""
+
+    is_nonnegative = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """-1 / (2 * sqrt(x)**3)."""
+        return -(inverse_root(self.args[0]) ** 3) / 2
+
+
+class hypot(_Real):
+    """sqrt(a*a + b*b) without overflow."""
+
+    is_nonnegative = True
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The side over the hypotenuse."""
+        return self.args[argindex - 1] / hypot(*self.args)
+
+
+class logaddexp(_Real):
+    """log(exp(a) + exp(b)) without overflow."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The share of the side."""
+        a, b = self.args
+        return sigmoid(a - b) if argindex == 1 else sigmoid(b - a)
+
+
+class arctan2(_Real):
+    """The angle of the point (x, y), given y first."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """X or -y over the squared distance."""
+        y, x = self.args
+        return x / (x**2 + y**2) if argindex == 1 else -y / (x**2 + y**2)
+
+
+class arctanh(_Real):
+    """The inverse of tanh."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / (1 - x*x), factored so that it does not cancel near 1."""
+        (x,) = self.args
+        return 1 / ((1 - x) * (1 + x))
+
+
+class arcsin(_Real):
+    """The inverse of sin."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / sqrt(1 - x*x), factored so that it does not cancel near 1."""
+        (x,) = self.args
+        return 1 / sympy.sqrt((1 - x) * (1 + x))
+
+
+class arccos(_Real):
+    """The inverse of cos."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """-1 / sqrt(1 - x*x), factored so that it does not cancel near 1."""
+        (x,) = self.args
+        return -1 / sympy.sqrt((1 - x) * (1 + x))
+
+
+class arccosh(_Real):
+    """The inverse of cosh, for arguments above 1."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / sqrt(x*x - 1), factored so that it does not cancel near 1."""
+        (x,) = self.args
+        return 1 / sympy.sqrt((x - 1) * (x + 1))
+
+
+class arcsinh(_Real):
+    """The inverse of sinh."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / sqrt(1 + x*x), without overflow."""
+        return 1 / hypot(self.args[0], 1)
+
+
+class arctan(_Real):
+    """The inverse of tan."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / (1 + x*x)."""
+        return 1 / (1 + self.args[0] ** 2)
+
+
+class cbrt(_Real):
+    """The cube root."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """1 / (3 * cbrt(x)**2)."""
+        return 1 / (3 * cbrt(self.args[0]) ** 2)
+
+
+class erf(_Real):
+    """The error function."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The bell curve."""
+        return 2 * sympy.exp(-(self.args[0] ** 2)) / sympy.sqrt(sympy.pi)
+
+
+class erfc(_Real):
+    """1 - erf(x) without cancellation."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The bell curve, downwards."""
+        return -2 * sympy.exp(-(self.args[0] ** 2)) / sympy.sqrt(sympy.pi)
+
+
+class digamma(_Real):
+    """The derivative of lgamma."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The trigamma function is not one of the language's."""
+        raise NotImplementedError("digamma")
+
+
+class lgamma(_Real):
+    """The logarithm of the gamma function, for positive arguments."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The digamma function."""
+        return digamma(self.args[0])
+
+
+class sinc(_Real):
+    """sin(x) / x, and 1 at 0."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """(cos(x) - sinc(x)) / x, and 0 at 0."""
+        return dsinc(self.args[0])
+
+
+class dsinc(_Real):
+    """The derivative of sinc."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        """The second derivative of sinc is not one of the language's."""
+        raise NotImplementedError("dsinc")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """A function of elements.
+
+    Args:
+        symbolic: the sympy function.
+        arity: how many arguments it takes.
+        array: how numpy spells it; a helper function of the kernel file where it has no dot.
+        scalar: how it is spelled for Python numbers, "" where only ``array`` has it.
+        exact: the function in high precision.
+    """
+
+    symbolic: Callable[..., Expr]
+    arity: int
+    array: str
+    scalar: str
+    exact: Callable[..., Any]
+
+
+def _exact_sigmoid(x: Any) -> Any:
+    return 1 / (1 + mpmath.exp(-x))
+
+
+def _exact_sinc(x: Any) -> Any:
+    return mpmath.sinc(x)
+
+
+def _exact_dsinc(x: Any) -> Any:
+    return mpmath.mpf(0) if x == 0 else (mpmath.cos(x) - mpmath.sinc(x)) / x
+
+
+_P = Pointwise
+#: name in a formula -> the function; what starts with an underscore comes from patterns only
+FUNCTIONS: dict[str, Pointwise] = {
+    "exp": _P(sympy.exp, 1, "np.exp", "math.exp", mpmath.exp),
+    "expm1": _P(expm1, 1, "np.expm1", "math.expm1", mpmath.expm1),
+    "log": _P(sympy.log, 1, "np.log", "math.log", mpmath.log),
+    "log1p": _P(log1p, 1, "np.log1p", "math.log1p", mpmath.log1p),
+    "sqrt": _P(sympy.sqrt, 1, "np.sqrt", "math.sqrt", mpmath.sqrt),
+    "cbrt": _P(cbrt, 1, "np.cbrt", "", lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))),
+    "sin": _P(sympy.sin, 1, "np.sin", "math.sin", mpmath.sin),
+    "cos": _P(sympy.cos, 1, "np.cos", "math.cos", mpmath.cos),
+    "tan": _P(sympy.tan, 1, "np.tan", "math.tan", mpmath.tan),
+    "sinh": _P(sympy.sinh, 1, "np.sinh", "math.sinh", mpmath.sinh),
+    "cosh": _P(sympy.cosh, 1, "np.cosh", "math.cosh", mpmath.cosh),
+    "tanh": _P(tanh, 1, "np.tanh", "math.tanh", mpmath.tanh),
+    "arcsin": _P(arcsin, 1, "np.arcsin", "math.asin", mpmath.asin),
+    "arccos": _P(arccos, 1, "np.arccos", "math.acos", mpmath.acos),
+    "arctan": _P(arctan, 1, "np.arctan", "math.atan", mpmath.atan),
+    "arctan2": _P(arctan2, 2, "np.arctan2", "math.atan2", mpmath.atan2),
+    "arcsinh": _P(arcsinh, 1, "np.arcsinh", "math.asinh", mpmath.asinh),
+    "arccosh": _P(arccosh, 1, "np.arccosh", "math.acosh", mpmath.acosh),
+    "arctanh": _P(arctanh, 1, "np.arctanh", "math.atanh", mpmath.atanh),
+    "abs": _P(absolute, 1, "np.abs", "abs", abs),
+    "sign": _P(sign, 1, "np.sign", "", mpmath.sign),
+    "floor": _P(floor, 1, "np.floor", "math.floor", mpmath.floor),
+    "ceil": _P(ceil, 1, "np.ceil", "math.ceil", mpmath.ceil),
+    "round": _P(rint, 1, "np.rint", "round", mpmath.nint),
+    "maximum": _P(maximum, 2, "np.maximum", "max", max),
+    "minimum": _P(minimum, 2, "np.minimum", "min", min),
+    "clip": _P(clip, 3, "np.clip", "", lambda x, low, high: min(max(x, low), high)),
+    "hypot": _P(hypot, 2, "np.hypot", "math.hypot", mpmath.hypot),
+    "logaddexp": _P(logaddexp, 2, "np.logaddexp", "", lambda a, b: mpmath.log(mpmath.exp(a) + mpmath.exp(b))),
+    "sigmoid": _P(sigmoid, 1, "sigmoid", "", _exact_sigmoid),
+    "softplus": _P(softplus, 1, "softplus", "", lambda x: mpmath.log1p(mpmath.exp(x))),
+    "logcosh": _P(logcosh, 1, "logcosh", "", lambda x: mpmath.log(mpmath.cosh(x))),
+    "erf": _P(erf, 1, "erf", "math.erf", mpmath.erf),
+    "erfc": _P(erfc, 1, "erfc", "math.erfc", mpmath.erfc),
+    "lgamma": _P(lgamma, 1, "lgamma", "math.lgamma", mpmath.loggamma),
+    "digamma": _P(digamma, 1, "digamma", "", mpmath.digamma),
+    "_step": _P(step, 1, "np.heaviside", "", lambda x: (mpmath.sign(x) + 1) / 2),
+    "_root": _P(root, 1, "np.sqrt", "math.sqrt", mpmath.sqrt),
+    "_inverse_root": _P(inverse_root, 1, "inverse_root", "", lambda x: 1 / mpmath.sqrt(x) if x > 0 else mpmath.mpf(0)),
+    "_sinc": _P(sinc, 1, "sinc", "", _exact_sinc),
+    "_dsinc": _P(dsinc, 1, "sinc_slope", "", _exact_dsinc),
+}
+#: other names of the same functions
+_ALIASES = {
+    "absolute": "abs", "fabs": "abs", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "gammaln": "lgamma", "loggamma": "lgamma",
+    "expit": "sigmoid", "psi": "digamma", "fmax": "maximum", "fmin": "minimum", "rint": "round", "ln": "log",
+}  # fmt: skip
+FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in _ALIASES.items()})
+
+
+#: functions that are a formula themselves
+MACROS: dict[str, tuple[int, Callable[..., Expr]]] = {
+    "square": (1, lambda x: x**2),
+    "reciprocal": (1, lambda x: 1 / x),
+    "rsqrt": (1, lambda x: 1 / sympy.sqrt(x)),
+    "power": (2, lambda x, y: x**y),
+    "pow": (2, lambda x, y: x**y),
+    "exp2": (1, lambda x: 2**x),
+    "log2": (1, lambda x: sympy.log(x) / sympy.log(2)),
+    "log10": (1, lambda x: sympy.log(x) / sympy.log(10)),
+    "relu": (1, lambda x: maximum(x, 0)),
+    "relu6": (1, lambda x: clip(x, 0, 6)),
+    "silu": (1, lambda x: x * sigmoid(x)),
+    "swish": (1, lambda x: x * sigmoid(x)),
+    "gelu": (1, lambda x: x * erfc(-x / sympy.sqrt(2)) / 2),
+    "mish": (1, lambda x: x * tanh(softplus(x))),
+    "softsign": (1, lambda x: x / (1 + absolute(x))),
+    "hardtanh": (1, lambda x: clip(x, -1, 1)),
+    "logsigmoid": (1, lambda x: -softplus(-x)),
+    "logit": (1, lambda x: sympy.log(x) - log1p(-x)),
+    "sech": (1, lambda x: 1 / sympy.cosh(x)),
+    "sinc": (1, lambda x: sinc(sympy.pi * x)),
+    "xlogy": (2, lambda x, y: x * sympy.log(y)),
+}

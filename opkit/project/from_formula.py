@@ -1,0 +1,108 @@
+"""An op directory from the design of a formula: the same files as a kind's, from the templates of ``formula``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opkit.project.attribute import ScaffoldAttr
+from opkit.project.scaffolding import BackwardInput, check_name, render_directory, write_new
+
+if TYPE_CHECKING:
+    from opkit.formula import Design, Region
+
+__all__ = ["render_formula", "scaffold_formula"]
+
+
+def scaffold_formula(
+    name: str, folder: Path, design: Design, attrs: Sequence[ScaffoldAttr], *, force: bool = False, job: bool = False
+) -> list[Path]:
+    """Write the op directory ``folder/name`` of a formula's design.
+
+    Args:
+        name: the op's name, an identifier.
+        folder: where to put it; created if it does not exist.
+        design: what ``opkit.formula.design`` made of the formula.
+        attrs: its attributes.
+        force: replace files that exist.
+        job: also write ``folder/job.py``, which trains through the op.
+
+    Returns:
+        the files written, in order.
+
+    Raises:
+        UsageError: the name is unusable, or something would be overwritten.
+    """
+    texts = render_formula(name, design, attrs, job=job)
+    return write_new(name, folder, texts, is_directory=True, force=force)
+
+
+def render_formula(name: str, design: Design, attrs: Sequence[ScaffoldAttr], *, job: bool = False) -> dict[str, str]:
+    """Return {path relative to the target folder: text} of the files that ``scaffold_formula`` writes."""
+    check_name(name, has_spec=True)
+    texts = render_directory(name, "formula", _context(name, design, attrs), cases=design.needs_cases, job=job)
+    return {path: _tidy(text) for path, text in texts.items()}
+
+
+def _tidy(text: str) -> str:
+    return text.replace("\n\n\n\n", "\n\n\n")
+
+
+def _context(name: str, design: Design, attrs: Sequence[ScaffoldAttr]) -> Mapping[str, object]:
+    inputs, outputs = list(design.inputs), list(design.outputs)
+    summary = "; ".join(f"{output} = {text}" for output, text in design.formulas.items())
+    many = "s" * (len(design.gradients) > 1)
+    backward_attrs = [attr for attr in attrs if attr.name in design.backward_attrs]
+    forward_attrs = [attr for attr in attrs if attr.name in design.forward_attrs]
+    sizes = design.shapes[0]
+    first = design.regions[inputs[0]]
+    return {
+        "name": name,
+        "job": "job.py",
+        "design": design,
+        "summary": summary + ".",
+        "about": [f"{output} = {text}." for output, text in design.formulas.items()],
+        "backward_summary": f"The gradient{many} {', '.join(design.gradients)}, from the derivative of the formula.",
+        "inputs": inputs,
+        "outputs": outputs,
+        "input_docs": design.inputs,
+        "output_doc": "; ".join(f"{output}, {text}" for output, text in design.outputs.items()) + ".",
+        "backward_inputs": [_bound(item, inputs) for item in design.reads],
+        "gradients": [gradient[1:] for gradient in design.gradients],
+        "grad": bool(design.gradients),
+        "attrs": list(attrs),
+        "backward_attrs": backward_attrs,
+        "forward_params": "args, attrs" if forward_attrs else "args",
+        "backward_params": "args, attrs" if backward_attrs else "args",
+        "test_attrs": "{" + ", ".join(f'"{attr.name}": {attr.py_default}' for attr in attrs) + "}",
+        "call_attrs": ", ATTRS" if forward_attrs else "",
+        "example": design.example,
+        "example_args": f"({inputs[0]},)" if len(inputs) == 1 else f"({', '.join(inputs)})",
+        "example_shapes": sizes,
+        "domain_doc": _domain(design),
+        "job_draws": {
+            item: design.regions[item].text(repr(sizes[item])) for item in (inputs[1:] if design.gradients else inputs)
+        },
+        "job_goal": _goal(outputs),
+        "job_loss": " + ".join(outputs) if len(outputs) > 1 else outputs[0],
+        "job_low": _bounds(first)[0],
+        "job_high": _bounds(first)[1],
+    }
+
+
+def _domain(design: Design) -> str:
+    told = [f"{item} {region.name}" for item, region in design.regions.items() if region.low is not None]
+    return f", {', '.join(told)}" if told else ""
+
+
+def _goal(outputs: Sequence[str]) -> str:
+    return f"the mean of {' + '.join(outputs)}"
+
+
+def _bounds(region: Region) -> tuple[float, float]:
+    return (-1.0, 1.0) if region.low is None or region.high is None else (region.low, region.high)
+
+
+def _bound(item: str, inputs: Sequence[str]) -> BackwardInput:
+    return BackwardInput(item, "input", item) if item in inputs else BackwardInput(item, "output_grad", item[1:])

@@ -1,0 +1,32 @@
+"""Gradcheck every op that ``opkit new --from`` makes of the formulas in the tests: ``python -m tests.campaigns.formulas``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.formula.formulas import FORMULAS
+
+import opkit
+from opkit.formula import design
+from opkit.project import parse_attr, scaffold_formula
+
+
+def main() -> int:
+    """Write the ops, check them, print what does not pass and the count."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, attrs) in FORMULAS.items():
+            parsed = [parse_attr(f"{attr}:double={value}") for attr, value in attrs.items()]
+            scaffold_formula(name, Path(folder), design(text, attrs), parsed)
+        report = opkit.gradcheck(folder)
+        passed = [op for op in report.ops if op.status == "pass"]
+        for op in report.ops:
+            if op.status != "pass":
+                print(op.op, op.status)
+        print(f"{len(passed)} of {len(FORMULAS)} formulas pass")
+        return len(passed) != len(FORMULAS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

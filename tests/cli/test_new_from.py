@@ -1,0 +1,50 @@
+"""``opkit new --from``: what is written, checked and refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.test_commands import opkit
+
+
+def test_a_formula_becomes_a_checked_op_and_a_job(tmp_path: Path) -> None:
+    """One command writes and checks; the job trains through the op and its loss falls."""
+    made = opkit(tmp_path, "new", "swish", "--from", "x * sigmoid(beta * x)", "--attr", "beta:float=1.0", "--job")
+    assert (made.returncode, "1 op: 1 pass" in made.stdout) == (0, True)
+    run = opkit(tmp_path, "run", "job.py")
+    first, last = (float(word) for word in run.stdout.replace(",", "").split() if word[:2] in ("0.", "-0", "1."))
+    assert last < first
+    assert opkit(tmp_path, "test", "swish", "--", "-q").returncode == 0
+
+
+def test_dry_run_writes_nothing(tmp_path: Path) -> None:
+    """The files are printed with their names."""
+    made = opkit(tmp_path, "new", "t", "--from", "y = x*cos(t); z = x*sin(t)", "--dry-run")
+    assert made.returncode == 0
+    assert "== t/t_py_kernel.py" in made.stdout
+    assert list(tmp_path.iterdir()) == [tmp_path / ".cache"] or not (tmp_path / "t").exists()
+
+
+def test_a_function_of_a_file_becomes_an_op(tmp_path: Path) -> None:
+    """Its signature gives inputs and attributes."""
+    (tmp_path / "ops.py").write_text(
+        "import numpy as np\n\n\ndef decay(x, t, rate=0.5):\n    e = np.exp(-rate * t)\n    return x * e\n"
+    )
+    made = opkit(tmp_path, "new", "decay", "--from", "ops.py::decay")
+    assert made.returncode == 0
+    assert 'Attr<float>("rate", 0.5)' in (tmp_path / "decay" / "decay_cpp_def.cpp").read_text()
+
+
+def test_what_is_no_formula_is_a_usage_error(tmp_path: Path) -> None:
+    """The nearest function is named, and nothing is written."""
+    made = opkit(tmp_path, "new", "t", "--from", "sofmax(x)")
+    assert (made.returncode, made.stdout) == (2, "")
+    assert "softmax" in made.stderr
+    assert not (tmp_path / "t").exists()
+
+
+def test_input_needs_a_formula(tmp_path: Path) -> None:
+    """--input without --from says so."""
+    made = opkit(tmp_path, "new", "t", "--input", "x")
+    assert made.returncode == 2
+    assert "--from" in made.stderr
