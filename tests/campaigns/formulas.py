@@ -6,11 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.formula.formulas import FORMULAS
-
 import opkit
 from opkit.formula import design
 from opkit.project import parse_attr, scaffold_formula
+from tests.formula.formulas import FORMULAS
 
 
 def main() -> int:

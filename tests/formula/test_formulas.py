@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formula.formulas import FORMULAS
 
 from opkit.errors import UsageError
 from opkit.formula import Design, design
 from opkit.formula.exact import exact_values
 from opkit.formula.reading import read
+from tests.formula.formulas import FORMULAS
 
 NAMES = sorted(FORMULAS)
 
@@ -102,7 +102,7 @@ def kernels(text: str, **attrs: float) -> str:
 
 
 def test_softmax_is_recognised() -> None:
-    """exp over its sum is shifted, and its gradient is the known one."""
+    """Exp over its sum is shifted, and its gradient is the known one."""
     text = kernels("exp(x) / sum(exp(x), axis=-1, keepdims=True)")
     assert "return softmax(x, axis=-1)" in text
     assert "return p * (dy - np.sum(dy * p, axis=-1, keepdims=True))" in text
