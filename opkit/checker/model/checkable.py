@@ -220,6 +220,7 @@ class Checkable:
             alone is undecided. None where cases say what the op is for.
         is_beyond: whether no gradient was asked for in the recorded run, so that all that fails is undecided.
         own: checks that only subjects of its kind need.
+        starts_in: the float dtype in which a search for cases begins.
         remarks: what a reader of the report should know.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
@@ -263,6 +264,7 @@ class Checkable:
     beyond: Checkable | None = None
     is_beyond: bool = False
     own: tuple[OwnCheck, ...] = ()
+    starts_in: str = "float64"
     remarks: tuple[str, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None

@@ -41,12 +41,12 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def first_case(checkable: Checkable, options: Options, dtype: str = "float64") -> Case | None:
+def first_case(checkable: Checkable, options: Options) -> Case | None:
     """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs.
     """
-    scope = SearchScope(checkable, options, Trial(checkable), dtype)
+    scope = SearchScope(checkable, options, Trial(checkable), checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
@@ -61,7 +61,7 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
         options: seed, effort, and what the user fixed.
         trial: counts what is tried.
     """
-    scope = SearchScope(checkable, options, trial)
+    scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
     shapes = natural.cases()
     if not shapes:

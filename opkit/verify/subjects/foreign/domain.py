@@ -23,13 +23,17 @@ class Domain:
     """Stands before a forward while cases are searched, and refuses what it is not meant for.
 
     Refused are shapes for which backward's gradient does not even have the input's shape, inputs that merely broadcast
-    against each other where the function takes inputs of one shape, and empty arrays that backward refuses. Single
-    inputs that are not empty are not asked about, nor other options than the defaults: a backward that fails there is
-    wrong.
+    against each other where the function takes inputs of one shape, and empty and 0-d arrays for which backward raises.
+    Other single inputs are not asked about, nor other options than the defaults: a backward that fails there is wrong.
 
     Args:
         runner: runs the function.
         defaults: its options.
+
+    Attributes:
+        has_refused: whether forward took something that was refused here.
+        first_error: what forward raised first.
+        speaks_of_dtypes: whether something that it raised did.
     """
 
     def __init__(self, runner: ForeignRunner, defaults: Mapping[str, Any]) -> None:
@@ -37,6 +41,9 @@ class Domain:
         self._defaults = dict(defaults)
         self._known: dict[Any, str] = {}
         self._takes_alike: dict[int, bool] = {}
+        self.has_refused = False
+        self.first_error: Exception | None = None
+        self.speaks_of_dtypes = False
 
     def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[np.ndarray]:
         """Run forward.
@@ -44,23 +51,35 @@ class Domain:
         Raises:
             UsageError: the inputs are not what the function is meant for.
         """
-        outputs = self._runner.forward(arrays, attrs)
+        try:
+            outputs = self._runner.forward(arrays, attrs)
+        except Exception as error:
+            self.first_error = self.first_error or error
+            self.speaks_of_dtypes |= any(word in str(error).lower() for word in ("dtype", "float", "double"))
+            raise
+        try:
+            self._admit(arrays, attrs)
+        except UsageError:
+            self.has_refused = True
+            raise
+        return outputs
+
+    def _admit(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
         given = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
-        if not all(value.size for value in given.values()):
-            self._take_empty(given, attrs)
+        if not all(value.size and value.ndim for value in given.values()):
+            self._take_edge(given, attrs)
         if len(given) < 2 or len(given) < sum(value is not None for value in arrays.values()):
-            return outputs
+            return
         if any(attrs.get(name) is not value for name, value in self._defaults.items()):
-            return outputs
+            return
         key = tuple((value.shape, value.dtype) for value in given.values())
         if key not in self._known:
             self._known[key] = self._why_not(given, attrs)
         if self._known[key]:
             raise UsageError(self._known[key])
-        return outputs
 
-    def _take_empty(self, given: Mapping[str, np.ndarray], attrs: Mapping[str, Any]) -> None:
-        """Refuse empty arrays that backward refuses: a framework's own functions do, and lead to no wrong value.
+    def _take_edge(self, given: Mapping[str, np.ndarray], attrs: Mapping[str, Any]) -> None:
+        """Refuse empty and 0-d arrays where backward raises: a framework's functions do so, and no value is wrong.
 
         Raises:
             UsageError: backward raises.
@@ -69,7 +88,7 @@ class Domain:
             outputs, pullback = self._runner.vjp(given, attrs)
             pullback([np.ones_like(item) for item in outputs], frozenset(given))
         except Exception as error:  # user code
-            raise UsageError(f"backward takes no empty arrays: {error}") from error
+            raise UsageError(f"backward takes no empty or 0-d arrays: {error}") from error
 
     def _why_not(self, given: Mapping[str, np.ndarray], attrs: Mapping[str, Any]) -> str:
         """Say why a function is not meant for these shapes, "" where nothing speaks against them."""

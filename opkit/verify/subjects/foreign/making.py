@@ -20,7 +20,7 @@ from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.guess import Guess, guesses
 
-__all__ = ["given", "recorded", "searched"]
+__all__ = ["UntakenError", "given", "recorded", "searched"]
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -30,7 +30,11 @@ _CHOICES: dict[str, tuple[Any, ...]] = {"reduction": ("mean", "sum", "none"), "r
 
 
 # --- inputs to be searched
-def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable | None:
+class UntakenError(UsageError):
+    """A function took nothing that was tried."""
+
+
+def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
     """Make a checkable of a subject whose inputs are to be searched.
 
     Args:
@@ -39,21 +43,38 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
         label: what the report calls it.
         options: seed, and shapes given by hand.
 
-    Returns:
-        the checkable, None where it took nothing that was tried.
+    Raises:
+        UntakenError: it took nothing that was tried.
     """
-    readings = [guess for guess in _readings(subject) if guess.inputs]
-    for dtype in ("float64", "float32"):
-        for guess in readings:
-            runner = subject.make(frozenset(guess.inputs), frozenset())
-            made = _guessed(subject, runner, guess, declared, label)
-            meant = replace(made, forward=Domain(runner, made.default_attrs).forward)
-            for one in (meant, made):
+    error: Exception | None = None
+    for guess in _readings(subject):
+        if not guess.inputs:
+            continue
+        runner = subject.make(frozenset(guess.inputs), frozenset())
+        made = _guessed(subject, runner, guess, declared, label)
+        for dtype in ("float64", "float32"):
+            domain = Domain(runner, made.default_attrs)
+            for one in (replace(made, forward=domain.forward, starts_in=dtype), replace(made, starts_in=dtype)):
+                if one.forward == made.forward and not domain.has_refused:
+                    continue
                 with np.errstate(all="ignore"):
-                    case = first_case(one, options, dtype)
+                    case = first_case(one, options)
                 if case is not None:
                     return _finished(one, subject, runner, case)
-    return None
+            error = error or domain.first_error
+            if not domain.speaks_of_dtypes:
+                break
+    raise UntakenError(_nothing_taken(subject, error), where=subject.forward_where)
+
+
+def _nothing_taken(subject: Subject, error: Exception | None) -> str:
+    names = ", ".join(subject.parameters.names)
+    first = "" if error is None else f", first {type(error).__name__}: {error}"
+    return (
+        f"there are no cases for {subject.name}, and forward raised on all arguments that were tried{first}; define "
+        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
+        "script that calls it"
+    )
 
 
 def _guessed(subject: Subject, runner: ForeignRunner, guess: Guess, declared: Declared, label: str) -> Checkable:

@@ -13,7 +13,7 @@ from opkit.checker import CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.foreign.framework import Served
-from opkit.verify.subjects.foreign.making import given, recorded, searched
+from opkit.verify.subjects.foreign.making import UntakenError, given, recorded, searched
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.torch.function import is_function
@@ -123,19 +123,11 @@ def _served(
 
     if cases is not None:
         return Served((given(subject, cases, declared, label),))
-    found = searched(subject, declared, label, options)
-    return Served((found,)) if found is not None else Served(reports=(_no_cases(subject, label),))
-
-
-def _no_cases(subject: Subject, label: str) -> OpReport:
-    names = ", ".join(subject.parameters.names)
-    message = (
-        f"there are no cases for {subject.name}, and it raised on all arguments that were tried: define "
-        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
-        "script that calls it"
-    )
-    result = CheckResult("domain", Status.ERROR, "GC182", message, where=subject.forward_where)
-    return OpReport(label, (result,))
+    try:
+        return Served((searched(subject, declared, label, options),))
+    except UntakenError as error:
+        result = CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where)
+        return Served(reports=(OpReport(label, (result,)),))
 
 
 def _malformed(label: str, error: OpkitError) -> OpReport:

@@ -637,7 +637,7 @@ class MarksTheOther(Function):
         x.add_(1)
         b.mul_(2)
         ctx.mark_dirty(x)
-        return x + 0 * b.sum()
+        return x
 
     @staticmethod
     def backward(ctx, g):

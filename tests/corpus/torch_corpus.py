@@ -1,0 +1,45 @@
+"""The corpus of torch Functions and library ops: plain files of users' code, and how one of their names is checked."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from opkit.checker import OpReport, Options, check
+from opkit.project.module import load_module
+from opkit.verify.isolation.watch import SingleProcess
+from opkit.verify.subjects.foreign.framework import loaded_frameworks
+
+FOLDER = Path(__file__).parent / "data" / "torch_files"
+#: The files, and whether what they hold is correct.
+FILES = {"right": True, "tricky": True, "faults": False, "library": True, "library_faults": False}
+
+
+def names_in(file: str) -> list[str]:
+    """Return the custom functions that a file defines, without importing it."""
+    found = []
+    for node in ast.parse((FOLDER / f"{file}.py").read_text(encoding="utf-8")).body:
+        is_op = isinstance(node, ast.FunctionDef) and any("custom_op" in ast.dump(item) for item in node.decorator_list)
+        if isinstance(node, ast.ClassDef) or is_op:
+            found.append(node.name)
+    return found
+
+
+def loaded(file: str) -> ModuleType:
+    """Return a file of the corpus as a module."""
+    if file not in sys.modules:
+        if str(FOLDER) not in sys.path:
+            sys.path.insert(0, str(FOLDER))
+        sys.modules[file] = load_module(str(FOLDER / f"{file}.py"))
+    return sys.modules[file]
+
+
+def checked(file: str, name: str, options: Options | None = None) -> OpReport:
+    """Check one name of a file, with the cases and exceptions that the file declares."""
+    names = vars(loaded(file))
+    (framework,) = (item for item in loaded_frameworks() if item.knows(names[name]))
+    options = options or Options()
+    served = framework.named(names[name], names, name, options)
+    return served.reports[0] if served.reports else check(SingleProcess().over(served.checkables[0]), options)

@@ -1,0 +1,221 @@
+"""torch's custom functions as subjects: verdicts on a sample of the corpus, and the ways to name what is checked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opkit.checker import Options, Status
+from opkit.errors import UsageError
+from opkit.testing import GradientError, assert_gradients
+from opkit.verify import gradcheck
+from tests.corpus.torch_corpus import FILES, checked, loaded, names_in
+
+torch = pytest.importorskip("torch", reason="torch is not installed: its custom functions cannot be checked")
+pytestmark = pytest.mark.peer
+
+#: One name in so many is checked here; ``python -m tests.campaigns.torch_functions`` checks all.
+_STRIDE = 9
+_SAMPLE = [(file, name) for file in FILES for name in names_in(file)[::_STRIDE]]
+#: The faults that a code of torch's own must find.
+_OWN = {
+    "NoneRaises": "GC201",
+    "NoneSingle": "GC201",
+    "NoneIsOne": "GC201",
+    "NeedsShifted": "GC202",
+    "KeptInput": "GC203",
+    "KeptOutput": "GC203",
+    "KeptAsNumpy": "GC203",
+    "GradientIsInput": "GC204",
+    "JvpForgets": "GC205",
+    "WritesIncoming": "GC123",
+    "WritesInput": "GC122",
+    "MarksTheOther": "GC122",
+    "ClassState": "GC125",
+    "ReusedBuffer": "GC124",
+    "ViewsInput": "GC130",
+    "ViewsGradient": "GC131",
+}
+
+
+@pytest.mark.parametrize(("file", "name"), _SAMPLE)
+def test_the_verdict_on_the_corpus_is_as_listed(file: str, name: str) -> None:
+    """No correct function is accused, and every fault is found."""
+    report = checked(file, name)
+    if FILES[file]:
+        assert report.status is Status.PASS, report
+    elif vars(loaded(file)).get("FAULTS", {}).get(name) == "undecided":
+        assert report.status is Status.UNDECIDED
+    else:
+        assert report.status in (Status.FAIL, Status.ERROR)
+
+
+@pytest.mark.parametrize(("name", "code"), _OWN.items())
+def test_a_fault_of_torchs_own_has_its_code(name: str, code: str) -> None:
+    """What autograd's rules forbid is found under the code whose page explains it."""
+    assert code in {item.code for item in checked("faults", name).findings}
+
+
+def test_a_library_op_with_a_lying_fake_kernel_fails_under_its_code() -> None:
+    """Shape, dtype, strides, values that are read, sizes that are no numbers."""
+    for name in ("fake_shape", "fake_dtype", "fake_strides", "fake_values", "fake_dynamic"):
+        assert [item.code for item in checked("library_faults", name).findings] == ["GC206"], name
+
+
+def test_a_forgotten_gradient_of_a_weight_fails_and_that_of_a_scale_is_undecided(tmp_path: Path) -> None:
+    """None counts as zeros in torch: an input's name says whether it may be a constant."""
+    assert checked("faults", "LinearNoWeight").status is Status.FAIL
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            ctx.save_for_backward(scale)
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    report = gradcheck(Scaled)
+    assert report.status is Status.UNDECIDED
+    assert [item.code for item in report.ops[0].checks if item.status is Status.UNDECIDED] == ["GC208"]
+
+
+# --- ways to name what is checked
+def test_apply_a_class_a_function_and_a_module_can_be_given() -> None:
+    """Of a function and a Module every custom function that a call goes through is checked too."""
+    right, faults = loaded("right"), loaded("faults")
+    x = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+    assert gradcheck(right.Swish.apply, (x,)).status is Status.PASS
+    assert gradcheck(faults.SwishHalf.apply, x).status is Status.FAIL
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = torch.nn.Linear(3, 2)
+
+        def forward(self, x):
+            return right.Swish.apply(self.fc(x))
+
+    report = gradcheck(Model(), torch.ones(2, 3))
+    assert [(op.op, op.status.value) for op in report.ops] == [("Model", "pass"), ("Model::Swish", "pass")]
+    report = gradcheck(lambda x: faults.SwishHalf.apply(x).sum(), x)
+    assert [op.op.rpartition("::")[2] for op in report.ops if op.status is Status.FAIL] == ["<lambda>", "SwishHalf"]
+
+
+def test_a_function_without_inputs_is_a_usage_error() -> None:
+    """Nothing says what a plain function takes."""
+    with pytest.raises(UsageError, match="example inputs"):
+        gradcheck(torch.nn.Linear(2, 2))
+
+
+def test_assert_gradients_takes_what_gradcheck_takes() -> None:
+    """The whole report is the message."""
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64)
+    assert assert_gradients(loaded("right").Exp.apply, [x]).status is Status.PASS
+    with pytest.raises(GradientError, match="ExpOfInput"):
+        assert_gradients(loaded("faults").ExpOfInput.apply, [x])
+
+
+def test_a_tensor_that_takes_no_gradient_beside_one_that_does_is_a_constant() -> None:
+    """As autograd sees them."""
+    function = loaded("faults").LinearNoWeight
+    inputs = [torch.ones(2, 3, requires_grad=True), torch.ones(4, 3), torch.ones(4, requires_grad=True)]
+    assert gradcheck(function.apply, inputs).status is not Status.FAIL
+    inputs[1].requires_grad_()
+    assert gradcheck(function.apply, inputs, recorded_only=True).status is Status.FAIL
+
+
+def run(*words: str, **options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    return subprocess.run([sys.executable, "-m", "opkit", *words], capture_output=True, text=True, timeout=300)
+
+
+SCRIPT = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.set_num_threads(2)
+
+class Act(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k=1.0):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return torch.sin(k * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * torch.cos(ctx.k * ctx.saved_tensors[0]), None
+
+if __name__ == "__main__":
+    fc = torch.nn.Linear(4, 3)
+    for (x,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8, num_workers=2):
+        Act.apply(fc(x), 2.0).sum().backward()
+    torch.randn(600, 600) @ torch.randn(600, 600)
+"""
+
+
+def test_a_training_script_with_threads_and_data_workers_is_recorded(tmp_path: Path) -> None:
+    """No hang, and what is wrong on what it saw is found."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = run("gradcheck", str(tmp_path / "train.py"), "--recorded-only")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL" in done.stdout
+    assert "::Act" in done.stdout
+
+
+def test_several_functions_of_a_file_share_interpreters(tmp_path: Path) -> None:
+    """The framework is imported at most twice for any number of names of one file."""
+    text = "import os\nwith open(__file__ + '.pids', 'a') as f:\n    f.write(f'{os.getpid()} ')\nimport torch\n"
+    one = "class F{0}(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return {0} * x\n"
+    one += "    @staticmethod\n    def backward(ctx, g):\n        return {0} * g\n"
+    file = tmp_path / "many.py"
+    file.write_text(text + "".join(one.format(number) for number in range(2, 7)))
+    done = run("gradcheck", "--effort", "0.1", *(f"{file}::F{number}" for number in range(2, 7)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(set((tmp_path / "many.py.pids").read_text().split())) <= 2
+
+
+# --- bad input
+def test_a_function_without_backward_is_said_to_have_none(tmp_path: Path) -> None:
+    """With its place, and what to do."""
+
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x / 2
+
+    with pytest.raises(UsageError, match="Half has no backward"):
+        gradcheck(Half)
+
+
+def test_a_name_that_is_not_there_brings_the_nearest(tmp_path: Path) -> None:
+    """Among the custom functions of the file."""
+    file = tmp_path / "one.py"
+    file.write_text(SCRIPT.partition("if __name__")[0])
+    done = run("gradcheck", f"{file}::Acd")
+    assert done.returncode != 0
+    assert "did you mean 'Act'" in done.stdout
+
+
+def test_a_file_that_needs_cuda_says_so_in_one_finding(tmp_path: Path) -> None:
+    """Importing it raises; the finding names the line and the missing device."""
+    file = tmp_path / "needs.py"
+    file.write_text("import torch\n\nTABLE = torch.ones(3).cuda()\n")
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    done = run("gradcheck", f"{file}::Any")
+    assert done.returncode != 0
+    assert "GC195" in done.stdout
+    assert "CUDA" in done.stdout
+    assert "needs.py:3" in done.stdout
+
+
+def test_options_are_passed_on() -> None:
+    """Shapes given by hand stand in for cases."""
+    report = checked("right", "Swish", Options(shapes={"x": (7, 2)}))
+    assert report.status is Status.PASS
