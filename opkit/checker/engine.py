@@ -61,7 +61,7 @@ def check(
     Args:
         checkable: the op.
         options: settings; the defaults aim at under a second for a typical op.
-        tell: told of each result as it is found, before those of one code are merged; None for nobody.
+        tell: called with each result as it is found, before those of one code are merged; None for none.
 
     Returns:
         One result per check (several where inputs and outputs differ), in the order of their codes.
@@ -91,8 +91,8 @@ def check(
                 results.append(item)
                 if tell is not None and options.wants(item.code):
                     tell(_allowed(checkable, item))
-        told = {item.code for item in results if item.status is Status.FAIL}
-        results.extend(item for item in session.breaches("GC122", "GC123") if item.code not in told)
+        failed = {item.code for item in results if item.status is Status.FAIL}
+        results.extend(item for item in session.breaches("GC122", "GC123") if item.code not in failed)
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):

@@ -20,11 +20,11 @@ def _array(item: Any) -> np.ndarray:
 
 
 class Metric(ABC):
-    """Base of metrics: ``compute`` runs on tensors, ``update`` collects, ``accumulate`` says what came of it."""
+    """Base of metrics: ``compute`` runs on tensors, ``update`` collects, ``accumulate`` returns the metric."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget all."""
+        """Start again."""
 
     @abstractmethod
     def update(self, *args: Any) -> Any:
@@ -79,7 +79,7 @@ class Accuracy(Metric):
         return found[0] if len(self.topk) == 1 else found
 
     def reset(self) -> None:
-        """Forget all."""
+        """Start again."""
         self.total = [0.0] * len(self.topk)
         self.count = [0] * len(self.topk)
 
@@ -99,7 +99,7 @@ class _Binary(Metric):
         self.reset()
 
     def reset(self) -> None:
-        """Forget all."""
+        """Start again."""
         self.tp = self.fp = self.fn = 0
 
     def update(self, preds: Any, labels: Any) -> None:
@@ -120,7 +120,7 @@ class _Binary(Metric):
 
 
 class Precision(_Binary):
-    """The share of true samples among those that were taken for true; one half is taken for true."""
+    """The share of true samples among those classified as true; one half counts as true."""
 
     def __init__(self, name: str = "precision", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)
@@ -136,7 +136,7 @@ class Precision(_Binary):
 
 
 class Recall(_Binary):
-    """The share of those taken for true among the true samples; one half is not taken for true."""
+    """The share of the true samples that are classified as true; one half does not count as true."""
 
     def __init__(self, name: str = "recall", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)
@@ -167,7 +167,7 @@ class Auc(Metric):
         self.reset()
 
     def reset(self) -> None:
-        """Forget all."""
+        """Start again."""
         self._positive = np.zeros(self._count + 1)
         self._negative = np.zeros(self._count + 1)
 

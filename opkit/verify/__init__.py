@@ -1,4 +1,4 @@
-"""gradcheck: targets are resolved, loaded and checked in isolated workers, and what comes of it is a Report.
+"""gradcheck: targets are resolved, loaded and checked in isolated workers, and the outcome is a Report.
 
 What is listed here is loaded on first use: the process that only starts workers needs little of it.
 """

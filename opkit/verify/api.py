@@ -1,4 +1,4 @@
-"""``opkit.gradcheck``: the Python entry, for targets and for functions of this very process.
+"""``opkit.gradcheck``: the Python entry, for targets and for functions of this process.
 
 Nothing is printed; the result is a Report.
 """

@@ -1,6 +1,6 @@
 """The codes of what can be found about an op from outside: it died, it hung, it left, it did not load.
 
-What the checker itself finds has its codes in ``opkit.checker.model.codes``; the numbers are of one series.
+What the checker itself finds has its codes in ``opkit.checker.model.codes``; the numbers form one series.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def debug_targets(words: Iterable[str | os.PathLike[str]], options: RunOptions, 
     Args:
         words: targets as a user writes them; none means the current folder.
         options: of the run; time and memory are not limited.
-        say: told in a line where the debugger stops, or why it does not.
+        say: called with one line that says where the debugger stops, or why it does not.
 
     Returns:
         the outcome, as a run in isolation gives it, up to the op at which the debugger stopped.

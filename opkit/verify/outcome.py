@@ -17,12 +17,12 @@ _CASES = code_of("cases")
 
 
 class Terminated(KeyboardInterrupt):
-    """The run is to end: raised where SIGTERM comes, and dealt with as Ctrl-C is."""
+    """The run is to end: raised on SIGTERM, and handled like Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run of gradcheck came to.
+    """The outcome of a run of gradcheck.
 
     Args:
         report: op by op.

@@ -31,7 +31,7 @@ class Progress(Protocol):
     """What a run reports about its progress."""
 
     def planned(self, ops: tuple[str, ...]) -> None:
-        """Say that these ops will be checked, beside those named before."""
+        """Say that these ops will be checked, besides those named before."""
 
     def done(self, report: OpReport) -> None:
         """Say that an op is checked."""

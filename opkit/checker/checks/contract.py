@@ -240,7 +240,7 @@ def _check_call(call: Any, ev: Evaluator, found: _FirstFailures) -> None:
 
 
 def is_write(error: BaseException | None) -> bool:
-    """Say whether an exception comes of writing to a read-only array."""
+    """Say whether an exception comes from writing to a read-only array."""
     while error is not None:
         text = str(error).lower()
         if any(words in text for words in ("read-only", "read only", "not writeable", "not writable")):

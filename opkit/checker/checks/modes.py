@@ -57,7 +57,7 @@ def _differs(ev: Evaluator, name: str, run: Callable[..., tuple[Any, Any]], rng:
 
 
 def second_order(session: CheckSession, check: Callable[[Checkable, Options], OpReport]) -> Iterator[CheckResult]:
-    """GC171: the gradient, taken as an op, has a right gradient."""
+    """GC171: the gradient, taken as an op, has a correct gradient."""
     second = session.checkable.second
     if second is None or not session.options.second_order:
         yield session.skipped("GC171", "no gradient of the gradient is offered")

@@ -49,7 +49,7 @@ __all__ = ["low_precision", "single_precision"]
 
 _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
-#: What begins the message of a result that is doubtful, but no fault.
+#: What begins the message of a result that is doubtful, but not a fault.
 _DOUBT = "at the limits of float32, "
 
 
@@ -104,7 +104,7 @@ def _gradient_sizes(session: CheckSession, evaluators: list[Evaluator]) -> dict[
 def _compare_single(
     session: CheckSession, ev: Evaluator, rng: np.random.Generator, largest: dict[str, float]
 ) -> str | None:
-    """Return "" where float32 agrees, a message where it does not, None where it cannot be asked."""
+    """Return "" where float32 agrees, a message where it does not, None where it cannot be compared."""
     low_case = cast_case(ev.case, "float32")
     low_outcome = session.trial.probe(low_case)
     high_case = cast_case(low_case, "float64")

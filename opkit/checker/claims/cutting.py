@@ -140,7 +140,7 @@ def matched(
         arg: what it is.
         expected: the whole on one device.
         parts: one per device.
-        sbp: how they are said to lie.
+        sbp: how they are claimed to lie.
         bound: by how much the whole may be off.
         resolution: of the arithmetic: sums of larger parts round more.
     """

@@ -1,6 +1,6 @@
 """Prove: every signature that a definition makes, tried on all cases and numbers of devices.
 
-What comes of it is a tally per signature; the words are in ``verdicts``.
+The outcome is a tally per signature; the words are in ``verdicts``.
 """
 
 from __future__ import annotations

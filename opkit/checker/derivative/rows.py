@@ -1,8 +1,8 @@
 """Rows: ops whose results in one row depend on that row of the input alone need few evaluations for a whole Jacobian.
 
 A row is an index into leading and trailing axes that an input and the outputs share: the first axis of a in a @ b, the
-last of b; where it covers all axes, the op is elementwise. The structure is never assumed: each pair of rows is told
-apart by at least one test in which only one of them moves.
+last of b; where it covers all axes, the op is elementwise. The structure is never assumed: each pair of rows is
+distinguished by at least one test in which only one of them moves.
 """
 
 from __future__ import annotations

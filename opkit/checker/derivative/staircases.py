@@ -31,7 +31,7 @@ __all__ = ["mark_finer_slopes", "mark_staircases"]
 
 
 def mark_staircases(grid: Grid, out: Estimate) -> None:
-    """Where small steps show one slope and large ones another, hold both for possible.
+    """Where small steps show one slope and large ones another, count both as possible.
 
     That is how a function computed in a lower precision looks, and also one that is meant to have steps.
     """
@@ -75,7 +75,7 @@ def mark_staircases(grid: Grid, out: Estimate) -> None:
 
 
 def mark_finer_slopes(grid: Grid, out: Estimate) -> None:
-    """Where much smaller steps agree on another slope than the chosen ones, hold both for possible."""
+    """Where much smaller steps agree on another slope than the chosen ones, count both as possible."""
     with np.errstate(all="ignore"):
         fourth = grid.slope[:, 1:] + (grid.slope[:, 1:] - grid.slope[:, :-1]) / SECOND_ORDER
         if fourth.shape[1] < TWO_SLOPE_RUNGS:

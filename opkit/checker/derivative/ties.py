@@ -1,6 +1,6 @@
 """Ties: gradients compared along directions that move equal values alike.
 
-Along them ties stay ties, so that one right answer is left where single elements have many.
+Along them ties stay ties, so that one correct answer is left where single elements have many.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def compare_ties(
     rng: np.random.Generator,
     known: set[int],
 ) -> list[EntryFailure]:
-    """Compare along directions that move equal values alike: ties stay ties, so one right answer is left."""
+    """Compare along directions that move equal values alike: ties stay ties, so one correct answer is left."""
     arrays = [evaluator.array(leaf) for leaf in evaluator.leaves]
     pooled = np.concatenate([array.ravel().astype(np.float64) for array in arrays])
     _, places = np.unique(pooled, return_inverse=True)

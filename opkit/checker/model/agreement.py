@@ -1,4 +1,4 @@
-"""Agreement: whether two ways to the same numbers lead to the same numbers, but for rounding.
+"""Agreement: whether two ways to the same numbers lead to the same numbers, except for rounding.
 
 For checks that subjects bring along; which is right is not asked.
 """

@@ -130,7 +130,7 @@ class Custody:
 
     def _note(self, handed: _Handed, code: str, who: str, changed: Iterable[str]) -> None:
         for what in changed:
-            self._last = None  # what was written to is handed out no more
+            self._last = None  # what was written to is no longer handed out
             message = f"{who} wrote to its {what}"
             if message not in self._told:
                 self._told.add(message)

@@ -203,9 +203,9 @@ class Evaluator:
         return SEEN_ULPS * float(np.finfo(self.case.precision).eps) if self.case.precision else 0.0
 
     def natural(self) -> float:
-        """Return the size that gradients have by rights: results over arguments.
+        """Return the size that gradients should have: results over arguments.
 
-        A gradient far below it comes of cancellation, and its rounding is that of the larger terms.
+        A gradient far below it comes from cancellation, and its rounding is that of the larger terms.
         """
         results = [float(np.abs(self.outputs[index]).max(initial=0.0)) for index in self.slots]
         arrays = [self.array(leaf) for leaf in self.leaves]

@@ -67,7 +67,7 @@ class CheckSession:
         notes: what a reader should know.
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
-        custody: hands the op's functions copies, and knows what was written to.
+        custody: hands the op's functions copies, and knows what was written.
         is_impure: set by the purity checks; numeric checks are then skipped.
         started: when the check began, on the clock that kernels which sleep or wait take time on too.
         worked: the processor's seconds by then.
@@ -191,10 +191,10 @@ class CheckSession:
 
     def breaches(self, *codes: str) -> Iterator[CheckResult]:
         """Yield a failure for each code under which writes to arguments were found: the first write."""
-        told: set[str] = set()
+        reported: set[str] = set()
         for breach in self.custody.breaches:
-            if breach.code in codes and breach.code not in told:
-                told.add(breach.code)
+            if breach.code in codes and breach.code not in reported:
+                reported.add(breach.code)
                 evidence = Evidence(case=breach.case)
                 where = self.checkable.backward_where if breach.code == "GC123" else self.checkable.forward_where
                 yield self.failed(

@@ -5,7 +5,7 @@ search.
 
 The last word of a reason is its source. Derived: it follows from the formula or the dtype named. Tuned: no formula
 gives it;
-with it no right op of the corpus is accused and no fault lost, and the true errors of the zoo of
+with it no correct op of the corpus is accused and no fault lost, and the true errors of the functions of
 ``benchmarks/gradcheck_coverage.py`` stay within their bounds: change it with these at hand. Cost: it bounds the time
 of a check.
 docs/gradcheck-method.md describes the method. The module is long because it is one table.
@@ -68,7 +68,7 @@ REACH_GAP = 0.25
 REACH = 0.1
 #: Slopes that differ by less than this share are one, with a wider bound. Tuned.
 SLIGHT = 0.01
-#: Much finer steps hold another slope for possible: their share of the chosen step, error and distance. Tuned.
+#: Much finer steps make another slope possible: their share of the chosen step, error and distance. Tuned.
 FINER_STEP, FINER_ERROR, FINER_GAP = 0.03, 5e-3, 0.02
 #: Values lie on a grid of at most this many ulps of what they are made of: two roundings on each side. Derived.
 GRID_ULPS = 4.0
@@ -117,7 +117,7 @@ USUAL_CENTRAL, USUAL_EXTRAPOLATED = 2.0**-12, 2.0**-10
 LEAST_EXTRAPOLATED, MOST_EXTRAPOLATED = 1e-6, 0.06
 #: Plain central differences are enough where three quarters of the entries are this good. Tuned.
 CENTRAL_ENOUGH = 3e-10
-#: Two independent computations that agree to this relative distance are taken as right (float64, float32). Tuned.
+#: Two independent computations that agree to this relative distance count as correct (float64, float32). Tuned.
 AGREE, AGREE_SINGLE = 2e-9, 2e-5
 #: Noises by which they may differ beside. Tuned.
 AGREE_NOISE = 4.0
@@ -289,7 +289,7 @@ OVERFLOW = 1e30
 #: What float32 results count as at least: a share of the largest gradient, of usual results, of the largest argument.
 #: Tuned.
 GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
-#: Digits lost at an offset are worth a word from this share on. Tuned.
+#: Digits lost at an offset are mentioned from this share on. Tuned.
 OFFSET_LOSS = 1e-2
 #: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
 NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
@@ -340,7 +340,7 @@ FOLLOWED = 9
 LARGEST_HINT, CLIMB_HINTS, CLIMB_PASSES = {1: 1024, 2: 64, 3: 32, 4: 16}, 4, 3
 #: Attempts after which a way to fill inputs that infer always refuses is given up. Cost.
 HOPELESS = 30
-#: Shapesmade from one case by changing a size: this many per size, and elements that they may have. Cost.
+#: Shapes made from one case by changing a size: this many per size, and elements that they may have. Cost.
 GROWN, MOST_GROWN = 4, 300
 #: Sizes of the one large case, with few sizes to change and with many, and the elements that it may have. Cost.
 LONG, MIDDLE, LEAST_LARGE, MOST_LARGE = 49, 17, 500, 20_000

@@ -65,7 +65,7 @@ class Near(Natural):
         try:
             ev.prepare()
             found = ev.gradients([np.ones(item.shape, item.dtype) for item in ev.outputs])
-        except Exception:  # user code; the checks tell what it raises
+        except Exception:  # user code; the checks report what it raises
             return True
         arrays = [*ev.outputs, *(value for value in found.values() if isinstance(value, np.ndarray))]
         return not any(array.dtype == np.float32 for array in arrays)

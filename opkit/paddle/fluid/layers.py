@@ -148,7 +148,7 @@ def softmax_with_cross_entropy(
 
 
 def dropout(x: Any, dropout_prob: float, is_test: bool = False, **others: Any) -> Any:
-    """Return x with elements left out (1.x scales in inference instead: ``downgrade_in_infer``)."""
+    """Return x after dropout (1.x scales in inference instead: ``downgrade_in_infer``)."""
     mode = others.get("dropout_implementation", "downgrade_in_infer")
     return F.dropout(x, dropout_prob, training=not is_test, mode="downscale_in_infer" if mode[0] == "d" else mode)
 

@@ -25,7 +25,7 @@ __all__ = ["UnsafeFileError", "load", "save"]
 
 _NAMES = "StructuredToParameterName@@"
 
-#: How deep containers may lie in each other, as the reader has it.
+#: How deep containers may be nested, as in the reader.
 _DEEPEST = 90
 
 
@@ -134,7 +134,7 @@ def _restored(found: Any, configs: Mapping[str, Any]) -> Any:
         return _mapped(found, {}, _tensor if as_tensor else lambda array, name: array)
     names = found[_NAMES]
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise FormatError("its table of names is not one")
+        raise FormatError("its table of names is malformed")
     if not configs.get("keep_name_table", False):
         found = {key: value for key, value in found.items() if key != _NAMES}
     return {

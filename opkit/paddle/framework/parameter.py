@@ -25,7 +25,7 @@ class ParamAttr:
         name: its name, made where left out.
         initializer: its first value.
         learning_rate: factor on the optimizer's learning rate.
-        regularizer: an L1Decay or L2Decay that goes before the optimizer's.
+        regularizer: an L1Decay or L2Decay that takes precedence over the optimizer's.
         trainable: False for a parameter that takes no gradient.
         do_model_average: accepted, without effect.
         need_clip: whether gradient clipping includes it.

@@ -71,7 +71,7 @@ class DataLoader:
         feed_list: Variables; with ``return_list=False`` batches are dicts by their names, to be fed to an Executor.
         places: accepted, without effect.
         return_list: batches are lists of Tensors.
-        batch_sampler: yields the lists of indices; then the next three say nothing.
+        batch_sampler: yields the lists of indices; then the next three have no effect.
         batch_size: samples in a batch; None: single samples, not joined.
         shuffle: a new random order each time.
         drop_last: leave out the last batch where it is shorter.

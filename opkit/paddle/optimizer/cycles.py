@@ -184,7 +184,7 @@ class CyclicLR(LRScheduler):
 
 
 class ReduceOnPlateau(LRScheduler):
-    """The rate times ``factor`` when a metric does not have better for more than ``patience`` epochs."""
+    """The rate times ``factor`` when a metric has not improved for more than ``patience`` epochs."""
 
     keys = ("cooldown_counter", "best", "num_bad_epochs", "last_epoch", "last_lr")
 

@@ -271,7 +271,7 @@ class LinearLR(LRScheduler):
         super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self) -> float:
-        """Return the next rate: as in Paddle made of the last one, which a jump to another epoch does not change."""
+        """Return the next rate, made from the last one as in Paddle; a jump to another epoch does not change that."""
         if self.last_epoch == 0:
             return self.base_lr * self.start_factor
         if self.last_epoch > self.total_steps:

@@ -31,7 +31,7 @@ class Optimizer:
         learning_rate: a number or an LRScheduler.
         parameters: the parameters to change (dynamic mode needs them), or a list of groups: dicts with "params" and
             options of their own ("learning_rate" is a factor there).
-        weight_decay: a number (L2), an L1Decay or an L2Decay; a parameter's own regularizer goes first.
+        weight_decay: a number (L2), an L1Decay or an L2Decay; a parameter's own regularizer takes precedence.
         grad_clip: a ClipGradBy...; applied before the decay, as in Paddle.
         name: ignored.
 
@@ -162,7 +162,7 @@ class Optimizer:
 
         Args:
             parameter: the parameter.
-            group: options of its group that go before the optimizer's own.
+            group: options of its group, which take precedence over the optimizer's own.
         """
         return self.decay_of(parameter, group)
 
@@ -246,7 +246,7 @@ class RateError(UsageError, TypeError):
 
 
 class ParametersError(UsageError, TypeError, AttributeError):
-    """The parameters of an optimizer are missing or no list."""
+    """The parameters of an optimizer are missing or not a list."""
 
 
 def _state_name(parameter: Any, name: str) -> str:

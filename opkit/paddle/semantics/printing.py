@@ -16,7 +16,7 @@ __all__ = ["PRINT_OPTIONS", "PrintOptions", "set_printoptions", "tensor_text", "
 
 @dataclass(slots=True)
 class PrintOptions:
-    """Options of printing.
+    """Options for printing.
 
     Args:
         precision: digits after the point.

@@ -1,7 +1,7 @@
 """Model updates with Paddle's formulas: they change a parameter and its state in place.
 
 Each takes ``(param, grad, learning_rate, *state)``; the learning rate is an array of one element, in the dtype of the
-state. Which parameters, gradients and rate is the optimizer's to say. The formulas that other frameworks have too, and
+state. The optimizer chooses parameters, gradients and rate. The formulas that other frameworks have too, and
 the blocks in which all of them work, are in ``opkit.ops.update.named``.
 """
 

@@ -1,4 +1,4 @@
-"""What a tensor is: its kind of numbers, whether it holds any; and the limits of dtypes."""
+"""What a tensor is: its kind of numbers, whether it holds any, and the limits of dtypes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_complex(x: Any) -> bool:
 
 
 def is_integer(x: Any) -> bool:
-    """Say whether the dtype is one of integers; bool is none."""
+    """Say whether the dtype is one of integers; bool is not one."""
     return _kind("is_integer", x) in "iu"
 
 

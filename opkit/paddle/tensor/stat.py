@@ -100,12 +100,12 @@ def _double(x: Any) -> Any:
 
 
 def quantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
-    """Return, in float64, the elements below which the share q lies, between two of them by a line; NaN if one is."""
+    """Return, in float64, the q-quantiles, interpolated between two elements by a line; NaN if an element is NaN."""
     return _double(_quantile(x, q, axis, keepdim, ignore_nan=False))
 
 
 def nanquantile(x: Any, q: Any, axis: Any = None, keepdim: bool = False) -> Any:
-    """Return, in float64, the elements below which the share q of those that are not NaN lies."""
+    """Return, in float64, the q-quantiles of the elements that are not NaN."""
     return _double(_quantile(x, q, axis, keepdim, ignore_nan=True))
 
 

@@ -41,7 +41,7 @@ def _listed(self: Any) -> list[str]:
 
 
 def install_unsupported(kind: type) -> None:
-    """Let a class of values say of each method that it lacks that opkit has no such name."""
+    """Make every Paddle method that a class of values lacks raise an error that says so."""
     for name in UNSUPPORTED:
         if not any(name in vars(base) for base in kind.__mro__):
             setattr(kind, name, _Missing(name))

@@ -15,7 +15,7 @@ def generate(key: str) -> str:
 
 
 def guard(new_generator: Any = None) -> Any:
-    """Count afresh within a ``with`` block."""
+    """Start counting anew within a ``with`` block."""
     return guard_names(new_generator)
 
 

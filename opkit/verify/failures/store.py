@@ -38,12 +38,12 @@ _MOST_BYTES = 64 << 20
 
 
 def former(result: CheckResult) -> Key:
-    """Return what a finding is known by from one run to the next."""
+    """Return what identifies a finding from one run to the next."""
     return (result.code, result.input or "", result.output or "")
 
 
 def op_key(directory: str | None, op: str) -> str:
-    """Return what an op is known by: its directory's or file's real path, and its name."""
+    """Return what identifies an op: its directory's or file's real path, and its name."""
     if directory is not None:
         return f"{os.path.realpath(directory)}::{op}"
     file, _, name = op.rpartition("::")
@@ -114,11 +114,11 @@ class FailureStore:
         )
 
     def update(self, report: OpReport, is_whole: bool = True) -> dict[int, str]:
-        """Remember the failures of a report and forget those of the op that are gone.
+        """Remember the failures of a report and forget those of the op that no longer fail.
 
         Args:
             report: of one op.
-            is_whole: every check ran, so that what is not in the report is gone.
+            is_whole: every check ran, so that what is not in the report no longer fails.
 
         Returns:
             {index of the check in the report: id}; empty where the cache folder cannot be written.
@@ -216,7 +216,7 @@ def _write(path: Path, failure: Failure) -> None:
 
 
 def _read(path: Path) -> Failure | None:
-    """Read a failure; a file that cannot be read is as good as none."""
+    """Read a failure; a file that cannot be read counts as missing."""
     try:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as data:
             arrays = {name: data[name] for name in data.files}

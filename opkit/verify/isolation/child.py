@@ -105,9 +105,9 @@ class Child:
         reader: makes messages of what the pipe gives.
         is_late: it is ended because its time is over.
         is_garbled: it is ended because something wrote to its pipe that is not a message.
-        is_swollen: it is ended because it held more memory than its flight recorder allows.
+        is_swollen: it is ended because it held more memory than its limit.
         process: the fresh interpreter that it is, None for a copy of this process.
-        kills_before: how many processes the system had ended for want of memory.
+        kills_before: how many processes the system had ended for lack of memory.
     """
 
     task: Task

@@ -1,4 +1,4 @@
-"""Descent: what a process has started, and what that has started, as Linux shows it; ended down to the last.
+"""Descent: what a process has started, and what that has started, as Linux shows it; all of it can be ended.
 
 Where the system does not show it, nothing is found here, and process groups are what is left.
 """
@@ -84,7 +84,7 @@ def _beneath(process: int, parents: dict[int, int]) -> list[int]:
 
 
 def end_descent(process: int) -> None:
-    """Kill a process with everything beneath it, in whatever group or session that is.
+    """Kill a process with everything beneath it, in whatever group or session it is.
 
     The process is stopped first, so that it starts nothing more; whatever escapes between two looks loses its
     parent, and falls to whoever adopts orphans.

@@ -80,7 +80,7 @@ def _memory(process: int | str, field: int) -> int:
 
 
 def memory_kills() -> int:
-    """Return how many processes the system has ended for want of memory, 0 where it does not say."""
+    """Return how many processes the system has ended for lack of memory, 0 where it does not say."""
     try:
         with open("/proc/vmstat", encoding="ascii") as handle:
             return next((int(line.split()[1]) for line in handle if line.startswith("oom_kill ")), 0)

@@ -64,7 +64,7 @@ class Ended:
         trace: Python's stack at the crash or the timeout, "" where there is none.
         output: the end of what it printed.
         seconds: wall-clock time it took.
-        is_starved: the system ended a process for want of memory meanwhile.
+        is_starved: the system ended a process for lack of memory meanwhile.
     """
 
     death: Death

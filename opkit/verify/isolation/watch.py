@@ -83,7 +83,7 @@ class Watch:
         flight: the recorder that the supervisor reads.
         memory: mebibytes that the op may use, 0 for no limit: an op that has used up half of them when memory runs
             out is at fault as a whole, not in the call that found none left.
-        passes: exceptions that are let through as they are, beside those that the checker looks at.
+        passes: exceptions that are let through as they are, besides those that the checker handles.
     """
 
     def __init__(self, flight: Flight, memory: int = 0, passes: tuple[type[BaseException], ...] = ()) -> None:

@@ -44,7 +44,7 @@ class Watchdog:
     ) -> None:
         with self._lock:
             self._over.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)  # none comes any more
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)  # none will come
 
     def _watch(self) -> None:
         wait = self._seconds

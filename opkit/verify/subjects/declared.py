@@ -29,7 +29,7 @@ class Declared:
         surrogate: the function whose derivative backward is, in forward's own signature.
         tolerance: {input: relative tolerance}.
         allow: {code: why}.
-        second_order: whether a right gradient of the gradient is promised.
+        second_order: whether a correct gradient of the gradient is promised.
     """
 
     cases: Callable[[Any], Any] | None = None

@@ -1,6 +1,6 @@
 """Guess: which of a PyLayer's parameters take arrays and which take options, where no case says so.
 
-Names, annotations and defaults only; whether a guess is right is found out by trial.
+Names, annotations and defaults only; a trial shows whether a guess fits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Owned: the arguments of one call, and whether the called function changed one of them.
 
-Compares by content and by the array that a Tensor stands for; what follows of a change is the checker's business.
+Compares by content and by the array that a Tensor stands for; what follows from a change is the checker's business.
 """
 
 from __future__ import annotations

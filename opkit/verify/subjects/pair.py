@@ -23,7 +23,7 @@ from opkit.verify.subjects.places import location_of
 
 __all__ = ["cases_of", "location_of", "pair"]
 
-#: Cases that are looked at to tell inputs from options.
+#: Cases that are looked at to distinguish inputs from options.
 MOST_READ = 8
 
 

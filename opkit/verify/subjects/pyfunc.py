@@ -37,7 +37,7 @@ def checkable_of_py_func(
         opdef: the op; it has a backward function.
         recorded: inputs that the run gave it.
         needed: the inputs for which the program has a gradient: None for one of them is an error, as it is when the
-            program runs. Where it has none at all, what backward gives is checked, and undecided where it is wrong.
+            program runs. Where it has none at all, what backward gives is checked, and is undecided where it is wrong.
         name: what the report calls it.
         declared: exceptions that the file declares, and cases to check besides.
         others: further calls with the same functions, which may have other shapes.

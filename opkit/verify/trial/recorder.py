@@ -325,7 +325,7 @@ class RecordingBuilder:
         try:
             return op.infer(inputs, {name: value for name, (value, _) in self._attrs.items()}, outputs=counts)
         except Exception:
-            # Stubs have no right shapes: what the definition says of them proves nothing about the function.
+            # The shapes of stubs are made up: what the definition says of them proves nothing about the function.
             return {}
 
 

@@ -91,7 +91,7 @@ class Uses:
         return next((name for name in (*by_tree, parameter) if name in known), None)
 
     def attr_value(self, parameter: str) -> StubGuess | None:
-        """Return a right value for a parameter that goes into an attribute, by the tree or by its name."""
+        """Return a fitting value for a parameter that goes into an attribute, by the tree or by its name."""
         by_tree = self.reading.attrs.get(parameter, []) if self.reading is not None else []
         for name in (*by_tree, parameter):
             for op in self.named:

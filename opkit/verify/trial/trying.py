@@ -1,6 +1,6 @@
 """Trying an API file: loaded, its functions called with stubs, and what holds for every call handed out as facts.
 
-This runs a user's code in this very process; ``child`` sees to it that it is one that may hang or die.
+This runs a user's code in this process; ``child`` sees to it that it is one that may hang or die.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from opkit.verify.options import RunOptions
 
 __all__ = ["Tell", "check_alone", "check_former", "joined", "sendable", "sendable_call", "sendable_result"]
 
-#: Told of each finished check.
+#: Called with each finished check.
 Tell = Callable[[CheckResult], None]
 
 
@@ -38,9 +38,9 @@ def check_alone(
     Args:
         checkable: the op.
         options: of the run; former failures are checked first where it says so.
-        flight: notified of every call of a user's function.
-        tell: told of every finished check, as it is finished.
-        passes: what a user's function may raise through the check, beside what is found out about it.
+        flight: notified of each call of a user's function.
+        tell: called with each finished check, as it is finished.
+        passes: what a user's function may raise through the check, besides what the check itself handles.
 
     Returns:
         The report; or the call at which the flight recorder stopped the check (replay).

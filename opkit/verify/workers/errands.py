@@ -1,6 +1,6 @@
 """Errands: what a fresh interpreter is sent for, ops of several targets, and how it checks them one after the other.
 
-Starting it, and what follows of its death, is done elsewhere (``spawn``).
+Starting it, and what follows from its death, is done elsewhere (``spawn``).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ __all__ = ["Errand", "check_spawned"]
 
 #: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
 _REPLAY = 0.6
-#: An interpreter more is worth its start for so many errands.
+#: Another interpreter is worth its start for so many errands.
 _WORTH = 3
 
 
@@ -172,7 +172,7 @@ class _Spawned:
         """Make an op again and run its check up to a call of a user's function, where the time allows it.
 
         Returns:
-            that call with its inputs, None where it was not come to.
+            that call with its inputs, None where it was not reached.
         """
         interpreter = self.interpreters[number]
         left = max((self._options.timeout or math.inf) - ended.seconds, 0.0) + _REPLAY

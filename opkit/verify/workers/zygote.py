@@ -67,7 +67,7 @@ def _check_forked(
 
 
 def _check_here(targets: tuple[Target, ...], options: RunOptions, out: int) -> None:
-    """Check targets in this very process, which serves nothing else."""
+    """Check targets in this process, which serves nothing else."""
     outbox = Outbox(out, Flight())
     limit_memory(options.memory)
     for number, target in enumerate(targets):

@@ -139,7 +139,7 @@ def _targets(x: Any, size: Any, scale_factor: Any, axes: list[int]) -> tuple[lis
     return [int(x.shape[axis] * scale) for axis, scale in zip(axes, scales)], scales
 
 
-#: Paddle's second name of it.
+#: Paddle's second name for it.
 upsample = interpolate
 
 

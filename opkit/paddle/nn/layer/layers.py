@@ -159,7 +159,7 @@ class Layer:
         return sublayer
 
     def register_buffer(self, name: str, tensor: Any, persistable: bool = True) -> None:
-        """Register a Tensor that is state but no parameter; ``persistable``: part of the state dict."""
+        """Register a Tensor that is state but not a parameter; ``persistable``: part of the state dict."""
         if tensor is not None and not hasattr(tensor, "_data"):
             raise ParameterTypeError(f"register_buffer({name!r}) takes a Tensor, got {type(tensor).__name__}")
         self._buffers[name] = tensor

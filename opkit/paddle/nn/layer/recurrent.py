@@ -59,7 +59,7 @@ class RNN(Layer):
         Args:
             inputs: ``(N, steps, size)``, or ``(steps, N, size)`` with ``time_major``.
             initial_states: zeros where left out.
-            sequence_length: ``(N,)``: behind it outputs are 0 and states stay.
+            sequence_length: ``(N,)``: beyond it outputs are 0 and states stay.
             kwargs: accepted, without effect.
         """
         axis = 0 if self.time_major else 1
@@ -129,7 +129,7 @@ class _Network(DeclaredLayer, LayerList):
         Args:
             inputs: ``(N, steps, input_size)``, or ``(steps, N, input_size)`` with ``time_major``.
             initial_states: ``(layers * directions, N, hidden_size)``, of an LSTM a pair of such; zeros where left out.
-            sequence_length: ``(N,)``: behind it outputs are 0 and states stay.
+            sequence_length: ``(N,)``: beyond it outputs are 0 and states stay.
         """
         given: list[Any] = [None] * (self.num_layers * self.num_directions)
         if initial_states is not None:

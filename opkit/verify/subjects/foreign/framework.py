@@ -52,7 +52,7 @@ class Framework(Protocol):
         """
 
     def recording(self) -> AbstractContextManager[Any]:
-        """Record the calls of custom functions from here on; give what is to be told to ``gathered``."""
+        """Record the calls of custom functions from here on; give what ``gathered`` needs."""
 
     def gathered(self, heard: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve what a run called, and the custom functions of its script that it did not call."""
