@@ -1,6 +1,6 @@
 """Layout: results must not depend on how arguments lie in memory (GC130, GC131).
 
-Rearranges memory without changing values; right or wrong values are the business of others.
+Rearranges memory without changing values; other checks decide which values are correct.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Child: the task that a process of its own is given, its way to its supervisor, and what it is made before it begins.
+"""Child: the task that a process of its own is given, its way to its supervisor, and its settings before it begins.
 
 How long it may live, and what becomes of it, is the supervisor's business.
 """

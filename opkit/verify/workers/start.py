@@ -49,7 +49,7 @@ def started() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Close the interpreter's lifeline, give it a moment to end its workers, then end it; again is nothing more."""
+    """Close the interpreter's lifeline, give it a moment to end its workers, then end it; once is enough."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the interpreter is started with both pipes")
     with contextlib.suppress(OSError):
