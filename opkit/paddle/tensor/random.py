@@ -157,6 +157,6 @@ def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) ->
 
 
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
-    """Fill x with logarithms that, rounded up, count the trials until the first success; not rounded, as in Paddle 2.6."""
+    """Fill x with logarithms that, rounded up, count trials until the first success; not rounded, as in Paddle 2.6."""
     failure = ops.log1p(ops.neg(probs)) if hasattr(probs, "_data") else math.log1p(-float(probs))
     return _filled(x, ops.div(ops.log(_even(x)), failure), "geometric_")
