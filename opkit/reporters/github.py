@@ -1,6 +1,6 @@
 """Findings as GitHub workflow commands, which become annotations on the lines of a pull request.
 
-Passed checks are not mentioned.
+Passed checks are not mentioned, unless they come with a line to add.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from opkit.checker import Status
 from opkit.diagnostics import Diagnostic, Severity
-from opkit.reporters.run import RunView, findings, subject
+from opkit.reporters.run import RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, value_text
 
 __all__ = ["github_diagnostics", "github_report"]
@@ -18,7 +18,7 @@ _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 
 
 def github_report(run: RunView) -> str:
-    """Return one ``::error`` or ``::warning`` line per finding; "" where there is none."""
+    """Return one ``::error`` or ``::warning`` line per finding, ``::notice`` per remark; "" where there is none."""
     lines = [_diagnostic(item) for item in run.diagnostics]
     for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
         result = finding.result
@@ -33,6 +33,11 @@ def github_report(run: RunView) -> str:
         where = result.where
         place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
         lines.append(_command(level, [*place, ("title", title)], "\n".join(parts)))
+    for finding in remarks(run):
+        result, where = finding.result, finding.result.where
+        place = [("file", where.file), ("line", where.line), ("col", where.col)] if where is not None else []
+        text = f"{finding.op.op}: {result.message}\n{result.hint}"
+        lines.append(_command("notice", [*place, ("title", f"{result.code} {result.check}")], text))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Finding", "RunView", "counts", "findings", "subject"]
+__all__ = ["Finding", "RunView", "counts", "findings", "remarks", "subject"]
 
 
 class RunView(Protocol):
@@ -64,6 +64,11 @@ def findings(run: RunView, *statuses: Status) -> Iterator[Finding]:
         for index, result in enumerate(op.checks):
             if result.status in statuses:
                 yield Finding(op, result, run.saved.get((place, index), ""))
+
+
+def remarks(run: RunView) -> Iterator[Finding]:
+    """Yield what holds and comes with something to do: a signature that could be claimed, with the line to add."""
+    return (finding for finding in findings(run, Status.PASS) if finding.result.hint)
 
 
 def subject(result: CheckResult) -> str:

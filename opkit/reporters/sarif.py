@@ -1,6 +1,6 @@
 """Findings in SARIF 2.1.0, the format that code-scanning services accept.
 
-Passed checks are not mentioned; the rules are those that the findings name.
+Passed checks are not mentioned, unless they come with a line to add; the rules are those that the findings name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from opkit.checker import Status
 from opkit.checker.model.case import plain
 from opkit.diagnostics import Diagnostic, Severity, Span, explain
 from opkit.errors import Location, UsageError
-from opkit.reporters.run import Finding, RunView, findings, subject
+from opkit.reporters.run import Finding, RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, value_text
 
 __all__ = ["sarif_diagnostics", "sarif_report"]
@@ -32,6 +32,9 @@ def sarif_report(run: RunView) -> str:
     results = [_of_diagnostic(item) for item in run.diagnostics]
     titles = {}
     for finding in findings(run, Status.FAIL, Status.ERROR, Status.UNDECIDED):
+        results.append(_of_finding(finding))
+        titles[finding.result.code] = finding.result.title
+    for finding in remarks(run):
         results.append(_of_finding(finding))
         titles[finding.result.code] = finding.result.title
     return _log(results, titles, is_successful=not run.is_interrupted)
@@ -87,6 +90,8 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
         lines.append(f"expected {value_text(result.expected)}, actual {value_text(result.actual)}")
     if result.case:
         lines.append(f"case: {case_text(result.case)}")
+    if result.status is Status.PASS:
+        lines.append(result.hint)
     name = f"{finding.op.op}/{subject(result)}" if subject(result) else finding.op.op
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}
     if result.where is not None:
@@ -94,7 +99,7 @@ def _of_finding(finding: Finding) -> dict[str, Any]:
     properties: dict[str, Any] = {key: plain(getattr(result, key)) for key in ("expected", "actual", "bound", "case")}
     return {
         "ruleId": result.code,
-        "level": "warning" if result.status is Status.UNDECIDED else "error",
+        "level": {Status.UNDECIDED: "warning", Status.PASS: "note"}.get(result.status, "error"),
         "message": {"text": "\n".join(lines)},
         "locations": [location],
         "partialFingerprints": {"opkit/v1": _fingerprint(result.code, name)},

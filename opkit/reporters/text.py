@@ -111,7 +111,7 @@ def _word(status: Status) -> str:
 
 def _rests_on(op: OpReport) -> str:
     """Return one line about what the passed checks rest on and the smallest error that they would have seen."""
-    passed = [result for result in op.checks if result.status is Status.PASS]
+    passed = [result for result in op.checks if result.status is Status.PASS and not result.hint]
     text = f"{len(passed)} check{' holds' if len(passed) == 1 else 's hold'}"
     tried = max((result.cases for result in op.checks), default=0)
     if tried:

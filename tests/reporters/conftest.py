@@ -101,3 +101,34 @@ def diagnostics() -> tuple[Diagnostic, ...]:
         ),
         Diagnostic("PROJ010", Severity.WARNING, "no device_sub_tag", None),
     )  # fmt: skip
+
+
+@pytest.fixture
+def sbp_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandMade:
+    """A run of sbp: a false claim with another of the same cause, one that holds, one to add, an op without claims."""
+    monkeypatch.chdir(tmp_path)
+    Path("user_norm").mkdir()
+    line = '  ctx->NewBuilder().Split(user_op::OpArg("x", 0), i).Split(user_op::OpArg("y", 0), i).Build();\n'
+    Path("user_norm/user_norm_cpp_def.cpp").write_text(f"FOR_RANGE(int64_t, i, 0, n) {{\n{line}}}\n")
+    where = Location("user_norm/user_norm_cpp_def.cpp", 2, 21)
+    case = Case({"x": np.ones((4, 3))}, {}, "normal", 7)
+    other = CheckResult(
+        "claim", Status.FAIL, "SBP201", "S(2) -> S(2) does not hold on 2 devices", output="y", where=where
+    )
+    false = CheckResult(
+        "claim", Status.FAIL, "SBP201", "S(1) -> S(1) does not hold on 2 devices: y[0, 2] differs", output="y",
+        case={**case.to_json(), "devices": 2}, expected=0.25, actual=0.5, bound=2e-13, where=where,
+        evidence=Evidence(case, output_element=(0, 2)), consequences=(other,),
+    )  # fmt: skip
+    holds = CheckResult("claim", Status.PASS, "SBP201", "S(0) -> S(0) holds on 30 cuts", where=where, cases=10)
+    more = CheckResult(
+        "unclaimed", Status.PASS, "SBP210", "could also be S(1) -> P; it holds on 24 cuts", where=where,
+        hint='ctx->NewBuilder().Split(user_op::OpArg("x", 0), 1).PartialSum(user_op::OpArg("y", 0)).Build();',
+    )  # fmt: skip
+    none = CheckResult("claims", Status.PASS, "SBP211", "the definition claims no signature")
+    ops = (
+        OpReport("user_norm_forward", (false, holds), "user_norm", 0.5, ("12 cases over 2, 3 and 4 devices",)),
+        OpReport("user_sum_forward", (holds, more), "user_sum", 0.25, notes=(f"{more.message}: {more.hint}",)),
+        OpReport("user_plain_forward", (none,), "user_plain", 0.1, notes=("the definition claims no signature",)),
+    )
+    return HandMade(Report("0.1.0", 0, ops, "sbp"))

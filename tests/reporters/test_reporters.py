@@ -52,6 +52,19 @@ def test_each_form_is_as_its_golden_file(run, form) -> None:
     check_golden(f"run.{form}", text)
 
 
+@pytest.mark.parametrize("form", ["text", "json", "junit", "github", "sarif", "html"])
+def test_each_form_of_a_proof_is_as_its_golden_file(sbp_run, form) -> None:
+    """The same forms show what is claimed about devices, with the line to add."""
+    text = render(sbp_run, form)
+    if form == "sarif":
+        log = json.loads(text)
+        for rule in log["runs"][0]["tool"]["driver"]["rules"]:
+            rule.pop("help", None)
+        text = json.dumps(log, indent=2) + "\n"
+    check_golden(f"sbp.{form}", text)
+    assert form == "html" or "could also be S(1)" in text.replace("&gt;", ">")
+
+
 def test_a_verbose_text_shows_what_passed_and_what_was_tried(run) -> None:
     """--verbose lists every check and what was tried."""
     check_golden("run.verbose", text_report(run, is_verbose=True))

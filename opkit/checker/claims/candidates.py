@@ -135,7 +135,7 @@ def _unread(subject: Subject, wholes: Sequence[Whole]) -> frozenset[Arg]:
         for arg in sorted(found):
             changed = {**whole.inputs, arg: np.zeros_like(whole.inputs[arg])}
             case = replace(whole.case, inputs=as_named(changed, whole.case.inputs))
-            again = run_whole(subject, case)
+            again = run_whole(subject, case, is_bare=True)
             if again is None or any(
                 not np.array_equal(array, again.outputs.get(output, 0)) for output, array in whole.outputs.items()
             ):

@@ -204,7 +204,10 @@ def _guard(item: Unclaimed) -> tuple[str, str]:
             continue
         least, most = min(have), max(have)
         if len(have) > 1 and all(rank < least for rank in not_have):
-            return f"if ({where} >= {least}) ", f" where {arg[0]} has {least} axes or more"
+            return (
+                f"if ({where} >= {least}) ",
+                f" where {arg[0]} has {least} {'axis' if least == 1 else 'axes'} or more",
+            )
         if least == most:
             return f"if ({where} == {least}) ", f" where {arg[0]} has {least} ax{'i' if least == 1 else 'e'}s"
     shown = " or ".join(_ranks(ranks) for ranks in item.ranks[:3])
