@@ -17,10 +17,10 @@ _KEPT = ("#", "```", "|", "- ", " ")
 def explain(
     code: Annotated[
         str | None,
-        typer.Argument(help="A code such as SPEC020, or a family: SPEC, PROJ, GC.", show_default=False),
+        typer.Argument(help="A code such as SPEC020, or a family: SPEC, PROJ, GC, SBP.", show_default=False),
     ] = None,
 ) -> None:
-    """Explain a code of `opkit build` or `opkit gradcheck`; list a family, or all codes without an argument."""
+    """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`; list a family, or all without an argument."""
     from opkit.cli.console import put
     from opkit.diagnostics import FAMILIES, codes
     from opkit.diagnostics import explain as page

@@ -15,7 +15,7 @@ def test(
         typer.Argument(metavar="PATH", help="Op directories, folders, test files.", show_default=False),
     ] = None,
 ) -> None:
-    """Run pytest on op directories: each is built and gradient-checked, and its own test files run.
+    """Run pytest on op directories: each is built and gradient-checked, its claims are proved, its own test files run.
 
     Arguments after `--` are passed to pytest: `opkit test my_op -- -k values -x`.
     """
