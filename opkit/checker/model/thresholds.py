@@ -320,6 +320,8 @@ PURITY_CASES, BACKWARD_PURITY_CASES, MODE_CASES, REGISTRATION_CASES = 5, 6, 6, 4
 OWN_CASES = 4
 #: Ulps of the largest entry by which two ways to the same gradient may differ. Tuned.
 AGREEMENT_ULPS = 4096.0
+#: The same where one way is computed in a coarse dtype, and the share of entries that must be so near. Tuned.
+COARSE_ULPS, MOSTLY = 16.0, 0.5
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for. Tuned.
 EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
 #: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.

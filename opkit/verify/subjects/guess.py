@@ -16,6 +16,7 @@ __all__ = ["Guess", "annotations_of", "guesses", "is_left_out"]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
+    **dict.fromkeys(("iter", "iters", "niter", "iterations"), 50),
     **dict.fromkeys(("axis", "dim", "axes"), -1),
     **dict.fromkeys(("n", "k", "num", "size", "count", "times", "steps", "groups", "stride", "power", "kernel"), 2),
     **dict.fromkeys(("alpha", "factor", "rate", "lambd", "lambda", "lam", "temperature", "coef", "coeff", "p"), 0.5),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +24,7 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
-from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks
+from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks, missing
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
@@ -39,7 +40,7 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     try:
         module = _imported(target.path)
     except Exception as error:
-        return Loaded(reports=(OpReport(target.label, (blame_error(error, LOAD, "importing the file"),)),))
+        return Loaded(reports=(OpReport(target.label, (_not_imported(error),)),))
     found: Any = module
     for part in target.name.split("."):
         found = getattr(found, part, None)
@@ -49,6 +50,10 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     if not is_layer(found):
         return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
     return layer_loaded(found, vars(module), target.label, options)
+
+
+def _not_imported(error: Exception) -> CheckResult:
+    return replace(blame_error(error, LOAD, "importing the file"), hint=missing(error))
 
 
 def _foreign(framework: Framework, found: Any, module: ModuleType, label: str, options: RunOptions) -> Loaded:

@@ -26,7 +26,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of
-from opkit.verify.subjects.foreign.framework import Framework, recorded_frameworks
+from opkit.verify.subjects.foreign.framework import Framework, missing, recorded_frameworks
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
@@ -74,7 +74,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
-    return OpReport(target.label, (blame_error(error, SCRIPT, "the script"),))
+    return OpReport(target.label, (replace(blame_error(error, SCRIPT, "the script"), hint=missing(error)),))
 
 
 class _Gathered:

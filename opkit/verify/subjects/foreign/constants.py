@@ -24,7 +24,7 @@ __all__ = ["Silence", "silence"]
 _OPEN = frozenset(
     (
         *("x", "x1", "x2", "input", "inputs", "inp", "a", "b", "u", "v", "w", "p", "q", "k", "weight", "weights"),
-        *("bias", "gamma", "beta", "alpha", "slope", "gain", "affine", "query", "key", "value", "logits", "left"),
+        *("bias", "affine", "query", "key", "value", "logits", "left"),
         *("right", "other", "z", "h", "hidden", "data", "feat", "features", "matrix", "mat", "vec", "lhs", "rhs"),
     )
 )
@@ -66,15 +66,19 @@ def silence(runner: ForeignRunner, case: Case, *, is_loss: bool) -> Silence:
         return Silence()
     names = [name for name in case.inputs if name in silent]
     first = next(iter(case.inputs), "")
-    constants = [name for name in names if name != first and not _is_open(name, is_loss)]
+    is_affine = any(_has(name, frozenset({"gamma", "beta"})) and name not in silent for name in case.inputs)
+    constants = [name for name in names if name != first and not _is_open(name, is_loss, is_affine)]
     doubtful = [name for name in constants if not _has(name, _CLOSED) and not (is_loss and name.lower() == "y")]
     checks = [OwnCheck(SILENT, partial(_matters, runner, name)) for name in doubtful]
     return Silence(frozenset(constants), checks)
 
 
-def _is_open(name: str, is_loss: bool) -> bool:
+def _is_open(name: str, is_loss: bool, is_affine: bool) -> bool:
+    """Say whether an input needs a gradient; ``is_affine``: gamma or beta has one, so that the other is no option."""
     if _has(name, _CLOSED):
         return False
+    if _has(name, frozenset({"gamma", "beta"})):
+        return is_affine
     return _has(name, _OPEN) or (name.lower() == "y" and not is_loss)
 
 

@@ -53,6 +53,8 @@ class Domain:
         """
         try:
             outputs = self._runner.forward(arrays, attrs)
+        except SystemExit as error:
+            raise UsageError("forward leaves the interpreter") from error
         except Exception as error:
             self.first_error = self.first_error or error
             self.speaks_of_dtypes |= any(word in str(error).lower() for word in ("dtype", "float", "double"))

@@ -15,10 +15,22 @@ from typing import Any, Protocol
 from opkit.checker import Checkable, OpReport, Options
 from opkit.verify.subjects.foreign.arrivals import at_arrival
 
-__all__ = ["FRAMEWORKS", "Framework", "Served", "framework_of", "loaded_frameworks", "recorded_frameworks"]
+__all__ = [
+    "EXTRAS",
+    "FRAMEWORKS",
+    "Framework",
+    "Served",
+    "framework_of",
+    "loaded_frameworks",
+    "missing",
+    "recorded_frameworks",
+]
 
 #: The top-level module of each framework, and the module here that offers a ``framework``.
 FRAMEWORKS: dict[str, str] = {"torch": "opkit.verify.subjects.torch.framework"}
+
+#: The frameworks that an extra of opkit brings, under the framework's own name.
+EXTRAS = frozenset({"torch", "jax"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,12 @@ class Framework(Protocol):
 
     def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
         """Serve a function, a custom function or a model of this process, on inputs, on cases, or searched."""
+
+
+def missing(error: BaseException) -> str:
+    """Return what brings a framework whose import failed, "" where that is not what an error is about."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return f"pip install 'opkit[{name}]' brings {name}" if name in EXTRAS else ""
 
 
 def framework_of(name: str) -> Framework:

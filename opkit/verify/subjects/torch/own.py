@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,36 +15,14 @@ import torch
 from opkit.checker import CheckCode
 from opkit.checker.model.agreement import agree, sums_agree
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, KEPT, NEEDS, UNDEFINED
-from opkit.verify.subjects.torch.runner import Applied, gradients_of
+from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
+from opkit.verify.subjects.torch.half import half_precision
+from opkit.verify.subjects.torch.runner import Applied, OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of, is_float, private
 
 __all__ = ["own_checks"]
 
 _Key = tuple[str, "int | None"]
-
-
-class OwnRunner(Protocol):
-    """A runner of something with a context of its own."""
-
-    inputs: frozenset[str]
-    changes_inputs: bool
-
-    @property
-    def has_forward_mode(self) -> bool:
-        """Whether jvp is defined."""
-
-    def apply(
-        self,
-        arrays: Mapping[str, Any],
-        attrs: Mapping[str, Any],
-        needs: frozenset[str] | None = None,
-        make: Callable[[np.ndarray], Any] = ...,
-    ) -> Applied:
-        """Apply it."""
-
-    def results(self, values: Mapping[str, Any]) -> list[Any]:
-        """Return its results for arguments by name."""
 
 
 class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -66,6 +44,7 @@ def own_checks(runner: OwnRunner) -> Sequence[OwnCheck]:
         (NEEDS, _needs),
         (KEPT, _kept),
         (ACCUMULATED, _accumulated),
+        (HALF, half_precision),
     ]
     if runner.has_forward_mode:
         checks.append((FORWARD_MODE, _forward_mode))
@@ -229,6 +208,8 @@ def _forward_mode(
         pushed = _pushed(runner, arrays, attrs, tangents)
     except Exception as error:  # user code
         return [Fault(f"jvp raises: {type(error).__name__}: {error}")]
+    if all(item is None for item in pushed):  # a stub
+        return []
     left = [_dot(seed, item) for seed, item in zip(seeds, pushed) if item is not None]
     right = [_dot(gradients[key], tangent) for key, tangent in tangents.items() if gradients[key] is not None]
     eps = max((torch.finfo(leaf.dtype).eps for _, _, leaf in applied.sources()), default=0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from opkit.checker.model.own import OwnCheck
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
 
-__all__ = ["Applied", "Runner", "gradients_of"]
+__all__ = ["Applied", "OwnRunner", "Runner", "gradients_of"]
 
 #: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
 _SEED = 20130917
@@ -59,6 +59,29 @@ class Applied:
             elif isinstance(value, torch.Tensor) and value.requires_grad:
                 found.append((name, None, value))
         return found
+
+
+class OwnRunner(Protocol):
+    """A runner of something with a context of its own."""
+
+    inputs: frozenset[str]
+    changes_inputs: bool
+
+    @property
+    def has_forward_mode(self) -> bool:
+        """Whether jvp is defined."""
+
+    def apply(
+        self,
+        arrays: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        needs: frozenset[str] | None = None,
+        make: Callable[[np.ndarray], Any] = ...,
+    ) -> Applied:
+        """Apply it."""
+
+    def results(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return its results for arguments by name."""
 
 
 def gradients_of(
@@ -141,10 +164,12 @@ class Runner:
         return _Entrance.apply(leaf) if self.changes_inputs and leaf.requires_grad else leaf
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-        """Call a function with arguments by name; what is left out before others takes its default."""
+        """Call a function with arguments by name; options at their defaults are left out at the end, as users do."""
         rest = {name: value for name, value in values.items() if not self._is_left_out(name, value)}
-        last = max((place for place, name in enumerate(self.parameters.positional) if name in rest), default=-1)
         defaults = self.parameters.defaults
+        told = [name in rest and not _is_default(rest[name], defaults, name) for name in self.parameters.positional]
+        last = max((place for place, is_told in enumerate(told) if is_told), default=-1)
+        rest = {name: value for name, value in rest.items() if name not in self.parameters.positional[last + 1 :]}
         args = [
             rest.pop(name) if name in rest else defaults.get(name) for name in self.parameters.positional[: last + 1]
         ]
@@ -239,6 +264,14 @@ class Runner:
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""
         return ()
+
+
+def _is_default(value: Any, defaults: Mapping[str, Any], name: str) -> bool:
+    if name not in defaults:
+        return False
+    default = defaults[name]
+    is_plain = isinstance(default, (bool, int, float, str)) and type(value) is type(default)
+    return value is default or bool(is_plain and value == default)
 
 
 def _leaf(make: Callable[[np.ndarray], Any], is_open: bool, array: np.ndarray) -> Any:

@@ -1,0 +1,65 @@
+"""Half precision against float32 (GC207), where a function takes bfloat16 or float16.
+
+The same values run in both; only what is off in most entries is a fault, since rounding moves values across jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from opkit.checker.model.agreement import mostly_agree
+from opkit.checker.model.own import Fault
+from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
+from opkit.verify.subjects.torch.tensors import array_of
+
+__all__ = ["half_precision"]
+
+#: Values beyond this in float32 may overflow on the way in float16.
+_SMALL = 100.0
+
+
+def half_precision(
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+) -> list[Fault]:
+    """GC207: results and gradients in bfloat16 and float16 against float32."""
+    for dtype in (torch.bfloat16, torch.float16):
+
+        def narrow(array: np.ndarray, dtype: Any = dtype) -> Any:
+            tensor = torch.from_numpy(np.array(array))
+            return tensor.to(dtype) if tensor.dtype.is_floating_point else tensor
+
+        def wide(array: np.ndarray, dtype: Any = dtype) -> Any:
+            tensor = torch.from_numpy(np.array(array))
+            return tensor.to(dtype).float() if tensor.dtype.is_floating_point else tensor
+
+        try:
+            expected = runner.apply(arrays, attrs, make=wide)
+            actual = runner.apply(arrays, attrs, make=narrow)
+        except Exception:  # user code: it does not take the dtype
+            continue
+        one, other = [array_of(item) for item in expected.outputs], [array_of(item) for item in actual.outputs]
+        if dtype is torch.float16 and any(
+            np.abs(item).max(initial=0.0) > _SMALL for item in one if item.dtype.kind == "f"
+        ):
+            continue
+        name = str(dtype).removeprefix("torch.")
+        eps = float(torch.finfo(dtype).eps)
+        if not mostly_agree(one, other, eps):
+            return [Fault(f"forward gives other results in {name} than in float32")]
+        seeds = [torch.ones_like(item) for item in expected.outputs]
+        try:
+            wanted = gradients_of(expected, seeds)
+            found = gradients_of(actual, [torch.ones_like(item) for item in actual.outputs])
+        except Exception as error:  # user code
+            return [Fault(f"backward raises in {name}, which forward takes: {type(error).__name__}: {error}")]
+        for key, value in wanted.items():
+            given = found.get(key)
+            if value is None or given is None:
+                continue
+            if not mostly_agree([array_of(value)], [array_of(given)], eps):
+                return [Fault(f"the gradient of {key[0]} is another one in {name} than in float32", input=key[0])]
+    return []
