@@ -161,7 +161,9 @@ class Runner:
         return Applied(tensors_in(result), leaves, given)
 
     def _enter(self, leaf: Any) -> Any:
-        return _Entrance.apply(leaf) if self.changes_inputs and leaf.requires_grad else leaf
+        if not self.changes_inputs:
+            return leaf
+        return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
         """Call a function with arguments by name; options at their defaults are left out at the end, as users do."""
