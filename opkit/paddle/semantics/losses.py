@@ -1,6 +1,6 @@
 """How Paddle reduces losses, and which samples of a cross entropy count with what weight.
 
-The losses themselves are in ``opkit.ops.formulas``.
+The losses themselves are in ``opkit.ops.composed``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.formulas import losses
+from opkit.ops.composed import losses
 from opkit.paddle.semantics import builders as ops
 
 __all__ = ["check_reduction", "cross_entropy", "nll", "reduced"]

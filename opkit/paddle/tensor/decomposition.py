@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import ShapeError, UnsupportedError, UsageError
+from opkit.ops.composed import matrices
 from opkit.ops.core.mode import local
-from opkit.ops.formulas import matrices
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
 

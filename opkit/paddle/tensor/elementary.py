@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from opkit.errors import DtypeError, UsageError
-from opkit.ops.formulas import pointwise
+from opkit.ops.composed import pointwise
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value

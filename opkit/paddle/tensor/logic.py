@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.ops.formulas import pointwise
+from opkit.ops.composed import pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, titled
 

@@ -10,7 +10,7 @@ import numpy as np
 from opkit.eager import Tensor
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.formulas import order, pointwise
+from opkit.ops.composed import order, pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.formulas import products
+from opkit.ops.composed import products
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 

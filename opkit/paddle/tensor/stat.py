@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.formulas import moments, order
+from opkit.ops.composed import moments, order
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
 from opkit.paddle.tensor.checks import axis_of, ints, need_value

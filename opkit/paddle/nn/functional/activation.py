@@ -7,7 +7,7 @@ from typing import Any
 from opkit.eager import become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
-from opkit.ops.formulas import activations
+from opkit.ops.composed import activations
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, of_one
 from opkit.paddle.tensor.inplace import INPLACE

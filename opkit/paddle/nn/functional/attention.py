@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError
-from opkit.ops.formulas import attention
+from opkit.ops.composed import attention
 from opkit.paddle.nn.functional.common import dropout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import DtypeError, UsageError
-from opkit.ops.formulas import dropping, pairs
+from opkit.ops.composed import dropping, pairs
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value

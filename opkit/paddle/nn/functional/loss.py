@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ops.formulas import losses, pairs
+from opkit.ops.composed import losses, pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
 from opkit.paddle.semantics.losses import check_reduction, reduced

@@ -8,8 +8,8 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.composed import dropping, pairs, windows
 from opkit.ops.core.mode import local
-from opkit.ops.formulas import dropping, pairs, windows
 from opkit.paddle.nn.functional.common import dropout, pad
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
-from opkit.ops.formulas import recurrence
+from opkit.ops.composed import recurrence
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Uniform

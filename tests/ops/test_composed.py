@@ -1,4 +1,4 @@
-"""Formulas: what they compute beside numpy, in the dialect of their operands, and with gradients of their ops."""
+"""Functions composed of ops: values beside numpy, the dialect of their operands, gradients of their ops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opkit import ops
 from opkit.eager import Tensor
 from opkit.errors import DtypeError, UsageError
 from opkit.ir import STRICT, speaking
-from opkit.ops.formulas import (
+from opkit.ops.composed import (
     activations,
     attention,
     images,
@@ -95,27 +95,27 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "formula", "arrays", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_values_are_numpys(name: str, formula: Any, arrays: Any, expected: Any) -> None:
+@pytest.mark.parametrize(("name", "function", "arrays", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_values_are_numpys(name: str, function: Any, arrays: Any, expected: Any) -> None:
     """In double precision, without any framework's rules."""
     with speaking(STRICT):
-        found = formula(*(Tensor(array) for array in arrays))
+        found = function(*(Tensor(array) for array in arrays))
     assert np.allclose(found._data, expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "formula", "arrays", "expected"), ROWS, ids=[row[0] for row in ROWS])
-def test_gradients_are_the_slopes(name: str, formula: Any, arrays: Any, expected: Any) -> None:
+@pytest.mark.parametrize(("name", "function", "arrays", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_gradients_are_the_slopes(name: str, function: Any, arrays: Any, expected: Any) -> None:
     """Along one direction per input, by a central difference."""
     rng = np.random.default_rng(1)
     with speaking(STRICT):
         values = [Tensor(array.copy(), stop_gradient=False) for array in arrays]
-        out = formula(*values)
+        out = function(*values)
         factor = rng.normal(size=out._data.shape)
         ops.reduce_sum(ops.mul(out, Tensor(factor))).backward()
         for i, array in enumerate(arrays):
             step = rng.normal(size=array.shape) * 1e-6
             ends = [
-                formula(*(Tensor(a + sign * step if k == i else a) for k, a in enumerate(arrays)))._data
+                function(*(Tensor(a + sign * step if k == i else a) for k, a in enumerate(arrays)))._data
                 for sign in (1, -1)
             ]
             slope = float(((ends[0] - ends[1]) * factor).sum()) / 2
@@ -124,7 +124,7 @@ def test_gradients_are_the_slopes(name: str, formula: Any, arrays: Any, expected
             assert abs(got - slope) <= 1e-9 + 1e-5 * abs(slope), (i, got, slope)
 
 
-def test_a_formula_follows_its_operands_dialect() -> None:
+def test_a_composed_function_follows_its_operands_dialect() -> None:
     """Strict values of two dtypes do not meet; Paddle's do."""
     whole, real_ = np.ones((2, 2), np.int64), np.ones((2, 2), np.float32)
     with speaking(STRICT), pytest.raises(DtypeError):

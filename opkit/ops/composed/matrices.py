@@ -1,4 +1,4 @@
-"""Formulas of matrices: systems with triangles, condition numbers, traces, powers of a vector's elements."""
+"""Functions of matrices: systems with triangles, condition numbers, traces, powers of a vector's elements."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""Formulas: functions composed of ops, which provide the gradients; each follows the dialect of its operands."""
