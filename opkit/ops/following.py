@@ -1,4 +1,4 @@
-"""The builders of ``opkit.ops`` under the rules of the values that they get: what functions composed of ops are written with.
+"""The builders of ``opkit.ops`` under the rules of the values that they get: functions composed of ops use them.
 
 Where dtypes meet, the dialect of the operands decides, as it does for operators; everything else is as it is.
 """
