@@ -13,6 +13,7 @@ import pytest
 from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Status, check, checkable_of
 from opkit.checker.checks.layout import LAYOUTS
 from opkit.checker.model.copies import copied, is_same_array, is_same_option, option_copied
+from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import frozen
 
 Write = Callable[[np.ndarray], None]
@@ -188,3 +189,65 @@ def test_a_list_that_holds_itself_is_copied_and_compared() -> None:
     assert copy is not value
     assert copy[1] is copy
     assert is_same_option(value, copy)
+
+
+def guarded(forward: Callable[[np.ndarray], np.ndarray], **functions: Any) -> tuple[Custody, Checkable]:
+    """Return an op of one input whose functions custody stands before."""
+    made = checkable_of(lambda x: x * x, lambda x, y, dy: 2 * x * dy, [X.copy()])
+    custody = Custody()
+    return custody, custody.over(replace(made, forward=lambda arrays, attrs: [forward(arrays["x"])], **functions))
+
+
+def test_an_array_that_the_checker_fills_again_reaches_the_kernel_as_it_is_then() -> None:
+    """The copy is renewed where the checker's array holds something else at the next call."""
+    custody, op = guarded(lambda x: x * x)
+    inputs = {"x": X.copy()}
+    assert op.forward(inputs, {})[0][1] == 0.25
+    inputs["x"][1] = 3.0
+    assert op.forward(inputs, {})[0][1] == 9.0
+    assert not custody.breaches
+
+
+def test_an_argument_that_a_pullback_keeps_is_not_filled_again() -> None:
+    """What forward's context holds stays what it was, whatever the checker does with its array afterwards."""
+
+    def vjp(arrays: Any, attrs: Any) -> Any:
+        x = arrays["x"]
+        return [x * x], lambda douts, needs: {"x": 2 * x * douts[0]}
+
+    custody, op = guarded(lambda x: x * x, vjp=vjp, backward=None)
+    assert op.vjp is not None
+    inputs = {"x": X.copy()}
+    _, pullback = op.vjp(inputs, {})
+    inputs["x"][...] = 7.0
+    op.forward(inputs, {})
+    assert is_same_array(np.asarray(pullback([np.ones(4)], frozenset("x"))["x"]), 2 * X)
+    assert not custody.breaches
+
+
+def test_a_write_between_two_calls_is_found_at_the_second() -> None:
+    """A kernel that keeps its argument and writes to it later has written to it."""
+    kept: list[np.ndarray] = []
+    custody, op = guarded(lambda x: (kept.append(x), x * x)[1])  # type: ignore[func-returns-value]
+    inputs = {"x": X.copy()}
+    op.forward(inputs, {})
+    by_flag(kept[0])
+    op.forward(inputs, {})
+    assert [breach.message for breach in custody.breaches] == ["forward wrote to its argument x"]
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+def test_a_change_of_form_is_a_write(size: int) -> None:
+    """An argument whose shape or dtype the kernel sets in place is found, large ones too."""
+    for change in (lambda x: setattr(x, "shape", (2, -1)), lambda x: setattr(x, "dtype", np.int64)):
+        custody, op = guarded(lambda x, change=change: (change(x), np.ones(3))[1])  # type: ignore[misc]
+        op.forward({"x": np.zeros(size)}, {})
+        assert [breach.code for breach in custody.breaches] == ["GC122"]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_to_a_large_argument_is_found(write: Write) -> None:
+    """Large arrays are compared in place, bit by bit."""
+    custody, op = guarded(lambda x: (write(x), np.ones(3))[1])  # type: ignore[func-returns-value]
+    op.forward({"x": np.linspace(0, 1, 100_001)}, {})
+    assert [breach.code for breach in custody.breaches] == ["GC122"]

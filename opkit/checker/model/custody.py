@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_ as _is
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
-from opkit.checker.model.copies import copied, is_same_array, is_same_option, option_copied
+from opkit.checker.model.copies import LARGE, are_apart, copied, copied_alone, holds, is_same_option, option_copied
 from opkit.checker.model.evaluate import leaves_of
 
 __all__ = ["Breach", "Custody"]
@@ -35,53 +36,217 @@ class Breach:
     case: Case
 
 
+class _Loan:
+    """One array, and the copy of it that a function gets.
+
+    Attributes:
+        own: the checker's array, or a result that a kernel may have kept.
+        copy: read-only; in memory as its original.
+        content: the bits of both when the copy was made; out of any kernel's reach.
+    """
+
+    __slots__ = ("content", "copy", "dtype", "own", "shape")
+
+    def __init__(self, own: np.ndarray, copy: np.ndarray | None = None) -> None:
+        self.own = own
+        self.copy = copied_alone(own) if copy is None else copy
+        self.content, self.shape, self.dtype = own.tobytes(), own.shape, own.dtype
+
+    def is_of(self, array: Any) -> bool:
+        """Say whether the copy is of this array as it is now; whoever made the array may have written to it."""
+        own = self.own
+        if array is not own:
+            return False
+        return own.tobytes() == self.content if own.nbytes < LARGE else holds(own, self.content)
+
+    def is_untouched(self) -> bool:
+        """Say whether the copy holds what it was handed out with."""
+        copy = self.copy
+        same = copy.tobytes() == self.content if copy.nbytes < LARGE else holds(copy, self.content)
+        return same and copy.shape == self.shape and copy.dtype is self.dtype
+
+    def refill(self, content: bytes) -> bool:
+        """Put what the array holds now, these bits, into the copy; False where the array is of another form now."""
+        own, copy = self.own, self.copy
+        if own.shape != self.shape or own.dtype is not self.dtype:
+            return False
+        copy.setflags(write=True)
+        copy[...] = own
+        copy.setflags(write=False)
+        self.content = content
+        return True
+
+    def keep_again(self) -> None:
+        """Take what the copy holds now as what it was handed out with."""
+        self.content = self.copy.tobytes()
+
+
+class _Lent:
+    """Values of a list, and what a function gets of them: copies of arrays; what is not an array is passed on."""
+
+    __slots__ = ("count", "loans", "source", "values")
+
+    def __init__(self, source: Sequence[Any]) -> None:
+        self.source, self.count = source, len(source)
+        self.loans: list[tuple[int, _Loan]] = []
+        self.values: list[Any] = []
+        for place, item in enumerate(source):
+            if type(item) is np.ndarray:
+                loan = _Loan(item)
+                self.loans.append((place, loan))
+                self.values.append(loan.copy)
+            else:
+                self.values.append(item)
+
+    def is_of(self, source: Sequence[Any]) -> bool:
+        """Say whether the copies are those of these values still."""
+        if source is not self.source or len(source) != self.count:
+            return False
+        for place, loan in self.loans:  # noqa: SIM110 (a generator would take as long as the comparisons)
+            if not loan.is_of(source[place]):
+                return False
+        return True
+
+    def is_untouched(self) -> bool:
+        """Say whether the copies, and what they were made of, hold what was handed out."""
+        for _, loan in self.loans:  # noqa: SIM110
+            if not loan.is_untouched() or not loan.is_of(loan.own):
+                return False
+        return True
+
+    def changes(self, what: str) -> Iterator[str]:
+        """Yield the names of what was written to."""
+        for place, loan in self.loans:
+            if not loan.is_untouched() or not loan.is_of(loan.own):
+                yield what if self.count == 1 else f"{what} {place}"
+
+
 class _Handed:
-    """The copies that one set of inputs and attributes was handed out as."""
+    """The copies that one set of inputs and attributes was handed out as.
 
-    def __init__(self, arrays: Arrays, attrs: Attrs) -> None:
+    Args:
+        arrays: the inputs.
+        attrs: the attributes.
+        last: what was handed out before; copies of arrays that are the same still are handed out again.
+    """
+
+    __slots__ = ("attrs", "inputs", "lists", "loans", "source", "source_attrs")
+
+    def __init__(self, arrays: Arrays, attrs: Attrs, last: _Handed | None = None) -> None:
         self.source, self.source_attrs = arrays, attrs
-        self.own = [(leaf, item) for leaf, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
-        self.copies = copied([array for _, array in self.own])
-        self.inputs = self._inputs(arrays)
-        self.attrs: dict[str, Any] = {name: option_copied(value) for name, value in attrs.items()}
-        self.lists = [(name, list(value)) for name, value in self.inputs.items() if type(value) is list]
+        self.inputs: dict[str, Any] = {}
+        self.lists: list[tuple[str, list[Any]]] = []
+        self.loans: dict[str, _Loan] = {}
+        if not self._take(arrays, {} if last is None else last.loans):
+            self._take_all(arrays)
+        if last is not None and last.source_attrs is attrs and last.has_attrs():
+            self.attrs: dict[str, Any] = last.attrs
+        else:
+            self.attrs = {name: option_copied(value) for name, value in attrs.items()}
 
-    def _inputs(self, arrays: Arrays) -> dict[str, Any]:
-        rest = iter(self.copies)
-        inputs: dict[str, Any] = {}
+    def _take(self, arrays: Arrays, known: Mapping[str, _Loan]) -> bool:
+        """Copy arrays one by one; False where they are in lists or share memory."""
+        loans, inputs = self.loans, self.inputs
+        for name, value in arrays.items():
+            if type(value) is not np.ndarray:
+                if value is not None:
+                    return False
+                inputs[name] = None
+                continue
+            loan = known.get(name)
+            if loan is None or not loan.is_of(value):
+                loan = _Loan(value)
+            loans[name] = loan
+            inputs[name] = loan.copy
+        return len(loans) < 2 or are_apart([loan.own for loan in loans.values()])
+
+    def _take_all(self, arrays: Arrays) -> None:
+        """Copy all arrays, those in lists too, and what they share."""
+        leaves = [(leaf, item) for leaf, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
+        copies = copied([array for _, array in leaves])
+        self.loans = {str(leaf): _Loan(array, copy) for (leaf, array), copy in zip(leaves, copies)}
+        rest = iter(copies)
         for name, value in arrays.items():
             if isinstance(value, (list, tuple)):
-                inputs[name] = [next(rest) if isinstance(item, np.ndarray) else item for item in value]
+                items = [next(rest) if isinstance(item, np.ndarray) else item for item in value]
+                self.inputs[name] = items
+                self.lists.append((name, list(items)))
             else:
-                inputs[name] = next(rest) if isinstance(value, np.ndarray) else value
-        return inputs
+                self.inputs[name] = next(rest) if isinstance(value, np.ndarray) else value
 
-    def is_of(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether the copies are still those of these inputs, which the checker may have changed in place."""
-        if arrays is not self.source or attrs is not self.source_attrs:
+    def serves(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Say whether this can be handed out for these inputs: the very arrays, which may hold something new."""
+        if arrays is not self.source or attrs is not self.source_attrs or len(arrays) != len(self.inputs):
             return False
-        now = [item for _, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
-        return len(now) == len(self.own) and all(
-            array is own and is_same_array(array, copy) for array, (_, own), copy in zip(now, self.own, self.copies)
-        )
+        if self.lists:
+            return self._serves_lists(arrays) and self.has_attrs()
+        for name, loan in self.loans.items():
+            own = loan.own
+            if arrays[name] is not own:
+                return False
+            if own.nbytes >= LARGE and holds(own, loan.content):
+                continue
+            content = own.tobytes()
+            if content != loan.content and not loan.refill(content):
+                return False
+        return not attrs or self.has_attrs()
 
-    def changes(self, kept: Sequence[bytes] | None = None) -> Iterator[str]:
-        """Yield the names of what no longer holds what was handed out (or what was kept of it)."""
-        for number, ((leaf, own), copy) in enumerate(zip(self.own, self.copies)):
-            if not (is_same_array(own, copy) if kept is None else copy.tobytes() == kept[number]):
+    def _serves_lists(self, arrays: Arrays) -> bool:
+        now = [item for _, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
+        return len(now) == len(self.loans) and all(loan.is_of(item) for loan, item in zip(self.loans.values(), now))
+
+    def is_untouched(self) -> bool:
+        """Say whether all still holds what was handed out."""
+        for loan in self.loans.values():
+            copy = loan.copy
+            same = copy.tobytes() == loan.content if copy.nbytes < LARGE else holds(copy, loan.content)
+            if not same or copy.shape != loan.shape or copy.dtype is not loan.dtype:
+                return False
+        return (not self.lists or self.has_lists()) and (not self.source_attrs or self.has_attrs())
+
+    def keep_again(self) -> None:
+        """Take what the copies hold now as what was handed out: what was written so far is noted already."""
+        for loan in self.loans.values():
+            loan.keep_again()
+
+    def has_attrs(self) -> bool:
+        """Say whether the attributes are what was handed out."""
+        source, attrs = self.source_attrs, self.attrs
+        if len(source) != len(attrs):
+            return False
+        for name, value in source.items():
+            if name not in attrs or (attrs[name] is not value and not is_same_option(value, attrs[name])):
+                return False
+        return True
+
+    def has_lists(self) -> bool:
+        """Say whether the lists hold the copies that were handed out in them."""
+        return all(_is_same_list(items, self.inputs[name]) for name, items in self.lists)
+
+    def changes(self) -> Iterator[str]:
+        """Yield the names of what no longer holds what was handed out."""
+        for leaf, loan in self.loans.items():
+            if not loan.is_untouched():
                 yield f"argument {leaf}"
         for name, items in self.lists:
-            if len(items) != len(self.inputs[name]) or any(a is not b for a, b in zip(items, self.inputs[name])):
+            if not _is_same_list(items, self.inputs[name]):
                 yield f"list argument {name}"
-        if self.attrs:
-            for name, value in self.source_attrs.items():
-                if name not in self.attrs or not is_same_option(value, self.attrs[name]):
-                    yield f"option {name}"
+        for name in {**self.source_attrs, **self.attrs}:
+            value = self.source_attrs.get(name, _MISSING)
+            if not is_same_option(value, self.attrs.get(name, _MISSING)):
+                yield f"option {name}"
 
     def case(self) -> Case:
         """Return the call's inputs as a case of its own."""
         mine = _Handed(self.source, self.source_attrs)
         return Case(mine.inputs, mine.attrs, "normal", origin="called")
+
+
+def _is_same_list(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(one) == len(other) and all(map(_is, one, other))
+
+
+_MISSING = object()
 
 
 class Custody:
@@ -95,6 +260,7 @@ class Custody:
         self.breaches: list[Breach] = []
         self._told: set[str] = set()
         self._last: _Handed | None = None
+        self._results: _Lent | None = None
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions given copies."""
@@ -124,13 +290,20 @@ class Custody:
     # --- handing out
     def _hand(self, arrays: Arrays, attrs: Attrs) -> _Handed:
         last = self._last
-        if last is None or not last.is_of(arrays, attrs):
-            self._last = last = _Handed(arrays, attrs)
+        if last is None or not last.serves(arrays, attrs):
+            self._last = last = _Handed(arrays, attrs, last)
+        return last
+
+    def _lend(self, results: Sequence[Any]) -> _Lent:
+        """Return forward's results as backward gets them, the same again for each call after one forward."""
+        last = self._results
+        if last is None or not last.is_of(results):
+            self._results = last = _Lent(results)
         return last
 
     def _note(self, handed: _Handed, code: str, who: str, changed: Iterable[str]) -> None:
         for what in changed:
-            self._last = None  # what was written to is no longer handed out
+            self._last = self._results = None  # what was written to is no longer handed out
             message = f"{who} wrote to its {what}"
             if message not in self._told:
                 self._told.add(message)
@@ -143,7 +316,8 @@ class Custody:
             try:
                 return function(handed.inputs, handed.attrs)
             finally:
-                self._note(handed, "GC122", who, handed.changes())
+                if not handed.is_untouched():
+                    self._note(handed, "GC122", who, handed.changes())
 
         return forward
 
@@ -152,60 +326,56 @@ class Custody:
             arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
         ) -> Any:
             handed = self._hand(arrays, attrs)
-            results, incoming = _each(outputs), _each(douts)
+            results, incoming = self._lend(outputs), _Lent(douts)
             try:
-                return function(handed.inputs, results, incoming, handed.attrs, needs)
+                return function(handed.inputs, results.values, incoming.values, handed.attrs, needs)
             finally:
-                self._note(handed, "GC123", "backward", handed.changes())
-                self._note(handed, "GC123", "backward", _differing("argument, forward's result", outputs, results))
-                self._note(handed, "GC123", "backward", _differing("incoming gradient", douts, incoming))
+                self._look(handed, results, incoming)
 
         return backward
+
+    def _look(self, handed: _Handed, results: _Lent, incoming: _Lent) -> None:
+        """Compare all that backward got."""
+        if not handed.is_untouched():
+            self._note(handed, "GC123", "backward", handed.changes())
+        if not results.is_untouched():
+            self._note(handed, "GC123", "backward", results.changes("argument, forward's result"))
+        if not incoming.is_untouched():
+            self._note(handed, "GC123", "backward", incoming.changes("incoming gradient"))
 
     def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
             handed = self._hand(arrays, attrs)
             try:
-                return function(handed.inputs, handed.attrs, _each(douts))
+                return function(handed.inputs, handed.attrs, _Lent(douts).values)
             finally:
-                self._note(handed, "GC122", "the op", handed.changes())
+                if not handed.is_untouched():
+                    self._note(handed, "GC122", "the op", handed.changes())
 
         return run
 
     def _vjp(self, function: Callable[..., tuple[Sequence[Any], Pullback]]) -> Callable[..., Any]:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
             handed = self._hand(arrays, attrs)
-            kept = [copy.tobytes() for copy in handed.copies]
+            self._last = None  # the pullback may hold these copies: they get no new content
             try:
                 outputs, pullback = function(handed.inputs, handed.attrs)
             finally:
-                self._note(handed, "GC122", "forward", handed.changes(kept))
-            kept = [copy.tobytes() for copy in handed.copies]
-            results = _each(outputs)
+                if not handed.is_untouched():
+                    self._note(handed, "GC122", "forward", handed.changes())
+                    handed.keep_again()
+            results = _Lent(outputs)
 
             def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
-                incoming = _each(douts)
+                incoming = _Lent(douts)
                 try:
-                    return pullback(incoming, needs)
+                    return pullback(incoming.values, needs)
                 finally:
-                    self._note(handed, "GC123", "backward", handed.changes(kept))
-                    self._note(handed, "GC123", "backward", _differing("argument, forward's result", outputs, results))
-                    self._note(handed, "GC123", "backward", _differing("incoming gradient", douts, incoming))
+                    self._look(handed, results, incoming)
 
             return outputs, pull
 
         return vjp
-
-
-def _each(values: Sequence[Any]) -> list[Any]:
-    """Return copies of arrays; what is not an array is passed on."""
-    return [copied([item])[0] if type(item) is np.ndarray else item for item in values]
-
-
-def _differing(what: str, own: Sequence[Any], copies: Sequence[Any]) -> Iterator[str]:
-    for number, (one, copy) in enumerate(zip(own, copies)):
-        if type(one) is np.ndarray and not is_same_array(one, copy):
-            yield what if len(own) == 1 else f"{what} {number}"
 
 
 def _kept(case: Case) -> dict[str, Any]:
