@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from opkit.streams import fill_closed
+
 __all__ = ["main"]
 
 
@@ -14,6 +16,7 @@ def main() -> None:
     The interpreter that the workers of a check come from is started before anything else: it loads while this
     process does.
     """
+    fill_closed()
     if _checks(sys.argv[1:]):
         from opkit.verify.workers.start import started
 

@@ -6,6 +6,7 @@ so that ``opkit --help`` stays quick.
 
 from __future__ import annotations
 
+import sys
 from subprocess import Popen
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from opkit.cli.ops import ops
 from opkit.cli.run import run
 from opkit.cli.sbp import sbp
 from opkit.cli.test import test
+from opkit.streams import escape_unprintable, fill_closed
 
 __all__ = ["app", "main"]
 
@@ -76,4 +78,7 @@ def main(interpreter: Popen[bytes] | None = None) -> None:
     Args:
         interpreter: one for the workers of a gradcheck that was started ahead, None to start one where it is needed.
     """
+    fill_closed()
+    if sys.argv[1:2] != ["run"]:  # a script gets the streams that python would give it
+        escape_unprintable()
     app(obj=interpreter)

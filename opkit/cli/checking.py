@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+from opkit.atomic import write_file
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
@@ -68,14 +70,28 @@ def check(
     outcome = _run(targets, options, interpreter)
     put_report(outcome, form, is_verbose=is_verbose)
     for name, path in reports:
-        try:
-            path.write_text(render(outcome, name), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
+        _write_report(path, render(outcome, name))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
         warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
     return status
+
+
+def _write_report(path: Path, text: str) -> None:
+    """Write a report, which appears whole or not at all.
+
+    Raises:
+        UsageError: the folder is missing, or nothing may be written there.
+        OSError: the disk is full.
+    """
+    if not path.parent.is_dir():
+        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    try:
+        write_file(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def debug(targets: Sequence[str], options: RunOptions) -> int:

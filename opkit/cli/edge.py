@@ -29,7 +29,11 @@ class Edge(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:
-            return super().invoke(ctx)
+            _check_folder(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()  # here, where what goes wrong can be reported
         except OpkitError as error:
             warn(error_line(error))
             raise typer.Exit(_status(error)) from error
@@ -38,15 +42,35 @@ class Edge(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             # The reader has gone (`opkit ... | head`): nobody is left to report to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(FINDINGS) from None
         except OSError as error:
             # A full disk, a folder that cannot be written: the error is reported without a traceback.
             if error.filename is None:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                _drop_output()
             place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
             warn(f"error: {place}{error.strerror or error}")
             raise typer.Exit(FINDINGS) from None
+
+
+def _drop_output() -> None:
+    """Let what is still waiting to be printed go nowhere: the interpreter would try again, and fail, at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _check_folder(ctx: Any) -> None:
+    """Refuse to work in a folder that is gone.
+
+    Raises:
+        UsageError: the working folder was removed.
+    """
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError("the working folder does not exist any more", help="cd to another folder") from error
 
 
 def refuse_options(command: str, script: str) -> None:

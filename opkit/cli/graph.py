@@ -32,7 +32,8 @@ def graph(
 ) -> None:
     """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
 
-    Of op directories: without --shape, small shapes are tried until the definitions accept one.
+    Of op directories: without --shape, small shapes are tried until the definitions accept one. No Python of a
+    directory is run.
 
     JOB.py is run with the ARGS after it; what it prints goes to standard error. Jobs that it never calls are shown too.
 
@@ -55,15 +56,14 @@ def _is_script(path: str) -> bool:
 
 def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, form: str) -> int:
     from opkit.cli.arguments import shape_of
-    from opkit.cli.console import user_code, warn
+    from opkit.cli.console import warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS
     from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
     from opkit.project import assemble, discover
 
     shapes = dict(shape_of(item) for item in shape)
     directories = discover(paths)
-    with user_code():
-        loaded = [assemble(directory) for directory in directories]
+    loaded = [assemble(directory, runs_python=False) for directory in directories]
     found, troubles = graphs_of(loaded, shapes, dtype)
     if form == "json":
         _put_json("graphs", [gradient_json(item) for item in found])

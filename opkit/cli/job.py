@@ -56,6 +56,8 @@ def run_job(
 def _no_script(path: str) -> UsageError:
     from opkit.project.directory import near_files
 
+    if Path(path).is_symlink() and not Path(path).exists():
+        return UsageError(f"cannot run {path!r}: it is a link that leads to no file")
     if Path(path).is_dir():
         return UsageError(f"cannot run {path!r}: a folder, no such file")
     return UsageError(f"cannot run {path!r}: no such file", help=did_you_mean(near_files(path, suffix=".py")[:1]))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from opkit.diagnostics.diagnostic import Diagnostic, Note
 from opkit.diagnostics.source import Span
 
-__all__ = ["render_text"]
+__all__ = ["printable", "render_text"]
 
 _TAB = "    "
 _WIDEST = 160
@@ -30,14 +30,14 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _block(item: Diagnostic) -> str:
-    lines = [f"{item.severity.value}[{item.code}]: {item.message}"]
+    lines = [f"{item.severity.value}[{item.code}]: {_printable(item.message)}"]
     width = _gutter(item)
     if item.span is not None:
         lines += _snippet(item.span, width)
     for note in item.notes:
         lines += _note(note, width)
     if item.help:
-        lines.append(f"{' ' * width} = help: {item.help}")
+        lines.append(f"{' ' * width} = help: {_printable(item.help)}")
     return "\n".join(lines)
 
 
@@ -48,8 +48,8 @@ def _gutter(item: Diagnostic) -> int:
 
 def _note(note: Note, width: int) -> list[str]:
     if note.span is None:
-        return [f"{' ' * width} = note: {note.message}"]
-    return [f"{' ' * width} = note: {note.message}", *_snippet(note.span, width)]
+        return [f"{' ' * width} = note: {_printable(note.message)}"]
+    return [f"{' ' * width} = note: {_printable(note.message)}", *_snippet(note.span, width)]
 
 
 def _snippet(span: Span, width: int) -> list[str]:
@@ -67,7 +67,7 @@ def _snippet(span: Span, width: int) -> list[str]:
     after = after[:_WIDEST]
     carets = "^" * max(len(marked), 1)
     return [
-        f"{pad}--> {span}",
+        f"{pad}--> {_printable(str(span))}",
         f"{pad} |",
         f"{line:>{width}} | {before}{marked}{after}".rstrip(),
         f"{pad} | {' ' * len(before)}{carets}",
@@ -75,8 +75,19 @@ def _snippet(span: Span, width: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Replace what would move the terminal's cursor."""
-    text = text.replace("\t", _TAB)
+    return printable(text.replace("\t", _TAB))
+
+
+def printable(text: str) -> str:
+    r"""Return a text without characters that would move a terminal's cursor or change its colours; line endings stay.
+
+    Halves of characters, which stand for bytes of file names that are no text, become escapes such as ``\udcff``.
+    """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() or c == "\n" else _shown(c) for c in text)
+
+
+def _shown(character: str) -> str:
+    is_half = "\ud800" <= character <= "\udfff"
+    return f"\\u{ord(character):04x}" if is_half else "\N{REPLACEMENT CHARACTER}"

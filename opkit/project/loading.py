@@ -174,7 +174,8 @@ def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
         BaseException: what the kernel file raises.
     """
     registry = Registry(parent)
-    module = load_module(loaded.directory.kernel)
+    first = getattr(loaded.kernel_module, "__file__", None)  # absolute: a kernel may have changed the working folder
+    module = load_module(first or loaded.directory.kernel)
     ops = _bind_ops(loaded.directory, loaded.result, module, registry, [])
     return replace(loaded, ops=ops, registry=registry, kernel_module=module)
 

@@ -35,7 +35,7 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
     If the file forks, the child process ends here when it returns.
     """
     full = os.path.abspath(path)
-    digest = hashlib.blake2s(os.path.realpath(full).encode(), digest_size=6).hexdigest()
+    digest = hashlib.blake2s(os.fsencode(os.path.realpath(full)), digest_size=6).hexdigest()
     name = f"{Path(full).stem}__{digest}"
     source = importlib.util.decode_source(Path(full).read_bytes())
     code = compile(source, full, "exec", dont_inherit=True)

@@ -108,9 +108,8 @@ def write_new(name: str, folder: Path, texts: Mapping[str, str], *, is_directory
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):  # not what the command line says, but the disk
             raise
-        place = error.filename if isinstance(error.filename, str) else str(folder)
         raise UsageError(
-            f"cannot write {place!r}: {error.strerror}", help="choose a writable folder with --dir"
+            f"cannot write into {str(folder)!r}: {error.strerror}", help="choose a writable folder with --dir"
         ) from error
     return [folder / path for path in texts]
 

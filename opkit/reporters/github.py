@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from opkit.checker import Status
 from opkit.diagnostics import Diagnostic, Severity
 from opkit.reporters.run import RunView, findings, remarks, subject
-from opkit.reporters.values import case_text, value_text
+from opkit.reporters.values import case_text, printable, value_text
 
 __all__ = ["github_diagnostics", "github_report"]
 
@@ -63,7 +63,7 @@ def _command(level: str, properties: Sequence[tuple[str, object]], message: str)
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -17,7 +17,7 @@ from opkit.diagnostics import render_text
 from opkit.reporters.heatmap import HeatMap, heat_map
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.run import Finding, RunView, counts, subject
-from opkit.reporters.values import case_text, index_text, source_lines, value_text
+from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
 __all__ = ["html_report"]
 
@@ -27,7 +27,9 @@ _PICTURE = 320
 
 def html_report(run: RunView) -> str:
     """Return the page."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_clean
+    )
     template = environment.from_string(files("opkit.reporters").joinpath("page.html").read_text(encoding="utf-8"))
     return template.render(
         run=run,
@@ -36,6 +38,11 @@ def html_report(run: RunView) -> str:
         diagnostics=render_text(run.diagnostics),
         ops=[_op(run, place) for place in range(len(run.report.ops))],
     )
+
+
+def _clean(value: Any) -> Any:
+    """Return what the page shows of a value: text without control characters, and what is markup as it is."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _op(run: RunView, place: int) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic
+from opkit.diagnostics.render import printable
 
-__all__ = ["Finding", "RunView", "counts", "findings", "remarks", "subject"]
+__all__ = ["Finding", "RunView", "counts", "findings", "printable_op", "remarks", "subject"]
 
 
 class RunView(Protocol):
@@ -69,6 +70,28 @@ def findings(run: RunView, *statuses: Status) -> Iterator[Finding]:
 def remarks(run: RunView) -> Iterator[Finding]:
     """Yield what holds and comes with something to do: a signature that could be claimed, with the line to add."""
     return (finding for finding in findings(run, Status.PASS) if finding.result.hint)
+
+
+def printable_op(op: OpReport) -> OpReport:
+    """Return a report of an op whose texts a terminal shows and does not act on; its places are as they were."""
+    checks = tuple(
+        replace(
+            result,
+            message=printable(result.message),
+            hint=printable(result.hint),
+            input=None if result.input is None else printable(result.input),
+            output=None if result.output is None else printable(result.output),
+        )
+        for result in op.checks
+    )
+    return replace(
+        op,
+        op=printable(op.op),
+        dir=None if op.dir is None else printable(op.dir),
+        checks=checks,
+        tried=tuple(map(printable, op.tried)),
+        notes=tuple(map(printable, op.notes)),
+    )
 
 
 def subject(result: CheckResult) -> str:

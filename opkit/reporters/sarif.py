@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from opkit.checker import Status
 from opkit.checker.model.case import plain
 from opkit.diagnostics import Diagnostic, Severity, Span, explain
 from opkit.errors import Location, UsageError
+from opkit.reporters.json_form import json_text
 from opkit.reporters.run import Finding, RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, value_text
 
@@ -66,7 +66,7 @@ def _log(results: Sequence[dict[str, Any]], titles: dict[str, str], *, is_succes
             }
         ],
     }
-    return json.dumps(log, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return json_text(log)
 
 
 def _rule(code: str, title: str) -> dict[str, Any]:
@@ -148,10 +148,17 @@ def _span(span: Span) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """Return a path as a URI: relative where the path is."""
-    if os.path.isabs(path):
-        return Path(path).as_uri()
-    return quote(Path(path).as_posix())
+    named = quote(os.fsencode(Path(path).as_posix()) if _is_a_name(path) else path.encode("utf-8", "replace"))
+    return f"file://{'' if named.startswith('/') else '/'}{named}" if os.path.isabs(path) else named
+
+
+def _is_a_name(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fingerprint(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from opkit.checker import CheckResult, OpReport, Status
 from opkit.diagnostics import render_text
-from opkit.reporters.run import Finding, RunView, counts, findings, subject
+from opkit.reporters.run import Finding, RunView, counts, findings, printable_op, subject
 from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
 __all__ = ["text_report"]
@@ -54,7 +54,7 @@ def text_report(run: RunView, *, width: int = 80, is_colored: bool = False, is_v
     if run.diagnostics:
         console.out(render_text(run.diagnostics), highlight=False)
     for place, op in enumerate(run.report.ops):
-        _op(console, run, place, op, is_verbose)
+        _op(console, run, place, printable_op(op), is_verbose)
     _summary(console, run)
     return "".join(f"{line.rstrip()}\n" for line in sink.getvalue().split("\n")[:-1])
 
@@ -68,7 +68,7 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
     if op.status is Status.PASS:
         console.print(Padding(Text(_rests_on(op), style="dim"), (0, 0, 0, 10)))
     elif op.status is Status.SKIP and op.undifferentiated is not None:
-        console.print(Padding(Text(printable(op.undifferentiated.message), style="dim"), (0, 0, 0, 10)))
+        console.print(Padding(Text(op.undifferentiated.message, style="dim"), (0, 0, 0, 10)))
     for index, result in enumerate(op.checks):
         finding = Finding(op, result, run.saved.get((place, index), ""))
         if result.check == "build" and run.diagnostics:
@@ -80,7 +80,7 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
         elif is_verbose:
             _line(console, result)
         elif result.check == "power":
-            console.print(Padding(Text.assemble(("power ", "cyan"), printable(result.message)), (0, 0, 0, 2)))
+            console.print(Padding(Text.assemble(("power ", "cyan"), result.message), (0, 0, 0, 2)))
     for note in op.notes:
         console.print(Padding(Text.assemble(("note ", "cyan"), note), (0, 0, 0, 2)))
     if is_verbose:
@@ -129,7 +129,7 @@ def _finding(console: Console, finding: Finding) -> None:
     console.print()
     console.print(Padding(title, (0, 0, 0, 2)))
     if result.message:
-        console.print(Padding(Text(printable(result.message)), (0, 0, 0, 4)))
+        console.print(Padding(Text(result.message), (0, 0, 0, 4)))
     rows = list(_rows(result))
     if rows:
         table = Table.grid(padding=(0, 1))
@@ -156,7 +156,7 @@ def _rows(result: CheckResult) -> Iterable[tuple[str, str]]:
             yield "actual", value_text(result.actual)
     case = case_text(result.case)
     if case:
-        yield "case", case
+        yield "case", printable(case)
     if evidence is not None and evidence.pattern and evidence.pattern not in result.message:
         yield "looks like", evidence.pattern
     if result.hint:
@@ -170,7 +170,7 @@ def _source(console: Console, result: CheckResult) -> None:
     where = result.where
     if where is None:
         return
-    console.print(Text.assemble(("   --> ", "cyan"), str(where)), soft_wrap=True)
+    console.print(Text.assemble(("   --> ", "cyan"), printable(str(where))), soft_wrap=True)
     for number, line in source_lines(where):
         mark = ">" if number == where.line else " "
         shown = line[: max(console.width - 11, 20)]
@@ -188,7 +188,7 @@ def _undecided(console: Console, result: CheckResult) -> None:
     about = subject(result)
     text = Text.assemble(("undecided ", "yellow"), f"{result.code} {result.check}", f" of {about}" if about else "")
     if result.message:
-        text.append(f": {printable(result.message)}")
+        text.append(f": {result.message}")
     console.print(Padding(text, (0, 0, 0, 2)))
 
 
@@ -203,7 +203,7 @@ def _line(console: Console, result: CheckResult) -> None:
     if details:
         text.append(f"; {', '.join(details)}", style="dim")
     if result.message:
-        text.append(f": {printable(result.message)}", style="dim")
+        text.append(f": {result.message}", style="dim")
     console.print(Padding(text, (0, 0, 0, 2)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.diagnostics.render import printable
 from opkit.errors import Location
 
 __all__ = ["case_text", "index_text", "printable", "source_lines", "value_text"]
@@ -84,11 +85,6 @@ def index_text(name: str | None, index: Sequence[int] | None) -> str:
     if index is None:
         return ""
     return f"{name or ''}[{', '.join(str(item) for item in index)}]"
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that would move a terminal's cursor or change its colours; line endings stay."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def source_lines(where: Location | None, around: int = 2) -> list[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +92,28 @@ def test_huge_inputs_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """The cache is bounded."""
     monkeypatch.setattr("opkit.verify.failures.store._MOST_BYTES", 100)
     assert FailureStore(str(tmp_path)).update(report(size=1000)) == {}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\5\6" + b"\0" * 18,
+        b'{"format": 1}',
+        {"meta": np.array('{"format": 1}')},
+        {"meta": np.array('{"format": 1, "order": 5, "lists": {}, "attrs": {}, "regime": 1, "seed": 1, "key": []}')},
+        {"meta": np.array("[" * 100_000)},
+        {"meta": np.array([1, 2])},
+        {"input.x": np.ones(3)},
+    ],
+)
+def test_a_damaged_failure_is_none(tmp_path: Path, content: Any) -> None:
+    """What somebody has changed in the cache ends no run, and is not found."""
+    folder = tmp_path / "op-12345678"
+    folder.mkdir()
+    if isinstance(content, dict):
+        np.savez(folder / "abc.npz", **content)
+    else:
+        (folder / "abc.npz").write_bytes(content)
+    with pytest.raises(UsageError, match="no failure 'abc'"):
+        FailureStore(str(tmp_path)).find("abc")

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opkit.foreign import FormatError, read_file
 from opkit.spec.registry.compiled_op import CompiledOp
+from opkit.spec.text.decoding import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +57,15 @@ class Siblings:
         try:
             if not self.path.is_file():
                 return []
-            files = sorted(file for file in self.path.parent.glob("*.cpp") if file.name != self.path.name)[:_MOST_FILES]
-            return sorted(files, key=lambda file: f'"{name}"' not in file.read_text(errors="replace"))
+            beside = (file for file in self.path.parent.glob("*.cpp") if file.name != self.path.name and file.is_file())
+            return sorted(sorted(beside)[:_MOST_FILES], key=lambda file: f'"{name}"'.encode() not in _text_of(file))
         except OSError:
             return []
+
+
+def _text_of(file: Path) -> bytes:
+    """Return what a file holds; b"" where it cannot be read, or is too long to be compiled."""
+    try:
+        return read_file(file, 4 * LARGEST)
+    except (OSError, FormatError):
+        return b""

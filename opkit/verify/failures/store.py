@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from opkit.checker.collect import FORMER
 from opkit.checker.model.case import plain
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
+from opkit.foreign import read_array, read_entries, read_file
 
 __all__ = ["Failure", "FailureStore", "former", "op_key"]
 
@@ -35,6 +35,9 @@ _FORMAT = 1
 _MOST_PER_OP = 12
 #: Inputs larger than this are not kept.
 _MOST_BYTES = 64 << 20
+#: What else a file may hold, in bytes, and what it says of a failure at least.
+_MOST_FACTS = 64 << 20
+_FACTS = {"op", "dir", "root", "result", "is_replayable", "pattern", "element", "output_element"}
 
 
 def former(result: CheckResult) -> Key:
@@ -75,7 +78,7 @@ class Failure:
 
 
 def _digest(text: str, length: int = 10) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:length]
 
 
 class FailureStore:
@@ -216,25 +219,25 @@ def _write(path: Path, failure: Failure) -> None:
 
 
 def _read(path: Path) -> Failure | None:
-    """Read a failure; a file that cannot be read counts as missing."""
+    """Read a failure; a file that cannot be read, or that somebody has changed, counts as missing."""
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
+        entries, _ = read_entries(read_file(path, _MOST_BYTES + _MOST_FACTS))
+        arrays = {name.removesuffix(".npy"): read_array(data) for name, data in entries.items()}
         facts = json.loads(str(arrays.pop("meta")))
         if facts["format"] != _FORMAT:
             return None
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError):
+        inputs: dict[str, Any] = {}
+        for name in facts["order"]:
+            if name in facts["lists"]:
+                inputs[name] = [arrays[f"input.{name}.{index}"] for index in range(facts["lists"][name])]
+            else:
+                inputs[name] = arrays.get(f"input.{name}")
+        douts = tuple(arrays[name] for name in sorted(arrays, key=_number) if name.startswith("dout."))
+        case = Case(inputs, dict(facts["attrs"]), str(facts["regime"]), int(facts["seed"]), "recorded", FORMER)
+        key = (str(facts["key"][0]), str(facts["key"][1]), str(facts["key"][2]))
+        return Failure(path.stem, key, case, douts, facts) if facts.keys() >= _FACTS else None
+    except (OSError, ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, RecursionError):
         return None
-    inputs: dict[str, Any] = {}
-    for name in facts["order"]:
-        if name in facts["lists"]:
-            inputs[name] = [arrays[f"input.{name}.{index}"] for index in range(facts["lists"][name])]
-        else:
-            inputs[name] = arrays.get(f"input.{name}")
-    douts = tuple(arrays[name] for name in sorted(arrays, key=_number) if name.startswith("dout."))
-    case = Case(inputs, facts["attrs"], facts["regime"], facts["seed"], "recorded", FORMER)
-    key = (facts["key"][0], facts["key"][1], facts["key"][2])
-    return Failure(path.stem, key, case, douts, facts)
 
 
 def _number(name: str) -> int:

@@ -79,6 +79,8 @@ def _resolve(word: str) -> Iterator[Target]:
         for directory in discover([path]):
             yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
     elif not path.exists():
+        if path.is_symlink():
+            raise UsageError(f"{head!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
         yield Target(TargetKind.NAMED if name else TargetKind.SCRIPT, str(path), name)
