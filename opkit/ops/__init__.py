@@ -79,7 +79,6 @@ from opkit.ops.core.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpTyp
 from opkit.ops.core.registry import BUILTIN, Registry
 from opkit.ops.core.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
 from opkit.ops.forms import SPECIAL_FORMS
-from opkit.ops.kernels.resampling import resampling_matrix
 from opkit.ops.linear.contraction import einsum, tensordot
 from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
 from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
@@ -402,7 +401,6 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "reshape_like",
-    "resampling_matrix",
     "resize",
     "right_shift",
     "rint",

@@ -7,6 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import images, sampling
 from opkit.paddle.semantics import builders as ops
+from opkit.paddle.semantics.resampling import resampling_matrix
 from opkit.paddle.tensor.checks import ints, need_value
 
 __all__ = [
@@ -117,7 +118,7 @@ def interpolate(
         return ops.adaptive_pool(x, targets, axes, ops.reduce_mean)
     rule = "linear" if kind.endswith("linear") else kind
     for axis, target, scale in zip(axes, targets, scales):
-        matrix = ops.resampling_matrix(x.shape[axis], target, scale, rule, align_corners, align_mode == 1)
+        matrix = resampling_matrix(x.shape[axis], target, scale, rule, align_corners, align_mode == 1)
         x = sampling.resampled(x, matrix, axis)
     return x
 

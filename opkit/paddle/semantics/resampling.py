@@ -1,6 +1,6 @@
-"""Resampling of one axis as a matrix: nearest, linear and cubic, with several ways to align the pixels.
+"""Resampling of one axis as a matrix: nearest, linear and cubic, with Paddle's ways to align the pixels.
 
-The ops ``upsample`` and ``resize`` are in ``opkit.ops.network.resize``.
+What multiplies an axis by a matrix is ``opkit.ops.composed.sampling``.
 
 Source: Paddle 2.6, interpolate.
 """
