@@ -74,9 +74,7 @@ def _passes_gradcheck(target: str) -> bool:
     report = gradcheck(target)
     wrong = [item for item in report.ops if item.status not in (Status.PASS, Status.SKIP) and _has_gradient(item)]
     for item in wrong:
-        warn(
-            f"error: opkit gradcheck says {item.status.value} of {item.op}: only a correct gradient is exported"
-        )
+        warn(f"error: opkit gradcheck says {item.status.value} of {item.op}: only a correct gradient is exported")
     if wrong:
         warn(f"next: opkit gradcheck {target}; --force exports all the same")
     return not wrong
