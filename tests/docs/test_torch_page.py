@@ -42,9 +42,9 @@ def test_the_page_has_three_commands_and_four_files() -> None:
 
 
 def test_the_tests_of_the_page_pass(folder: Path) -> None:
-    """assert_gradients and gradcheck in a test file."""
+    """They use assert_gradients and gradcheck, with opkit's plugin on: torch is the real one."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "opkit.pytest_plugin", "test_mine.py"],
         cwd=folder,
         capture_output=True,
         text=True,

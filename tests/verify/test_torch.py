@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,9 +131,18 @@ def test_a_tensor_that_takes_no_gradient_beside_one_that_does_is_a_constant() ->
     assert gradcheck(function.apply, inputs, recorded_only=True).status is Status.FAIL
 
 
-def run(*words: str, **options: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line."""
-    return subprocess.run([sys.executable, "-m", "opkit", *words], capture_output=True, text=True, timeout=300)
+def run(*words: str, folder: Path | None = None, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder, with a cache of its own."""
+    own = {} if cache is None else {"XDG_CACHE_HOME": str(cache)}
+    path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "opkit", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, **own},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 SCRIPT = """
@@ -219,3 +230,18 @@ def test_options_are_passed_on() -> None:
     """Shapes given by hand stand in for cases."""
     report = checked("right", "Swish", Options(shapes={"x": (7, 2)}))
     assert report.status is Status.PASS
+
+
+def test_a_repro_needs_torch_and_numpy_only(tmp_path: Path) -> None:
+    """It shows the slopes beside what backward gives, and runs where opkit cannot be imported."""
+    file = tmp_path / "act.py"
+    file.write_text(SCRIPT.partition("if __name__")[0])
+    done = run("gradcheck", "--effort", "0.1", f"{file}::Act", cache=tmp_path)
+    failure = re.findall(r"--repro ([0-9a-f]+)", done.stdout)[0]
+    run("gradcheck", "--repro", failure, cache=tmp_path, folder=tmp_path)
+    code = "import sys, runpy; sys.modules['opkit'] = None; runpy.run_path(sys.argv[1])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / f"repro_{failure}.py")], capture_output=True, text=True, timeout=300
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "backward gives:" in shown.stdout

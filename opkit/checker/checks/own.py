@@ -5,8 +5,10 @@ What they look for is their own business; here they are only run and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.own import Fault, OwnCheck
@@ -37,11 +39,13 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
 def _first(session: CheckSession, check: OwnCheck, ev: Evaluator, number: int) -> CheckResult | None:
     douts = ev.douts_from(session.rng(900 + number).uniform(-2, 2, sum(ev.sizes)))
     for fault in check.run(ev.inputs, ev.attrs, douts):
-        return _result(session, check, ev, fault)
+        return _result(session, check, ev, fault, douts)
     return None
 
 
-def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault) -> CheckResult:
+def _result(
+    session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault, douts: Sequence[np.ndarray]
+) -> CheckResult:
     subject = session.checkable
     where = subject.forward_where if check.is_forward else subject.backward_where
     made = CheckResult(
@@ -51,7 +55,7 @@ def _result(session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault)
         fault.message,
         where=fault.where or where or subject.forward_where,
         case=ev.case.to_json(),
-        evidence=Evidence(case=ev.case),
+        evidence=Evidence(case=ev.case, douts=tuple(douts)),
         expected=fault.expected,
         actual=fault.actual,
     )

@@ -1,4 +1,4 @@
-"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines that needs numpy only.
+"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines that needs numpy (and torch) only.
 
 The script runs the user's own kernels where they can be run without opkit; else it shows what was recorded.
 """
@@ -21,6 +21,7 @@ from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.store import Failure, FailureStore
+from opkit.verify.failures.torch_repro import torch_lines
 from opkit.verify.isolation.child import Outbox, Task
 from opkit.verify.isolation.supervisor import Supervisor, can_fork
 from opkit.verify.options import RunOptions
@@ -60,9 +61,11 @@ def write_repro(
     stem = Path(folder) / f"repro_{failure.id}"
     recipe = _recipe(failure)
     arrays = _named_arrays(failure)
-    if recipe is None:
+    torch = torch_lines(failure) if recipe is None else None
+    if recipe is None and torch is None:
         arrays.update(_samples(failure, options))
-    lines = [*_head(failure), *(_recorded(arrays) if recipe is None else _live(failure, recipe))]
+    body = torch or (_recorded(arrays) if recipe is None else _live(failure, recipe))
+    lines = [*_head(failure, "torch and numpy" if torch else "numpy"), *body]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
     packed = io.BytesIO()
     save: Callable[..., None] = np.savez
@@ -198,7 +201,7 @@ def _sampled(
 
 
 # --- the script's text
-def _head(failure: Failure) -> list[str]:
+def _head(failure: Failure, needs: str) -> list[str]:
     result = failure.facts["result"]
     about = f" of d({result['output']})/d({result['input']})" if result["input"] and result["output"] else ""
     expected = f"gradcheck expected {result['expected']} within {result['bound']}, actual {result['actual']}"
@@ -206,7 +209,7 @@ def _head(failure: Failure) -> list[str]:
     if result["expected"] is not None or result["actual"] is not None:
         summary.append(expected)
     text = "\n".join([f"{failure.facts['op']}: {result['code']} {result['check']}{about}.", "", *summary])
-    return [f'r"""{_safe(text)}\n\nWritten by opkit gradcheck --repro {failure.id}; needs numpy only.\n"""', ""]
+    return [f'r"""{_safe(text)}\n\nWritten by opkit gradcheck --repro {failure.id}; needs {needs} only.\n"""', ""]
 
 
 def _safe(text: str) -> str:

@@ -39,9 +39,6 @@ class ForeignRunner(Protocol):
     def fixed_outputs(self, arrays: Arrays, attrs: Attrs) -> list[bool]:
         """Say of each output whether it takes no part in differentiation."""
 
-    def is_misfit(self, error: Exception) -> bool:
-        """Say whether what backward raised is that a gradient does not have its input's shape."""
-
     def steady(self, arrays: Arrays, attrs: Attrs) -> bool:
         """Say whether forward draws none of the framework's random numbers; what it draws depends on the layout."""
 

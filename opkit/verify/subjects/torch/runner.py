@@ -231,10 +231,6 @@ class Runner:
         """Say of each output whether it takes no part in differentiation."""
         return [not item.requires_grad for item in self.apply(arrays, attrs).outputs]
 
-    def is_misfit(self, error: Exception) -> bool:
-        """Say whether what backward raised is that a gradient does not have its input's shape."""
-        return "invalid gradient at index" in str(error)
-
     def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
         """Say whether forward draws none of torch's random numbers."""
         torch.default_generator.manual_seed(_SEED)
