@@ -76,9 +76,15 @@ def _imported(path: str) -> ModuleType:
 
 
 def _missing(target: Target, module: ModuleType, found: Any) -> CheckResult:
-    layers = [name for name, value in vars(module).items() if is_layer(value)]
+    foreign = list(loaded_frameworks())
+    layers = [
+        name
+        for name, value in vars(module).items()
+        if is_layer(value) or any(framework.knows(value) for framework in foreign)
+    ]
+    kinds = " or ".join(["PyLayer", *(framework.kinds for framework in foreign)])
     tail = f": it is a {type(found).__name__}" if found is not None else ""
-    said = unknown("the file has no PyLayer", target.name, layers, tail=tail, has="it has")
+    said = unknown(f"the file has no {kinds}", target.name, layers, tail=tail, has="it has")
     return CheckResult(
         LOAD.name, Status.ERROR, LOAD.code, str(said), where=Location(target.label.partition("::")[0], 1)
     )

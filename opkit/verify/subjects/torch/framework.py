@@ -41,6 +41,7 @@ class Torch:
         """Serve one custom function of a file."""
         subject = subject_of(value)
         declared = declared_in(names, ["forward", subject.name], subject.name)
+        declared = replace(declared, second_order=declared.second_order or options.demand_second)
         return _served(subject, declared, declared.cases, label, options)
 
     # --- FILE.py

@@ -21,6 +21,7 @@ from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+from opkit.verify.subjects.torch.twice import twice_of
 
 __all__ = ["FunctionRunner", "function_subject", "is_function"]
 
@@ -120,7 +121,7 @@ class FunctionRunner(Runner):
 
     def second(self, first: Checkable, example: Any) -> Checkable | None:
         """Return the gradient as an op of its own, None where it is not offered."""
-        return None
+        return twice_of(first, self, example)
 
 
 def _names(function: Any, word: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location, UsageError
 from opkit.verify.isolation.blame import shown_path
@@ -21,6 +22,7 @@ from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
+from opkit.verify.subjects.torch.twice import twice_of
 
 __all__ = ["LibraryRunner", "is_library_op", "library_subject"]
 
@@ -121,3 +123,7 @@ class LibraryRunner(Runner):
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return the checks of a context, and of the fake kernel where there is one."""
         return (*own_checks(self), *([fake_check(self)] if self.op._abstract_fn is not None else []))
+
+    def second(self, first: Checkable, example: Any) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return twice_of(first, self, example)

@@ -42,7 +42,7 @@ def whole_subject(function: Any) -> Subject:
 
     where = location_of(body)
     return Subject(
-        name=type(function).__name__ if is_module else getattr(function, "__qualname__", type(function).__name__),
+        name=type(function).__name__ if is_module else _name(function),
         parameters=parameters,
         annotations={},
         make=make,
@@ -51,6 +51,10 @@ def whole_subject(function: Any) -> Subject:
         forward_where=where,
         backward_where=where,
     )
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__)).replace("<locals>.", "")
 
 
 def whole_case(function: Any, case: Any, subject: Subject) -> dict[str, Any]:
