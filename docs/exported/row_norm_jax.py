@@ -1,6 +1,7 @@
 """row_norm for JAX.
 
-Exported by opkit 0.1.0 from the op row_norm_forward. Array operations of the framework, traced from the numpy kernels.
+Exported by opkit 0.1.0 from the op row_norm_forward.
+Array operations of the framework, traced from the numpy kernels.
 Needs jax 0.4.34 or newer.
 
 Proved with jax 0.10.2:
@@ -8,6 +9,7 @@ Proved with jax 0.10.2:
   jit: pass, 2 cases
   vmap: pass, a new first axis
   check_grads: pass, reverse mode, inputs x
+  opkit gradcheck: pass,
 """
 
 import jax
@@ -20,11 +22,17 @@ def _infer_row_norm_forward(x):
     """Return (shape, dtype) of each output of row_norm_forward, or refuse the inputs."""
     dtype = x.dtype
     if not (dtype == jnp.float32 or dtype == jnp.float64):
-        raise ValueError('row_norm_forward: CHECK_OR_RETURN(dtype == DataType::kFloat || dtype == DataType::kDouble) failed: x must be float32 or float64')
+        raise ValueError(
+            "row_norm_forward: CHECK_OR_RETURN(dtype == DataType::kFloat || dtype == "
+            "DataType::kDouble) failed: x must be float32 or float64"
+        )
     y_dtype = dtype
     x_ = x.shape
     if len(x_) < 1:
-        raise ValueError(f'row_norm_forward: CHECK_GE_OR_RETURN(x.NumAxes(), 1) failed ({len(x_)} vs 1): there must be an axis to reduce')
+        raise ValueError(
+            f"row_norm_forward: CHECK_GE_OR_RETURN(x.NumAxes(), 1) failed ({len(x_)} vs 1): there "
+            "must be an axis to reduce"
+        )
     y_ = list(x_)
     y_.pop()
     y_shape = tuple(y_)

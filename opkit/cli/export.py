@@ -18,7 +18,7 @@ def export(
     to: Annotated[str, typer.Option("--to", help="torch, jax, or graph (prints what was traced).")],
     form: Annotated[str, typer.Option("--form", help="auto, native or callback.")] = "auto",
     output: Annotated[
-        Path | None, typer.Option("--output", help="The file to write; a folder where the directory has several ops.")
+        Path | None, typer.Option("--output", help="The file to write, or an existing folder for it.")
     ] = None,
     no_check: Annotated[bool, typer.Option("--no-check", help="Write without a proof; the file says so.")] = False,
     force: Annotated[
@@ -39,21 +39,16 @@ def export(
         if taken and not force:
             warn(f"error: {taken[0]} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
             raise typer.Exit(USAGE)
-    is_checked = True
-    if to != "graph" and not no_check:
-        is_checked = _passes_gradcheck(target)
-        if not is_checked and not force:
-            raise typer.Exit(FINDINGS)
     with user_code():
-        made = export_op(target, to=to, form=form, check=not no_check, is_checked=is_checked)
-    several = made if isinstance(made, tuple) else (made,)
-    status = CLEAN
-    for item in several:
-        if to == "graph":
-            typer.echo(item.text, nl=False)
-        elif not _write(item, to, output, len(several) > 1, force=force):
-            status = FINDINGS
-    raise typer.Exit(status)
+        made = export_op(target, to=to, form=form, check=not no_check)
+    if to == "graph":
+        typer.echo(made.text, nl=False)
+        raise typer.Exit(CLEAN)
+    path = _path(made, to, output)
+    if path.exists() and not force:
+        warn(f"error: {path} exists\nnext: --force overwrites it, --output FILE writes elsewhere")
+        raise typer.Exit(USAGE)
+    raise typer.Exit(CLEAN if _write(made, path, to, force=force) else FINDINGS)
 
 
 def _expected(target: str, to: str, output: Path | None) -> list[Path]:
@@ -65,43 +60,29 @@ def _expected(target: str, to: str, output: Path | None) -> list[Path]:
     return [Path(f"{name}_{to}.py")]
 
 
-def _passes_gradcheck(target: str) -> bool:
-    """Say whether opkit's own check of the gradient passes; what it found goes to stderr."""
-    from opkit.checker import Status
-    from opkit.cli.console import warn
-    from opkit.verify import gradcheck
-
-    report = gradcheck(target)
-    wrong = [item for item in report.ops if item.status not in (Status.PASS, Status.SKIP) and _has_gradient(item)]
-    for item in wrong:
-        warn(f"error: opkit gradcheck says {item.status.value} of {item.op}: only a correct gradient is exported")
-    if wrong:
-        warn(f"next: opkit gradcheck {target}; --force exports all the same")
-    return not wrong
+def _path(made: Exported, to: str, output: Path | None) -> Path:
+    name = f"{made.name}_{to}.py"
+    if output is None:
+        return Path(name)
+    return output / name if output.is_dir() else output
 
 
-def _has_gradient(item: object) -> bool:
-    return any(getattr(check, "check", "") not in ("no-gradient",) for check in getattr(item, "checks", ()))
-
-
-def _write(item: Exported, to: str, output: Path | None, is_one_of_many: bool, *, force: bool) -> bool:
-    """Write one op's files unless its proof forbids it; the table goes to stdout."""
+def _write(made: Exported, path: Path, to: str, *, force: bool) -> bool:
+    """Write the file and its test unless the proof forbids it; the table goes to stdout."""
     from opkit.atomic import write_together
     from opkit.cli.console import warn
 
-    if item.note:
-        warn(f"note: {item.note}")
-    if item.proof is not None:
-        typer.echo(item.proof.table)
-        if not item.proof.is_proved and not force:
+    if made.note:
+        warn(f"note: {made.note}")
+    if made.proof is not None:
+        typer.echo(made.proof.table)
+        if not made.proof.is_proved and not force:
             warn(
-                f"error: {item.name} was not proved to be the same op in {to}; nothing is written\nnext: see the table"
+                f"error: {made.name} was not proved to be the same op in {to}; nothing is written\n"
+                "next: see the table; --force writes the file all the same"
             )
             return False
-    path = output if output is not None else Path(f"{item.name}_{to}.py")
-    if is_one_of_many and output is not None:
-        path = output / f"{item.name}_{to}.py"
     test = path.with_name(f"test_{path.name}")
-    write_together(path.parent, path.name, {path.name: item.text.encode(), test.name: item.test.encode()})
-    typer.echo(f"{path}: {item.name}, {item.form} form; {test.name} beside it")
-    return item.proof is None or item.proof.is_proved
+    write_together(path.parent, path.name, {path.name: made.text.encode(), test.name: made.test.encode()})
+    typer.echo(f"{path}: {', '.join(made.functions)}, {made.form} form; {test.name} beside it")
+    return made.proof is None or made.proof.is_proved

@@ -6,42 +6,46 @@ Nothing is printed and no file of the user is written here.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import opkit
 from opkit.errors import ProjectError, UsageError, unknown
 from opkit.export.companion import write_test
-from opkit.export.jax_file import write_jax
+from opkit.export.frame import Frame
+from opkit.export.gradient import GRADIENT, gradient_trouble
+from opkit.export.head import head_of
+from opkit.export.jax_file import JaxFrame
 from opkit.export.listing import listed
 from opkit.export.model import ExportOp
 from opkit.export.native import NotNativeError, native_bodies
-from opkit.export.proof import LEAST_VERSIONS, ProofResult, is_installed, prove
+from opkit.export.proof import ProofResult, is_installed, prove
 from opkit.export.subject import subject_of
 from opkit.export.text.jax_text import JaxDialect
 from opkit.export.text.torch_text import TorchDialect
 from opkit.export.text.writer import Dialect
-from opkit.export.torch_file import write_torch
+from opkit.export.torch_file import TorchFrame
 from opkit.project.loading import LoadedOps, load
 
-__all__ = ["FORMS", "TARGETS", "Exported", "export"]
+__all__ = ["DIALECTS", "FORMS", "FRAMES", "TARGETS", "Exported", "export"]
 
 TARGETS = ("torch", "jax", "graph")
 FORMS = ("auto", "native", "callback")
-_DIALECTS: dict[str, Dialect] = {"torch": TorchDialect(), "jax": JaxDialect()}
+DIALECTS: dict[str, Dialect] = {"torch": TorchDialect(), "jax": JaxDialect()}
+FRAMES: dict[str, Frame] = {"torch": TorchFrame(), "jax": JaxFrame()}
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An op as a file of a framework.
+    """The forward ops of a directory as a file of a framework.
 
     Args:
-        name: of the public function.
+        name: of the file: the public function's, or the directory's where there are several.
         text: the file.
         form: "native" or "callback"; "graph" for a listing.
         proof: what was proved; None where it was not requested.
         test: a test file for it.
         note: why the form is not the native one, "" where it is.
+        functions: the public functions.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Exported:
     proof: ProofResult | None = None
     test: str = field(default="", repr=False)
     note: str = ""
+    functions: tuple[str, ...] = ()
 
 
 def export(
@@ -58,35 +63,43 @@ def export(
     form: str = "auto",
     *,
     check: bool = True,
-    is_checked: bool = False,
-) -> Exported | tuple[Exported, ...]:
+    is_checked: bool | None = None,
+    inductor: bool = True,
+) -> Exported:
     """Export an op directory.
 
     Args:
         target: the directory, or ``DIR::op_type`` for one of its forward ops.
         to: "torch", "jax" or "graph" (what was traced, as text).
         form: "native" (array operations of the framework), "callback" (the numpy kernel carried along), or "auto":
-            native where every kernel can be traced, else callback.
+            native where every kernel can be traced and is proved, else callback.
         check: prove the file beside the framework, in a process of its own.
-        is_checked: the gradient is known to have passed ``opkit.gradcheck``; a framework's own, coarser check of it
-            then only makes a note.
+        is_checked: whether the gradient is known to have passed ``opkit.gradcheck``; None checks it here. Where it has
+            not, that is a row of the proof, which then is not proved.
+        inductor: part of the proof for torch is to compile with inductor, where a C++ compiler is (some 10 s).
 
     Returns:
-        the file of the op; a tuple of them where the directory has several forward ops.
+        the file with all forward ops that were asked for.
 
     Raises:
         UsageError: no such target or form.
         ProjectError: the directory does not build.
-        ExportError: the op has a form that cannot leave, or no native one where that was asked for.
+        ExportError: an op has a form that cannot leave, or no native one where that was asked for.
     """
     for value, known, what in ((to, TARGETS, "target"), (form, FORMS, "form")):
         if value not in known:
             raise unknown(f"export has no {what}", value, list(known), has="it has").error(UsageError)
     path, _, name = os.fspath(target).partition("::")
     loaded = load(path)
-    names = _names(loaded, name)
-    made = tuple(_exported(subject_of(loaded, item), to, form, check, is_checked) for item in names)
-    return made[0] if len(made) == 1 else made
+    ops = tuple(subject_of(loaded, item) for item in _names(loaded, name))
+    if to == "graph":
+        return Exported(_file_name(ops), "\n".join(listed(op) for op in ops), "graph")
+    trouble = ""
+    if check and is_checked is None and any(op.wirings for op in ops):
+        trouble = gradient_trouble(path, [op.forward.name for op in ops])
+    elif is_checked is False:
+        trouble = "opkit gradcheck did not pass"
+    return _Export(ops, to, check, trouble, inductor).made(form)
 
 
 def _names(loaded: LoadedOps, name: str) -> Sequence[str]:
@@ -103,61 +116,58 @@ def _names(loaded: LoadedOps, name: str) -> Sequence[str]:
     return (name,) if name else known
 
 
-def _exported(op: ExportOp, to: str, form: str, check: bool, is_checked: bool) -> Exported:
-    if to == "graph":
-        return Exported(op.name, listed(op), "graph")
-    bodies: dict[str, str] = {}
-    note = ""
-    chosen = "callback"
-    if form != "callback":
-        try:
-            bodies = native_bodies(op, _DIALECTS[to])
-            chosen = "native"
-        except NotNativeError as error:
-            if form == "native":
-                raise
-            note = str(error)
-    made = _written(op, to, chosen, bodies, check, is_checked, note)
-    is_wrong = check and is_installed(to) and made.proof is not None and not made.proof.is_proved
-    if is_wrong and chosen == "native" and form == "auto" and made.proof is not None:
-        fault = next(row for row in made.proof.rows if row[2] == "FAIL")
-        why = f"the native form of {op.name!r} is not the same op under {fault[1]}: {fault[3]}"
-        return _written(op, to, "callback", {}, check, is_checked, why)
-    return made
+def _file_name(ops: Sequence[ExportOp]) -> str:
+    return ops[0].name if len(ops) == 1 else ops[0].directory
 
 
-def _written(
-    op: ExportOp, to: str, form: str, bodies: dict[str, str], check: bool, is_checked: bool, note: str
-) -> Exported:
-    write = write_torch if to == "torch" else write_jax
-    draft = write(op, form, bodies, _head(op, to, form, None))
-    if not check:
-        return Exported(op.name, draft, form, None, write_test(op, to), note)
-    proof = prove(op, to, draft, is_checked=is_checked)
-    return Exported(op.name, write(op, form, bodies, _head(op, to, form, proof)), form, proof, write_test(op, to), note)
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """One export.
 
+    Args:
+        ops: the forward ops.
+        to: the framework.
+        check: prove the file.
+        trouble: why the gradient is not known to be right, "" where it is.
+        inductor: compile with torch's inductor too.
+    """
 
-def _head(op: ExportOp, to: str, form: str, proof: ProofResult | None) -> str:
-    """Return the docstring of a file: from which op, which opkit, and what was proved."""
-    title = {"torch": "PyTorch", "jax": "JAX"}[to]
-    how = (
-        "Array operations of the framework, traced from the numpy kernels."
-        if form == "native"
-        else "The numpy kernels are carried along and called from the framework."
-    )
-    lines = [
-        f"{op.name} for {title}.",
-        "",
-        f"Exported by opkit {opkit.__version__} from the op {op.forward.name}. {how}",
-    ]
-    lines.append(f"Needs {to} {LEAST_VERSIONS[to]} or newer.")
-    if proof is None:
-        lines += ["", "Not checked: nothing was proved."]
-    elif not proof.version:
-        lines += ["", f"Not verified: {proof.rows[0][3]}"]
-    else:
-        lines += ["", f"Proved with {to} {proof.version}:"]
-        lines += [f"  {check}: {outcome}, {note}" for _, check, outcome, note in proof.rows]
-    lines += [f"  declared: {item}" for item in op.exceptions]
-    text = "\n".join(line.replace("\\", "\\\\").replace('"""', "'''") for line in lines)
-    return text + "\n"
+    ops: tuple[ExportOp, ...]
+    to: str
+    check: bool
+    trouble: str
+    inductor: bool
+
+    def made(self, form: str) -> Exported:
+        """Return the file in a form; "auto" takes the callback form where the native one is refused or not proved."""
+        bodies: dict[str, str] = {}
+        note = ""
+        chosen = "callback"
+        if form != "callback":
+            try:
+                for op in self.ops:
+                    bodies |= native_bodies(op, DIALECTS[self.to])
+                chosen = "native"
+            except NotNativeError as error:
+                if form == "native":
+                    raise
+                note = str(error)
+        made = self.written(chosen, bodies, note)
+        if made.proof is None or form != "auto" or chosen != "native" or not is_installed(self.to):
+            return made
+        fault = next((row for row in made.proof.rows if row[2] == "FAIL" and row[1] != GRADIENT), None)
+        if fault is None:
+            return made
+        why = f"the native form of {fault[0]!r} is not the same op under {fault[1]}: {fault[3]}"
+        return self.written("callback", {}, why)
+
+    def written(self, form: str, bodies: Mapping[str, str], note: str) -> Exported:
+        """Return the file, and the same with its proof in its head."""
+        frame, name, functions = FRAMES[self.to], _file_name(self.ops), tuple(op.name for op in self.ops)
+        draft = frame.write(self.ops, form, bodies, head_of(self.ops, self.to, form, None))
+        test = write_test(self.ops, self.to, name)
+        if not self.check:
+            return Exported(name, draft, form, None, test, note, functions)
+        proof = prove(self.ops, self.to, draft, trouble=self.trouble, inductor=self.inductor)
+        text = frame.write(self.ops, form, bodies, head_of(self.ops, self.to, form, proof))
+        return Exported(name, text, form, proof, test, note, functions)

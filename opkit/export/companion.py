@@ -5,6 +5,7 @@ It needs the framework, numpy and pytest, and the exported file beside it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,41 +33,51 @@ _CALLS = {
 }
 
 
-def write_test(op: ExportOp, to: str) -> str:
+def write_test(ops: Sequence[ExportOp], to: str, name: str) -> str:
     """Return the text of ``test_NAME_torch.py`` or ``test_NAME_jax.py``."""
     head, given, taken, setup = _CALLS[to]
-    small = [item for item in op.examples if _size(item) <= _MOST_ELEMENTS][:_MOST_CASES] or list(op.examples[:1])
-    cases = "".join(_case(item) for item in small)
+    cases = ""
+    for op in ops:
+        small = [item for item in op.examples if _size(item) <= _MOST_ELEMENTS][:_MOST_CASES] or list(op.examples[:1])
+        cases += "".join(_case(op.name, item) for item in small)
+    names = ", ".join(sorted(op.name for op in ops))
     return (
-        f'"""Values of the exported op {op.name}, as its numpy kernel gave them."""\n\n{head}'
-        f"from {op.name}_{to} import {op.name}\n{setup}\n"
-        f"#: (inputs, attributes, outputs).\nCASES = [\n{cases}]\n\n\n"
-        '@pytest.mark.parametrize(("inputs", "attrs", "outputs"), CASES)\n'
-        f"def test_values(inputs, attrs, outputs):\n"
+        f'"""Values of the exported ops ({names}), as their numpy kernels gave them."""\n\n{head}'
+        f"from {name}_{to} import {names}\n{setup}\n\n"
+        f"def made(item):\n"
+        f'    """Return an input as the framework has it: an array, a list of arrays, or None."""\n'
+        f"    if item is None or isinstance(item, list):\n"
+        f"        return None if item is None else [made(one) for one in item]\n"
+        f"    return {given}\n\n\n"
+        f"#: (function, inputs, attributes, outputs).\nCASES = [\n{cases}]\n\n\n"
+        '@pytest.mark.parametrize(("function", "inputs", "attrs", "outputs"), CASES)\n'
+        f"def test_values(function, inputs, attrs, outputs):\n"
         f'    """Outputs are those of the numpy kernel."""\n'
-        f"    found = {op.name}(*[None if item is None else {given} for item in inputs], **attrs)\n"
+        f"    found = function(*[made(item) for item in inputs], **attrs)\n"
         "    for item, expected in zip(found if isinstance(found, tuple) else (found,), outputs):\n"
         f"        np.testing.assert_allclose({taken}, expected, rtol=1e-4, atol=1e-5)\n"
     )
 
 
 def _size(example: Example) -> int:
-    arrays = [*(item for item in example.inputs.values() if item is not None), *example.outputs]
+    arrays = list(example.outputs)
+    for given in example.inputs.values():
+        arrays += given if isinstance(given, list) else [] if given is None else [given]
     return sum(item.size for item in arrays)
 
 
-def _case(example: Example) -> str:
+def _case(name: str, example: Example) -> str:
     inputs = ", ".join(_array(item) for item in example.inputs.values())
     attrs = ", ".join(
         f'"{name}": {literal(value)}' for name, value in example.attrs.items() if name != "device_sub_tag"
     )
     outputs = ", ".join(_array(item) for item in example.outputs)
-    return f"    (\n        [{inputs}],\n        {{{attrs}}},\n        [{outputs}],\n    ),\n"
+    return f"    (\n        {name},\n        [{inputs}],\n        {{{attrs}}},\n        [{outputs}],\n    ),\n"
 
 
 def _array(value: Any) -> str:
-    if value is None:
-        return "None"
+    if value is None or isinstance(value, list):
+        return "None" if value is None else f"[{', '.join(_array(item) for item in value)}]"
     text = repr(np.asarray(value).tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
     if value.size == 0:
         return f'np.zeros({value.shape!r}, "{value.dtype.name}")'

@@ -1,4 +1,4 @@
-"""The file for JAX: kernels, gradient and the public function, as jax.numpy code.
+"""The file for JAX: kernels that are called, ``jax.custom_vjp`` and the public function, as jax.numpy code.
 
 What the kernels compute comes in as text (native) or is carried along (callback); nothing is run here.
 """
@@ -7,141 +7,132 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opkit.export.inference import inference_code
-from opkit.export.layout import call, document
+from opkit.export.builtin_steps import JAX_WORDS
+from opkit.export.frame import Frame, incoming
+from opkit.export.layout import call
 from opkit.export.model import ExportKernel, ExportOp
-from opkit.export.signature import blob_name, kernel_source, literal, names_of, parameters_of, takes_attrs
-from opkit.export.steps import step_lines
+from opkit.export.signature import names_of, parameters_of, takes_attrs
+from opkit.export.steps import backward_lines, saved_names
 
-__all__ = ["write_jax"]
+__all__ = ["JaxFrame"]
 
 _RUN = '''def _run_numpy(kernel, described, arrays, *attrs):
     """Call a numpy kernel on the host; the shapes and dtypes of its results are known beforehand."""
-    present = [item is not None for item in arrays]
 
-    def run(*given):
-        left = iter(given)
-        views = tuple(np.asarray(next(left)).view() if is_there else None for is_there in present)
-        for view in views:
-            if view is not None:
-                view.flags.writeable = False
-        found = kernel(views, *attrs)
+    def view(item):
+        array = np.asarray(item).view()
+        array.flags.writeable = False
+        return array
+
+    def run(given):
+        found = kernel(jax.tree.map(view, given), *attrs)
         return tuple(np.asarray(item) for item in (found if isinstance(found, (list, tuple)) else [found]))
 
     results = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in described)
-    given = [item for item in arrays if item is not None]
-    return jax.pure_callback(run, results, *given, vmap_method="sequential")'''
+    return jax.pure_callback(run, results, arrays, vmap_method="sequential")'''
 
 
-def write_jax(op: ExportOp, form: str, bodies: Mapping[str, str], head: str) -> str:
-    """Return the text of ``NAME_jax.py``.
+class JaxFrame(Frame):
+    """JAX's way."""
 
-    Args:
-        op: the op.
-        form: "native" or "callback".
-        bodies: {op type: text of the function ``_TYPE``} for the native form.
-        head: the docstring's text.
-    """
-    helpers: dict[str, str] = {}
-    inferences: list[str] = []
-    for kernel in op.kernels if form == "callback" else (op.forward,):
-        text, more = inference_code(kernel, names_of(kernel), "jnp")
-        inferences.append(text)
-        helpers.update(more)
-    body = "\n".join([*inferences, *bodies.values()])
-    standard = (["import functools"] if op.wiring is not None and op.forward.attrs else []) + (
-        ["import math"] if "math." in body else []
-    )
-    third = ["import jax", "import jax.numpy as jnp"] + (
-        ["import numpy as np"] if form == "callback" or "np." in body.replace("jnp.", "") else []
-    )
-    imports = "\n\n".join("\n".join(group) for group in (standard, third) if group)
-    parts = [f'"""{head}"""\n\n{imports}\n\n__all__ = ["{op.name}"]']
-    if form == "callback":
-        parts += ["# The numpy kernels.\n" + kernel_source(op), _RUN]
-    parts += [*helpers.values(), *inferences]
-    parts += [_called_kernel(kernel) for kernel in op.kernels] if form == "callback" else list(bodies.values())
-    parts += _gradient(op)
-    parts.append(_public(op))
-    return document(parts)
+    module = "jnp"
+    words = JAX_WORDS
+    imports = ("import jax", "import jax.numpy as jnp")
+    run = _RUN
 
+    def called_kernel(self, kernel: ExportKernel) -> str:
+        """Return a numpy kernel behind ``pure_callback``."""
+        safe = names_of(kernel)
+        function = kernel.op.kernel.where.function if kernel.op.kernel is not None else ""
+        names = ", ".join(parameters_of(kernel))
+        arrays = _tuple([safe[arg.name] for arg in kernel.inputs])
+        attrs = ""
+        if takes_attrs(kernel):
+            inner = ", ".join(f'"{spec.name}": {_plain(spec.type, safe[spec.name])}' for spec in kernel.attrs)
+            attrs = f", {{{inner}}}"
+        run = f"_run_numpy({function}, _infer_{kernel.name}({names}), {arrays}{attrs})"
+        place = "[0]" if len(kernel.outputs) == 1 and not kernel.gives_list else ""
+        return f"def _{kernel.name}({names}):\n    return {run}{place}"
 
-def _called_kernel(kernel: ExportKernel) -> str:
-    safe = names_of(kernel)
-    function = kernel.op.kernel.where.function if kernel.op.kernel is not None else ""
-    names = ", ".join(parameters_of(kernel))
-    arrays = ", ".join(safe[arg.name] for arg in kernel.inputs) + ("," if len(kernel.inputs) == 1 else "")
-    attrs = ""
-    if takes_attrs(kernel):
-        attrs = ", {" + ", ".join(f'"{spec.name}": {_plain(spec.type, safe[spec.name])}' for spec in kernel.attrs) + "}"
-    run = f"_run_numpy({function}, _infer_{kernel.name}({names}), ({arrays}){attrs})"
-    return f"def _{kernel.name}({names}):\n    return {run}{'[0]' if len(kernel.outputs) == 1 else ''}"
+    def gradient(self, op: ExportOp, form: str) -> list[str]:
+        """Return the function with its forward and backward rules, or nothing where there is no gradient."""
+        if not op.wirings:
+            return []
+        kernel, safe = op.forward, names_of(op.forward)
+        names = ", ".join(parameters_of(kernel))
+        attrs = [safe[spec.name] for spec in kernel.attrs]
+        places = tuple(range(len(kernel.inputs), len(kernel.inputs) + len(attrs)))
+        mark = f"@functools.partial(jax.custom_vjp, nondiff_argnums={places!r})" if attrs else "@jax.custom_vjp"
+        core = f"{mark}\ndef _{op.name}_op({names}):\n    return _{kernel.name}({names})"
+        define = f"_{op.name}_op.defvjp(_{op.name}_fwd, _{op.name}_bwd)"
+        return [core, _forward_rule(op), _backward_rule(op), define]
+
+    def public(self, op: ExportOp, form: str) -> str:
+        """Return the function that users call."""
+        kernel, safe = op.forward, names_of(op.forward)
+        lines = self.public_head(op)
+        for arg in kernel.inputs:
+            name = safe[arg.name]
+            made = (
+                f"tuple(jnp.asarray(item) for item in {name})" if kernel.is_list(arg.name) else f"jnp.asarray({name})"
+            )
+            if not arg.is_optional:
+                lines.append(f"    {name} = {made}")
+        lines.append(self.checked(op))
+        values = [
+            f"tuple({safe[spec.name]})" if spec.type == "shape" or spec.type.startswith("list_") else safe[spec.name]
+            for spec in kernel.attrs
+        ]
+        target = f"_{op.name}_op" if op.wirings else f"_{kernel.name}"
+        lines.append(call(f"    return {target}", [*(safe[arg.name] for arg in kernel.inputs), *values]))
+        return "\n".join(lines)
 
 
 def _plain(kind: str, name: str) -> str:
     return f"list({name})" if kind.startswith("list_") else name
 
 
-def _saved(op: ExportOp) -> list[str]:
-    if op.wiring is None:
-        return []
-    order = [f"in:{arg.name}_0" for arg in op.forward.inputs] + [f"out:{arg.name}_0" for arg in op.forward.outputs]
-    return [blob_name(blob) for blob in order if blob in op.wiring.reads]
-
-
 def _tuple(names: list[str]) -> str:
     return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
 
 
-def _gradient(op: ExportOp) -> list[str]:
-    """Return the function with its forward and backward rules, or the bare one where there is no gradient."""
-    kernel = op.forward
-    safe = names_of(kernel)
-    names = ", ".join(parameters_of(kernel))
-    if op.wiring is None:
-        return []
-    attrs = [safe[spec.name] for spec in kernel.attrs]
-    places = tuple(range(len(kernel.inputs), len(kernel.inputs) + len(attrs)))
-    mark = f"@functools.partial(jax.custom_vjp, nondiff_argnums={places!r})" if attrs else "@jax.custom_vjp"
-    outputs = [safe[arg.name] for arg in kernel.outputs]
-    core = f"{mark}\ndef _{op.name}_op({names}):\n    return _{kernel.name}({names})"
-    forward = [
-        f"def _{op.name}_fwd({names}):",
-        f"    {', '.join(outputs)} = _{kernel.name}({names})",
-        f"    return {outputs[0] if len(outputs) == 1 else _tuple(outputs)}, {_tuple(_saved(op))}",
-    ]
-    incoming = [f"grad_{name}" for name in outputs]
-    backward = [f"def _{op.name}_bwd({', '.join([*attrs, 'residuals', 'grads'])}):"]
-    if _saved(op):
-        backward.append(f"    {', '.join(_saved(op))}{',' if len(_saved(op)) == 1 else ''} = residuals")
-    read = [item for arg, item in zip(kernel.outputs, incoming) if f"dout:{arg.name}_0" in op.wiring.reads]
+def _forward_rule(op: ExportOp) -> str:
+    names = ", ".join(parameters_of(op.forward))
+    outputs = [names_of(op.forward)[arg.name] for arg in op.forward.outputs]
+    return "\n".join(
+        [
+            f"def _{op.name}_fwd({names}):",
+            f"    {', '.join(outputs)} = _{op.forward.name}({names})",
+            f"    return {outputs[0] if len(outputs) == 1 else _tuple(outputs)}, {_tuple(saved_names(op))}",
+        ]
+    )
+
+
+def _backward_rule(op: ExportOp) -> str:
+    kernel, safe, saved = op.forward, names_of(op.forward), saved_names(op)
+    attrs = {spec.name: safe[spec.name] for spec in kernel.attrs}
+    lines = [f"def _{op.name}_bwd({', '.join([*attrs.values(), 'residuals', 'grads'])}):"]
+    if saved:
+        lines.append(f"    {f'({saved[0]},)' if len(saved) == 1 else ', '.join(saved)} = residuals")
+    given = incoming(op)
+    read = [item for arg, item in zip(kernel.outputs, given) if f"dout:{arg.name}_0" in op.reads]
     if read:
-        target = incoming[0] if len(incoming) == 1 else ", ".join(item if item in read else "_" for item in incoming)
-        backward.append(f"    {target} = grads")
-    backward += ["    " + line for line in step_lines(op, {spec.name: safe[spec.name] for spec in kernel.attrs})]
-    found = [
-        blob_name(op.wiring.bindings[arg.name]) if arg.name in op.wiring.bindings else "None" for arg in kernel.inputs
-    ]
-    backward.append(f"    return {_tuple(found)}")
-    define = f"_{op.name}_op.defvjp(_{op.name}_fwd, _{op.name}_bwd)"
-    return [core, "\n".join(forward), "\n".join(backward), define]
+        target = given[0] if len(given) == 1 else ", ".join(item if item in read else "_" for item in given)
+        lines.append(f"    {target} = grads")
 
+    def returned(grads: Mapping[str, str]) -> str:
+        found = []
+        for arg in kernel.inputs:
+            text = grads.get(arg.name, "None")
+            is_list = kernel.is_list(arg.name)
+            found.append(
+                f"tuple({text})"
+                if is_list and text != "[]"
+                else f"(None,) * len({safe[arg.name]})"
+                if is_list
+                else text
+            )
+        return _tuple(found)
 
-def _public(op: ExportOp) -> str:
-    kernel = op.forward
-    safe = names_of(kernel)
-    given = [safe[arg.name] + ("=None" if arg.is_optional else "") for arg in kernel.inputs]
-    keywords = [f"{safe[spec.name]}={literal(spec.default)}" for spec in kernel.attrs]
-    head = call(f"def {op.name}", [*given, *(["*", *keywords] if keywords else [])], ":")
-    values = [
-        f"tuple({safe[spec.name]})" if spec.type == "shape" or spec.type.startswith("list_") else safe[spec.name]
-        for spec in kernel.attrs
-    ]
-    target = f"_{op.name}_op" if op.wiring is not None else f"_{kernel.name}"
-    outputs = ", ".join(arg.name for arg in kernel.outputs)
-    inputs = ", ".join(arg.name for arg in kernel.inputs)
-    lines = [head, f'    """Return {outputs} of the op {op.name}, computed from {inputs}."""']
-    lines += [f"    {safe[arg.name]} = jnp.asarray({safe[arg.name]})" for arg in kernel.inputs if not arg.is_optional]
-    lines.append(f"    _infer_{kernel.name}({', '.join(parameters_of(kernel))})")
-    lines.append(call(f"    return {target}", [*[safe[arg.name] for arg in kernel.inputs], *values]))
+    lines += ["    " + line for line in backward_lines(op, attrs, JAX_WORDS, returned)]
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opkit.export.model import ExportKernel, ExportOp
-from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, walk
+from opkit.export.trace.graph import Loop, Node, Scalar, Trace, UntraceableError, walk
 from opkit.export.trace.run import trace_kernel
 
 __all__ = ["listed"]
@@ -22,7 +22,7 @@ def listed(op: ExportOp) -> str:
 
 
 def _kernel(op: ExportOp, kernel: ExportKernel) -> str:
-    args, attrs = op.examples[0].calls[kernel.name]
+    args, attrs = next(example.calls[kernel.name][0] for example in op.examples if kernel.name in example.calls)
     assert kernel.op.kernel is not None
     try:
         trace = trace_kernel(kernel.op.kernel, [arg.name for arg in kernel.inputs], args, attrs)
@@ -50,11 +50,22 @@ def _lines(trace: Trace) -> list[str]:
     def show(value: Any) -> str:
         if isinstance(value, Node):
             return name(value)
+        if isinstance(value, Loop):
+            bounds = ", ".join(show(item) for item in value.bounds)
+            body = "".join(
+                f"\n      {item.function}({', '.join(short(part) for part in item.args)})" for item in value.body
+            )
+            return f"range({bounds}){body}\n   "
         if isinstance(value, Scalar):
             return f"{value.kind}({', '.join(show(item) for item in value.args)})"
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(show(item) for item in value)}]"
         return repr(value)
+
+    def short(value: Any) -> str:
+        if isinstance(value, Node):
+            return names.get(id(value), value.function)
+        return show(value) if not walk(value) else "..."
 
     results = ", ".join(name(node) for node in trace.results)
     guards = [f"  guard {show(item.condition)} is {item.holds}  # line {item.line}" for item in trace.guards]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import Location, OpkitError
-from opkit.project.user_op import UserOp
+from opkit.project.user_op import UserOp, is_list
 from opkit.spec import ArgSpec, AttrSpec, CompiledOp
 
 __all__ = ["Example", "ExportError", "ExportKernel", "ExportOp", "Step", "Wiring"]
@@ -50,6 +50,15 @@ class ExportKernel:
         return tuple(arg for arg in self.compiled.outputs if not arg.is_optional)
 
     @property
+    def gives_list(self) -> bool:
+        """Whether its only output is a list of values."""
+        return len(self.outputs) == 1 and self.is_list(self.outputs[0].name)
+
+    def is_list(self, name: str) -> bool:
+        """Say whether an argument is a list of values."""
+        return any(is_list(arg) for arg in (*self.compiled.inputs, *self.compiled.outputs) if arg.name == name)
+
+    @property
     def attrs(self) -> tuple[AttrSpec, ...]:
         """The declared attributes, without the one that says where an op runs."""
         return tuple(spec for spec in self.compiled.attrs.values() if spec.name != "device_sub_tag")
@@ -85,13 +94,15 @@ class Wiring:
 
     Args:
         steps: the backward ops that the bound gradients need.
-        bindings: {input: blob}.
+        bindings: {(input, index): blob}.
         reads: the blobs of forward's inputs, outputs and incoming gradients that are read.
+        cases: what is known of each case in which it is wired so: {"w": is it there, "xs": how many, "mode": value}.
     """
 
     steps: tuple[Step, ...]
-    bindings: Mapping[str, str]
+    bindings: Mapping[tuple[str, int], str]
     reads: frozenset[str]
+    cases: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,24 +110,24 @@ class Example:
     """One case with the results that the numpy kernels give for it.
 
     Args:
-        inputs: {input: array, None where an optional one is left out}.
+        inputs: {input: array, list of arrays, or None where an optional one is left out}.
         attrs: complete attributes.
         outputs: forward's results.
         douts: incoming gradients, one per output.
-        grads: {input: gradient}.
+        grads: {input: gradient, list of gradients of a list}.
         label: shapes, dtypes and what is special, for messages.
         slack: {"output 0" or "gradient x": how far the kernels' own result moves where inputs move by their last bit}.
-        calls: {op type: (arguments, attributes)} of each user kernel that ran.
+        calls: {op type: (arguments, attributes) of each call} of each user kernel that ran.
     """
 
     inputs: Mapping[str, Any]
     attrs: Mapping[str, Any]
     outputs: tuple[np.ndarray, ...]
     douts: tuple[np.ndarray, ...] = ()
-    grads: Mapping[str, np.ndarray] = field(default_factory=dict)
+    grads: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
     slack: Mapping[str, float] = field(default_factory=dict)
-    calls: Mapping[str, tuple[tuple[Any, ...], Mapping[str, Any]]] = field(default_factory=dict)
+    calls: Mapping[str, list[tuple[tuple[Any, ...], Mapping[str, Any]]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +138,8 @@ class ExportOp:
         name: of the function that is written: the op type without ``_forward``.
         directory: the op directory's name.
         forward: the forward kernel.
-        wiring: its gradient, None where it has none.
+        wirings: the ways in which its gradient is wired, one unless optional or variadic inputs or attributes decide;
+            none where it has no gradient.
         examples: the cases of the proof.
         exceptions: deliberate deviations that the cases file declares, as a line each.
         source: the text of the kernel file.
@@ -136,7 +148,7 @@ class ExportOp:
     name: str
     directory: str
     forward: ExportKernel
-    wiring: Wiring | None
+    wirings: tuple[Wiring, ...]
     examples: tuple[Example, ...]
     exceptions: tuple[str, ...] = ()
     source: str = ""
@@ -145,7 +157,27 @@ class ExportOp:
     def kernels(self) -> tuple[ExportKernel, ...]:
         """The forward kernel and the user kernels of its gradient, each once."""
         found = {self.forward.name: self.forward}
-        for step in self.wiring.steps if self.wiring is not None else ():
+        for step in (step for wiring in self.wirings for step in wiring.steps):
             if step.kernel is not None:
                 found.setdefault(step.type, step.kernel)
         return tuple(found.values())
+
+    def model_of(self, kernel: ExportKernel) -> str:
+        """Return the list argument of a backward kernel whose shapes the list that it gives has, "" for none."""
+        for wiring in self.wirings:
+            own = {str(blob): name for (name, _), blob in wiring.bindings.items()}
+            for step in wiring.steps:
+                if step.kernel is None or step.type != kernel.name:
+                    continue
+                bound = {own.get(str(blob), "") for _, blobs in step.outputs for blob in blobs}
+                for name, blobs in step.inputs:
+                    if kernel.is_list(name) and bound == {
+                        str(blob).partition(":")[2].rpartition("_")[0] for blob in blobs
+                    }:
+                        return name
+        return ""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The blobs of forward that some wiring of the gradient reads."""
+        return frozenset(blob for wiring in self.wirings for blob in wiring.reads)

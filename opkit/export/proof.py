@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opkit.export.gradient import GRADIENT
 from opkit.export.model import ExportOp
 
 __all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove", "task_of"]
@@ -61,28 +63,35 @@ def is_installed(framework: str) -> bool:
 
 
 def prove(
-    op: ExportOp, framework: str, text: str, *, is_checked: bool = False, has_inductor: bool = False
+    ops: Sequence[ExportOp], framework: str, text: str, *, trouble: str = "", inductor: bool = True
 ) -> ProofResult:
-    """Run an exported text against the examples of its op.
+    """Run an exported text against the examples of its ops.
 
     Args:
-        op: the op with its examples.
+        ops: the ops with their examples.
         framework: "torch" or "jax"; where it is not installed the result says "unverified".
         text: the file's text.
-        is_checked: the gradient passed opkit's own check, which decides where the framework's cannot.
-        has_inductor: also compile with torch's inductor, where a C++ compiler is.
+        trouble: why the gradient is not known to be right, "" where opkit's own check passed, which then decides
+            where the framework's coarser one cannot.
+        inductor: also compile with torch's inductor, where a C++ compiler is.
     """
     if not is_installed(framework):
         note = f"{framework} is not installed: pip install 'opkit[{framework}]' (at least {LEAST_VERSIONS[framework]})"
-        return ProofResult(framework, "", ((op.name, "values", "unverified", note),))
-    task = task_of(op)
-    task |= {"is_checked": is_checked, "inductor": has_inductor}
+        return ProofResult(framework, "", ((ops[0].name, "values", "unverified", note),))
+    tasks = [task_of(op) | {"is_checked": not trouble, "inductor": inductor and has_compiler()} for op in ops]
     with tempfile.TemporaryDirectory(prefix="opkit-export-") as folder:
-        file = Path(folder) / f"{op.name}_{framework}.py"
+        file = Path(folder) / f"exported_{framework}.py"
         file.write_text(text, encoding="utf-8")
         data, report = Path(folder) / "task.pickle", Path(folder) / "report.json"
-        data.write_bytes(pickle.dumps(task))
-        return _ran(op, framework, [str(file), str(data), str(report)], report)
+        data.write_bytes(pickle.dumps(tasks))
+        found = _ran(ops[0], framework, [str(file), str(data), str(report)], report)
+    rows = [(op.name, GRADIENT, "FAIL" if trouble else "pass", trouble) for op in ops if op.wirings]
+    return ProofResult(framework, found.version, (*found.rows, *rows))
+
+
+def has_compiler() -> bool:
+    """Say whether there is a C++ compiler, which torch's inductor needs."""
+    return shutil.which("g++") is not None
 
 
 def task_of(op: ExportOp) -> dict[str, Any]:
@@ -92,6 +101,7 @@ def task_of(op: ExportOp) -> dict[str, Any]:
         "type": op.forward.name,
         "attrs": [(spec.name, spec.type) for spec in op.forward.attrs],
         "exceptions": list(op.exceptions),
+        "lists": [arg.name for arg in op.forward.inputs if op.forward.is_list(arg.name)],
         "seconds": _SECONDS,
         "cases": [
             {
@@ -127,5 +137,5 @@ def _ran(op: ExportOp, framework: str, args: Sequence[str], report: Path) -> Pro
         note = f"the proof ended with status {done.returncode}: {said[-1] if said else 'no message'}"
         return ProofResult(framework, "", ((op.name, "values", "FAIL", note),))
     found = json.loads(report.read_text(encoding="utf-8"))
-    rows = tuple((op.name, str(a), str(b), str(c)) for a, b, c in found["rows"])
+    rows = tuple((str(name), str(a), str(b), str(c)) for name, a, b, c in found["rows"])
     return ProofResult(framework, found["version"], rows)

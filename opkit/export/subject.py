@@ -17,7 +17,7 @@ from opkit.checker.model.trial import Trial
 from opkit.errors import KernelError, OpkitError, ProjectError
 from opkit.export.model import Example, ExportError, ExportKernel, ExportOp
 from opkit.export.provers.agreement import bound_of
-from opkit.export.wiring import describe, plan_at, read_wiring
+from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
 from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
@@ -45,17 +45,18 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
     if op.compiled is None or op.kernel is None or op.trouble:
         raise ProjectError(f"op {name!r} cannot be used: {op.trouble}", where=op.where, help=op.trouble_help)
     kernel = ExportKernel(op, op.compiled)
-    for arg in (*op.compiled.inputs, *op.compiled.outputs):
-        if is_list(arg):
+    for arg in op.compiled.outputs:
+        if is_list(arg) or arg.is_optional:
             raise ExportError(
-                f"op {name!r} takes or gives a list of values as {arg.name!r}: exported functions have single ones",
+                f"op {name!r} gives {'a list of values' if is_list(arg) else 'an optional value'} as {arg.name!r}: "
+                "how many there are is said where the op is built, which an exported function has no place for",
                 where=op.compiled.span.location,
             )
     module = loaded.cases()
     cases = _cases(loaded, op, op.compiled, module, seed)
-    wiring = read_wiring(op, [(case.inputs, case.attrs) for case in cases])
+    wirings = read_wirings(op, [(case.inputs, case.attrs) for case in cases])
     rng = np.random.default_rng(seed)
-    made = [_example(kernel, case, wiring is not None, rng) for case in _varied(kernel, cases)]
+    made = [_example(kernel, case, bool(wirings), rng) for case in _varied(kernel, cases)]
     examples = tuple(item for item in made if _is_determined(item)) or tuple(made)
     stem = name.removesuffix("_forward")
     exceptions = tuple(
@@ -69,7 +70,7 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
         stem,
         loaded.directory.name,
         kernel,
-        wiring,
+        wirings,
         examples,
         exceptions,
         loaded.directory.kernel.read_text(encoding="utf-8"),
@@ -110,7 +111,7 @@ def _cases(loaded: LoadedOps, op: UserOp, compiled: CompiledOp, module: ModuleTy
     kernels = [item.kernel.function for item in loaded.ops.values() if item.kernel is not None]
     checkable = Checkable(
         op.name,
-        tuple(Arg(arg.name, arg.is_optional) for arg in compiled.inputs),
+        tuple(Arg(arg.name, arg.is_optional, is_list(arg), arg.count) for arg in compiled.inputs),
         tuple(Arg(arg.name, arg.is_optional) for arg in compiled.outputs),
         forward,
         attrs=tuple(
@@ -166,34 +167,46 @@ def _varied(kernel: ExportKernel, cases: Sequence[Case]) -> list[Case]:
 
 
 def _signature(case: Case) -> set[Any]:
-    arrays = [(name, value) for name, value in case.inputs.items()]
-    ranks = tuple((name, None if value is None else value.ndim) for name, value in arrays)
-    dtypes = tuple((name, None if value is None else value.dtype.name) for name, value in arrays)
+    arrays = [(name, _arrays(value)) for name, value in case.inputs.items()]
+    ranks = tuple((name, *(item.ndim for item in items)) for name, items in arrays)
+    dtypes = tuple((name, *(item.dtype.name for item in items)) for name, items in arrays)
     return {(ranks, dtypes), *((("attr", name, repr(value))) for name, value in case.attrs.items())}
 
 
 def _features(case: Case) -> set[Any]:
     found: set[Any] = {("regime", case.regime)}
-    for name, value in case.inputs.items():
-        if value is not None:
+    for name, given in case.inputs.items():
+        found.add((name, len(_arrays(given))))
+        for value in _arrays(given):
             found.add((name, value.ndim, tuple(min(size, 2) for size in value.shape)))
             found.add((name, "layout", value.flags.c_contiguous))
-    sizes = [value.shape for value in case.inputs.values() if value is not None]
+    sizes = [value.shape for given in case.inputs.values() for value in _arrays(given)]
     found.add(("alike", tuple(shape == sizes[0] for shape in sizes)))
     return found
 
 
 def _cast(case: Case, dtype: str) -> Case | None:
     """Return a case in another float dtype, None where it holds no other floats."""
-    if not any(
-        value is not None and value.dtype.kind == "f" and value.dtype != dtype for value in case.inputs.values()
-    ):
+    arrays = [value for given in case.inputs.values() for value in _arrays(given)]
+    if not any(value.dtype.kind == "f" and value.dtype != dtype for value in arrays):
         return None
     inputs = {
-        name: value.astype(dtype) if value is not None and value.dtype.kind == "f" else value
-        for name, value in case.inputs.items()
+        name: _each(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value, given)
+        for name, given in case.inputs.items()
     }
     return Case(inputs, case.attrs, case.regime, case.seed, case.origin, case.label)
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    """Return the arrays of an input: none, one, or those of a list."""
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def _each(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return an input with a function applied to each of its arrays."""
+    if value is None or isinstance(value, (list, tuple)):
+        return None if value is None else [function(item) for item in value]
+    return function(value)
 
 
 def _is_taken(kernel: ExportKernel, case: Case) -> bool:
@@ -214,7 +227,7 @@ def _args(kernel: ExportKernel, inputs: Mapping[str, Any]) -> list[Any]:
 
 # --- examples
 def _example(kernel: ExportKernel, case: Case, has_gradient: bool, rng: np.random.Generator) -> Example:
-    calls: dict[str, Any] = {kernel.name: (tuple(_args(kernel, case.inputs)), case.attrs)}
+    calls: dict[str, Any] = {kernel.name: [(tuple(_args(kernel, case.inputs)), case.attrs)]}
     outputs = tuple(np.array(item) for item in run_kernel(kernel.op, _args(kernel, case.inputs), case.attrs))
     douts: tuple[np.ndarray, ...] = ()
     if has_gradient:
@@ -224,8 +237,8 @@ def _example(kernel: ExportKernel, case: Case, has_gradient: bool, rng: np.rando
         )
     grads = _gradients(kernel, case, outputs, douts, calls) if has_gradient else {}
     shapes = ", ".join(
-        f"{name} {'absent' if value is None else f'{value.dtype.name}{list(value.shape)}'}"
-        for name, value in case.inputs.items()
+        f"{name} {' '.join(f'{value.dtype.name}{list(value.shape)}' for value in _arrays(given)) or 'absent'}"
+        for name, given in case.inputs.items()
     )
     attrs = "".join(f", {name}={value!r}" for name, value in case.attrs.items())
     slack = _slack(kernel, case, outputs, douts, grads)
@@ -237,17 +250,17 @@ def _slack(
     case: Case,
     outputs: Sequence[np.ndarray],
     douts: Sequence[np.ndarray],
-    grads: Mapping[str, np.ndarray],
+    grads: Mapping[str, Any],
 ) -> dict[str, float]:
     """Return how far results move where each float input moves by its last bit; frameworks may differ by as much."""
-    moved = Case({name: _moved(value) for name, value in case.inputs.items()}, case.attrs)
+    moved = Case({name: _each(_moved, value) for name, value in case.inputs.items()}, case.attrs)
     try:
         others = run_kernel(kernel.op, _args(kernel, moved.inputs), case.attrs)
         slopes = _gradients(kernel, moved, others, douts, {}) if grads else {}
     except Exception:  # one bit further lies outside the domain: nothing is known, nothing is allowed
         return {}
     pairs = {f"output {index}": (one, other) for index, (one, other) in enumerate(zip(outputs, others))}
-    pairs |= {f"gradient {name}": (grads[name], slopes[name]) for name in grads}
+    pairs |= dict(zip(_named(grads), zip(_named(grads).values(), _named(slopes).values())))
     with np.errstate(all="ignore"):
         return {
             name: float(np.nan_to_num(np.abs(one - other), nan=0.0, posinf=0.0).max(initial=0.0))
@@ -259,12 +272,23 @@ def _slack(
 def _is_determined(example: Example) -> bool:
     """Say whether the last bit of the inputs leaves the results as they are, to a thousand times the proof's bound."""
     results = {f"output {index}": item for index, item in enumerate(example.outputs)}
-    results |= {f"gradient {name}": item for name, item in example.grads.items()}
+    results |= _named(example.grads)
     return all(16 * slack <= 1000 * bound_of(results[name]) for name, slack in example.slack.items())
 
 
+def _named(grads: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return each gradient by its name in a proof."""
+    found: dict[str, np.ndarray] = {}
+    for name, given in grads.items():
+        is_list = isinstance(given, list)
+        found |= {
+            f"gradient {name}{f'[{place}]' if is_list else ''}": item for place, item in enumerate(_arrays(given))
+        }
+    return found
+
+
 def _moved(value: Any) -> Any:
-    return np.nextafter(value, np.inf, dtype=value.dtype) if value is not None and value.dtype.kind == "f" else value
+    return np.nextafter(value, np.inf, dtype=value.dtype) if value.dtype.kind == "f" else value
 
 
 def _gradients(
@@ -273,10 +297,12 @@ def _gradients(
     outputs: Sequence[np.ndarray],
     douts: Sequence[np.ndarray],
     calls: dict[str, Any],
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Run the gradient of an op on arrays, user kernels and built-in ones as they are."""
     plan = plan_at(kernel.op, case.inputs, case.attrs)
-    values: dict[str, Any] = {f"in:{name}_0": value for name, value in case.inputs.items()}
+    values: dict[str, Any] = {}
+    for name, value in case.inputs.items():
+        values |= {f"in:{name}_{index}": item for index, item in enumerate(_arrays(value))}
     for arg, item, dout in zip(kernel.outputs, outputs, douts):
         values[f"out:{arg.name}_0"] = item
         values[f"dout:{arg.name}_0"] = dout
@@ -284,12 +310,15 @@ def _gradients(
         op = kernel.op.registry.get(step.type)
         inputs = {arg: [values[blob] for blob in blobs] for arg, blobs in step.inputs.items()}
         if isinstance(op, UserOp) and op.compiled is not None:
-            args = [(inputs.get(arg.name) or [None])[0] for arg in op.compiled.inputs]
+            args = [
+                inputs.get(arg.name, []) if is_list(arg) else (inputs.get(arg.name) or [None])[0]
+                for arg in op.compiled.inputs
+            ]
             attrs = op.compiled.check_attrs(dict(step.attrs))
-            calls.setdefault(op.name, (tuple(args), attrs))
+            calls.setdefault(op.name, []).append((tuple(args), attrs))
             results = run_kernel(op, args, attrs)
-            names = [arg.name for arg in op.compiled.outputs if arg.name in step.outputs]
-            values.update((step.outputs[name][0], item) for name, item in zip(names, results))
+            blobs = [blob for arg in op.compiled.outputs for blob in step.outputs.get(arg.name, ())]
+            values.update(zip(blobs, results))
             continue
         bound = op.bind(inputs, step.attrs, {arg: len(blobs) for arg, blobs in step.outputs.items()})
         given = bound.opdef.kernel(*bound.inputs, **bound.attrs)
@@ -298,7 +327,13 @@ def _gradients(
             if name in step.outputs:
                 values[step.outputs[name][index]] = item
     try:
-        return {name: np.array(values[blob]) for (name, _), blob in plan.bindings.items()}
+        found: dict[str, Any] = {}
+        for (name, _), blob in sorted(plan.bindings.items()):
+            if any(is_list(arg) and arg.name == name for arg in kernel.inputs):
+                found.setdefault(name, []).append(np.array(values[blob]))
+            else:
+                found[name] = np.array(values[blob])
+        return found
     except KeyError as error:
         raise OpkitError(
             f"the gradient of {kernel.name!r} reads {error.args[0]!r}, which is not computed anywhere"

@@ -1,19 +1,21 @@
-"""The file for PyTorch: kernels, gradient and the public function, as torch code.
+"""The file for PyTorch: custom ops, ``autograd.Function`` and the public function, as torch code.
 
 What the kernels compute comes in as text (native) or is carried along (callback); nothing is run here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from opkit.export.inference import inference_code
-from opkit.export.layout import call, document
-from opkit.export.model import ExportKernel, ExportOp
-from opkit.export.signature import blob_name, class_name, kernel_source, literal, names_of, parameters_of, takes_attrs
-from opkit.export.steps import step_lines
+from opkit.export.builtin_steps import TORCH_WORDS
+from opkit.export.frame import Frame, incoming
+from opkit.export.layout import call
+from opkit.export.model import ExportError, ExportKernel, ExportOp
+from opkit.export.signature import class_name, names_of, parameters_of, takes_attrs
+from opkit.export.steps import backward_lines, saved_names
+from opkit.spec import AttrSpec
 
-__all__ = ["write_torch"]
+__all__ = ["TorchFrame"]
 
 _TYPES = {
     "int32": "int",
@@ -28,18 +30,25 @@ _TYPES = {
     "list_int64": "list[int]",
     "list_float": "list[float]",
 }
-_RUN = '''def _run_numpy(kernel, tensors, *attrs):
+_RUN = '''def _views(item):
+    """Return read-only numpy views of a tensor, or of each of a list."""
+    if item is None or isinstance(item, (list, tuple)):
+        return None if item is None else [_views(one) for one in item]
+    array = item.detach().cpu().numpy()
+    array.flags.writeable = False
+    return array
+
+
+def _run_numpy(kernel, tensors, *attrs):
     """Call a numpy kernel on read-only views; a result that may share memory with an argument is copied."""
-    arrays = tuple(None if item is None else item.detach().cpu().numpy() for item in tensors)
-    for array in arrays:
-        if array is not None:
-            array.flags.writeable = False
-    found = kernel(arrays, *attrs)
-    device = next(item.device for item in tensors if item is not None)
+    arrays = [_views(item) for item in tensors]
+    flat = [array for item in arrays if item is not None for array in (item if isinstance(item, list) else [item])]
+    found = kernel(tuple(arrays), *attrs)
+    device = next(item.device for item in torch.utils._pytree.tree_leaves(tensors) if item is not None)
     results = []
     for item in found if isinstance(found, (list, tuple)) else [found]:
         array = np.ascontiguousarray(item).reshape(np.shape(item))
-        if any(given is not None and np.may_share_memory(array, given) for given in arrays):
+        if any(np.may_share_memory(array, given) for given in flat):
             array = array.copy()
         if not array.flags.writeable or any(stride < 0 for stride in array.strides):
             array = array.copy()
@@ -47,42 +56,87 @@ _RUN = '''def _run_numpy(kernel, tensors, *attrs):
     return results'''
 
 
-def write_torch(op: ExportOp, form: str, bodies: Mapping[str, str], head: str) -> str:
-    """Return the text of ``NAME_torch.py``.
+class TorchFrame(Frame):
+    """torch's way."""
 
-    Args:
-        op: the op.
-        form: "native" or "callback".
-        bodies: {op type: text of the function ``_TYPE``} for the native form.
-        head: the docstring's text.
-    """
-    helpers: dict[str, str] = {}
-    inferences: list[str] = []
-    for kernel in op.kernels if form == "callback" else (op.forward,):
-        text, more = inference_code(kernel, names_of(kernel), "torch")
-        inferences.append(text)
-        helpers.update(more)
-    imports = ["from __future__ import annotations\n"] if form == "native" else []
-    body = "\n".join([*inferences, *bodies.values()])
-    standard = ["import math"] if "math." in body else []
-    third = (["import numpy as np"] if form == "callback" or "np." in body else []) + ["import torch"]
-    imports.append("\n\n".join("\n".join(group) for group in (standard, third) if group))
-    parts = [f'"""{head}"""\n\n' + "\n".join(imports) + f'\n\n__all__ = ["{op.name}"]']
-    if form == "callback":
-        parts += ["# The numpy kernels.\n" + kernel_source(op), _RUN]
-    parts += [*helpers.values(), *inferences]
-    if form == "callback":
-        parts += [_custom_kernel(op, kernel) for kernel in op.kernels]
-        parts += _registered_gradient(op, _handle(op.forward)) if op.wiring is not None else []
-    else:
-        parts += [*bodies.values(), *_function(op), _native_custom_op(op)]
-        parts += _registered_gradient(op, f"{op.name}_op") if op.wiring is not None else []
-    parts.append(_public(op, form))
-    return document(parts)
+    module = "torch"
+    words = TORCH_WORDS
+    first = ("from __future__ import annotations",)
+    imports = ("import torch",)
+    run = _RUN
+
+    def called_kernel(self, kernel: ExportKernel) -> str:
+        """Return a numpy kernel as a custom op with its fake kernel."""
+        safe = names_of(kernel)
+        function = kernel.op.kernel.where.function if kernel.op.kernel is not None else ""
+        tensors = ", ".join(safe[arg.name] for arg in kernel.inputs) + ("," if len(kernel.inputs) == 1 else "")
+        attrs = f", {_attr_dict(kernel)}" if takes_attrs(kernel) else ""
+        run = f"_run_numpy({function}, ({tensors}){attrs})"
+        result = f"    return {run}[0]" if len(kernel.outputs) == 1 else f"    return tuple({run})"
+        result = f"    return {run}" if kernel.gives_list else result
+        made = _custom_op(kernel, _handle(kernel), kernel.name, _decoding(kernel), result)
+        if not _encoded(kernel):
+            return made
+        args = [
+            f"_encoded({safe[spec.name]})" if spec in _encoded(kernel) else safe[spec.name] for spec in kernel.attrs
+        ]
+        args = [*(safe[arg.name] for arg in kernel.inputs), *args]
+        head = f"def _{kernel.name}({', '.join(parameters_of(kernel))}):"
+        return f"{made}\n\n\n{head}\n{call(f'    return {_handle(kernel)}', args)}"
+
+    def helpers(self, ops: Sequence[ExportOp]) -> list[str]:
+        """Return what attributes need that custom ops do not take."""
+        return [_ENCODED] if any(_encoded(kernel) for op in ops for kernel in op.kernels) else []
+
+    def gradient(self, op: ExportOp, form: str) -> list[str]:
+        """Return the gradient as registered with the custom op; natively also as an ``autograd.Function``."""
+        if form == "callback":
+            return _registered_gradient(op, _handle(op.forward)) if op.wirings else []
+        found = [*_function(op), _native_custom_op(op)]
+        return found + (_registered_gradient(op, f"{op.name}_op") if op.wirings else [])
+
+    def public(self, op: ExportOp, form: str) -> str:
+        """Return the function that users call."""
+        kernel, safe = op.forward, names_of(op.forward)
+        args = [safe[arg.name] for arg in kernel.inputs]
+        values = [
+            safe[spec.name] if form == "native" else _decoded(spec.type, safe[spec.name]) for spec in kernel.attrs
+        ]
+        lines = self.public_head(op)
+        target = f"_{kernel.name}"
+        if form == "native":
+            lines.append(self.checked(op))
+            if op.wirings:
+                target = f"{class_name(op.name)}.apply"
+                args, values = _flat(op, [*args, *values]), []
+        lines.append(call(f"    return {target}", [*args, *values]))
+        return "\n".join(lines)
+
+
+_ENCODED = '''@torch.compiler.assume_constant_result
+def _encoded(value):
+    """Return a list that custom ops do not take as text, which they do."""
+    return json.dumps(value)'''
+_AS_TEXT = ("list_string", "list_shape", "list_data_type")
+
+
+def _encoded(kernel: ExportKernel) -> list[AttrSpec]:
+    """Return the attributes that pass through a custom op as text."""
+    return [spec for spec in kernel.attrs if spec.type in _AS_TEXT]
+
+
+def _decoding(kernel: ExportKernel) -> list[str]:
+    """Return the statements that make the attributes of texts again."""
+    safe = names_of(kernel)
+    return [f"    {safe[spec.name]} = {_loaded(spec.type, safe[spec.name])}" for spec in _encoded(kernel)]
+
+
+def _loaded(kind: str, name: str) -> str:
+    return f"[tuple(item) for item in json.loads({name})]" if kind == "list_shape" else f"json.loads({name})"
 
 
 def _handle(kernel: ExportKernel) -> str:
-    return f"_{kernel.name}"
+    return f"_{kernel.name}_numpy" if _encoded(kernel) else f"_{kernel.name}"
 
 
 def _type(kind: str) -> str:
@@ -91,21 +145,23 @@ def _type(kind: str) -> str:
 
 def _parameters(kernel: ExportKernel) -> list[str]:
     safe = names_of(kernel)
-    found = [
-        f"{safe[arg.name]}: {'torch.Tensor | None' if arg.is_optional else 'torch.Tensor'}" for arg in kernel.inputs
-    ]
+    found = []
+    for arg in kernel.inputs:
+        kind = "list[torch.Tensor]" if kernel.is_list(arg.name) else "torch.Tensor"
+        found.append(f"{safe[arg.name]}: {kind}{' | None' if arg.is_optional else ''}")
     return found + [f"{safe[spec.name]}: {_type(spec.type)}" for spec in kernel.attrs]
 
 
 def _result(kernel: ExportKernel) -> str:
     if len(kernel.outputs) == 1:
-        return "torch.Tensor"
+        return "list[torch.Tensor]" if kernel.gives_list else "torch.Tensor"
     return f"tuple[{', '.join(['torch.Tensor'] * len(kernel.outputs))}]"
 
 
 def _device(kernel: ExportKernel) -> str:
     safe = names_of(kernel)
-    return f"{next(safe[arg.name] for arg in kernel.inputs if not arg.is_optional)}.device"
+    name = next(arg.name for arg in kernel.inputs if not arg.is_optional)
+    return f"{safe[name]}{'[0]' if kernel.is_list(name) else ''}.device"
 
 
 def _fake(kernel: ExportKernel, handle: str) -> str:
@@ -113,9 +169,12 @@ def _fake(kernel: ExportKernel, handle: str) -> str:
     lines = [
         f"@{handle}.register_fake",
         f"def _({', '.join(parameters_of(kernel))}):",
+        *_decoding(kernel),
         f"    described = _infer_{kernel.name}({', '.join(parameters_of(kernel))})",
     ]
-    if len(kernel.outputs) == 1:
+    if kernel.gives_list:
+        lines.append(f"    return [{made} for shape, dtype in described]")
+    elif len(kernel.outputs) == 1:
         lines += ["    ((shape, dtype),) = described", f"    return {made}"]
     else:
         lines.append(f"    return tuple({made} for shape, dtype in described)")
@@ -134,115 +193,117 @@ def _decoded(kind: str, name: str) -> str:
     return f"list({name})" if kind.startswith("list_") else name
 
 
-def _custom_kernel(op: ExportOp, kernel: ExportKernel) -> str:
-    """Return a numpy kernel as a custom op with its fake kernel."""
-    handle = _handle(kernel)
-    safe = names_of(kernel)
-    function = kernel.op.kernel.where.function if kernel.op.kernel is not None else ""
-    tensors = ", ".join(safe[arg.name] for arg in kernel.inputs) + ("," if len(kernel.inputs) == 1 else "")
-    attrs = f", {_attr_dict(kernel)}" if takes_attrs(kernel) else ""
-    infer = f"    _infer_{kernel.name}({', '.join(parameters_of(kernel))})"
-    run = f"_run_numpy({function}, ({tensors}){attrs})"
-    result = f"    return {run}[0]" if len(kernel.outputs) == 1 else f"    return tuple({run})"
+def _custom_op(kernel: ExportKernel, handle: str, name: str, first: list[str], result: str) -> str:
     head = call(f"def {handle}", _parameters(kernel), f" -> {_result(kernel)}:")
-    return (
-        f'@torch.library.custom_op("opkit::{kernel.name}", mutates_args=())\n{head}\n{infer}\n{result}\n\n\n'
-        + _fake(kernel, handle)
-    )
+    infer = f"    _infer_{kernel.name}({', '.join(parameters_of(kernel))})"
+    said = "".join(f"{line}\n" for line in first)
+    mark = f'@torch.library.custom_op("opkit::{name}", mutates_args=())'
+    return f"{mark}\n{head}\n{said}{infer}\n{result}\n\n\n{_fake(kernel, handle)}"
 
 
 def _native_custom_op(op: ExportOp) -> str:
     """Return the op as a custom op over the native forward."""
     kernel = op.forward
-    handle = f"{op.name}_op"
     run = f"_{kernel.name}({', '.join(parameters_of(kernel))})"
-    if len(kernel.outputs) == 1:
-        result = f"    return {run}.clone(memory_format=torch.contiguous_format)"
-    else:
-        result = f"    return tuple(item.clone(memory_format=torch.contiguous_format) for item in {run})"
-    head = call(f"def {handle}", _parameters(kernel), f" -> {_result(kernel)}:")
-    infer = f"    _infer_{kernel.name}({', '.join(parameters_of(kernel))})"
-    return (
-        f'@torch.library.custom_op("opkit::{op.name}", mutates_args=())\n{head}\n'
-        f'    """The op as one that the compiler does not look into."""\n{infer}\n{result}\n\n\n'
-        + _fake(kernel, handle)
+    copy = "clone(memory_format=torch.contiguous_format)"
+    result = (
+        f"    return {run}.{copy}" if len(kernel.outputs) == 1 else f"    return tuple(item.{copy} for item in {run})"
     )
+    said = '    """The op as one that the compiler does not look into."""'
+    return _custom_op(kernel, f"{op.name}_op", op.name, [said, *_decoding(kernel)], result)
 
 
 # --- gradient
-def _saved(op: ExportOp) -> list[str]:
-    if op.wiring is None:
-        return []
-    order = [f"in:{arg.name}_0" for arg in op.forward.inputs] + [f"out:{arg.name}_0" for arg in op.forward.outputs]
-    return [blob_name(blob) for blob in order if blob in op.wiring.reads]
+def _lists(op: ExportOp) -> list[str]:
+    safe = names_of(op.forward)
+    return [safe[arg.name] for arg in op.forward.inputs if op.forward.is_list(arg.name)]
 
 
-def _setup(op: ExportOp, indent: str) -> list[str]:
-    kernel = op.forward
-    names = parameters_of(kernel)
-    safe = names_of(kernel)
-    lines = [f"{indent}{', '.join(names)}{',' if len(names) == 1 else ''} = inputs"]
-    if len(kernel.outputs) == 1:
-        if safe[kernel.outputs[0].name] in _saved(op):
-            lines.append(f"{indent}{safe[kernel.outputs[0].name]} = output")
-    else:
+def _flat(op: ExportOp, names: list[str]) -> list[str]:
+    """Return arguments with a list of tensors unpacked at the end, as ``autograd.Function`` needs it.
+
+    Raises:
+        ExportError: there are several lists.
+    """
+    lists = _lists(op)
+    if len(lists) > 1:
+        raise ExportError(f"op {op.name!r} takes several lists of values, for which the torch file has no form")
+    return [name for name in names if name not in lists] + [f"*{name}" for name in lists]
+
+
+def _setup(op: ExportOp, indent: str, is_flat: bool) -> list[str]:
+    kernel, safe, saved = op.forward, names_of(op.forward), saved_names(op)
+    names = _flat(op, parameters_of(kernel)) if is_flat else parameters_of(kernel)
+    is_one = len(names) == 1 and names[0][0] != "*"
+    lines = [f"{indent}{f'({names[0]},)' if is_one else ', '.join(names)}{',' if names[0][0] == '*' else ''} = inputs"]
+    if len(kernel.outputs) > 1:
         lines.append(f"{indent}{', '.join(safe[arg.name] for arg in kernel.outputs)} = output")
+    elif safe[kernel.outputs[0].name] in saved:
+        lines.append(f"{indent}{safe[kernel.outputs[0].name]} = output")
     integers = _integer_outputs(op)
-    if integers:
+    if integers and is_flat:
         lines.append(f"{indent}ctx.mark_non_differentiable({', '.join(integers)})")
-    if _saved(op):
-        lines.append(f"{indent}ctx.save_for_backward({', '.join(_saved(op))})")
-    lines += [f"{indent}ctx.{safe[spec.name]} = {safe[spec.name]}" for spec in kernel.attrs]
+    if saved:
+        lines.append(f"{indent}ctx.save_for_backward({', '.join(_starred(op, saved))})")
+    for spec in kernel.attrs:
+        is_text = spec.type in _AS_TEXT and not is_flat
+        value = _loaded(spec.type, safe[spec.name]) if is_text else safe[spec.name]
+        lines.append(f"{indent}ctx.{safe[spec.name]} = {value}")
     return lines
+
+
+def _starred(op: ExportOp, names: list[str]) -> list[str]:
+    return [f"*{name}" if name in _lists(op) else name for name in names]
 
 
 def _integer_outputs(op: ExportOp) -> list[str]:
-    example = op.examples[0]
     safe = names_of(op.forward)
-    return [safe[arg.name] for arg, item in zip(op.forward.outputs, example.outputs) if item.dtype.kind not in "fc"]
+    pairs = zip(op.forward.outputs, op.examples[0].outputs)
+    return [safe[arg.name] for arg, item in pairs if item.dtype.kind not in "fc"]
 
 
-def _backward(op: ExportOp, indent: str) -> list[str]:
-    assert op.wiring is not None
-    safe = names_of(op.forward)
-    lines: list[str] = []
-    saved = _saved(op)
+def _backward(op: ExportOp, indent: str, is_flat: bool) -> list[str]:
+    saved = _starred(op, saved_names(op))
+    lines = []
     if saved:
-        lines.append(f"{indent}{f'({saved[0]},)' if len(saved) == 1 else ', '.join(saved)} = ctx.saved_tensors")
-    lines += [
-        indent + line for line in step_lines(op, {spec.name: f"ctx.{safe[spec.name]}" for spec in op.forward.attrs})
-    ]
-    found = [
-        blob_name(op.wiring.bindings[arg.name]) if arg.name in op.wiring.bindings else "None"
-        for arg in op.forward.inputs
-    ]
-    found += ["None"] * len(op.forward.attrs)
-    lines.append(f"{indent}return {', '.join(found)}")
-    return lines
+        target = f"({saved[0]},)" if len(saved) == 1 and saved[0][0] != "*" else ", ".join(saved)
+        target += "," if len(saved) == 1 and saved[0][0] == "*" else ""
+        lines.append(f"{target} = ctx.saved_tensors")
+    attrs = {spec.name: f"ctx.{names_of(op.forward)[spec.name]}" for spec in op.forward.attrs}
+
+    def returned(grads: Mapping[str, str]) -> str:
+        names = [arg.name for arg in op.forward.inputs]
+        rest = ["None"] * len(attrs)
+        if not is_flat:
+            found = [
+                f"list({grads[name]})" if op.forward.is_list(name) and name in grads else grads.get(name, "None")
+                for name in names
+            ]
+            return ", ".join([*found, *rest])
+        single = [grads.get(name, "None") for name in names if not op.forward.is_list(name)]
+        several = [_unpacked(op, name, grads) for name in names if op.forward.is_list(name)]
+        return ", ".join([*single, *rest, *several]) + ("," if several and not single and not rest else "")
+
+    lines += backward_lines(op, attrs, TORCH_WORDS, returned)
+    return [indent + line for line in lines]
 
 
-def _incoming(op: ExportOp) -> list[str]:
-    safe = names_of(op.forward)
-    return [f"grad_{safe[arg.name]}" for arg in op.forward.outputs]
+def _unpacked(op: ExportOp, name: str, grads: Mapping[str, str]) -> str:
+    return f"*{grads[name]}" if grads.get(name, "[]") != "[]" else f"*[None] * len({names_of(op.forward)[name]})"
 
 
 def _registered_gradient(op: ExportOp, handle: str) -> list[str]:
-    setup = "\n".join(
-        [
-            "def _setup_context(ctx, inputs, output):",
-            *[line for line in _setup(op, "    ") if "mark_non_differentiable" not in line],
-        ]
-    )
-    backward = "\n".join([f"def _backward(ctx, {', '.join(_incoming(op))}):", *_backward(op, "    ")])
-    return [setup, backward, f"{handle}.register_autograd(_backward, setup_context=_setup_context)"]
+    suffix = f"_{op.name}"
+    setup = "\n".join([f"def _setup_context{suffix}(ctx, inputs, output):", *_setup(op, "    ", False)])
+    backward = "\n".join([f"def _backward{suffix}(ctx, {', '.join(incoming(op))}):", *_backward(op, "    ", False)])
+    return [setup, backward, f"{handle}.register_autograd(_backward{suffix}, setup_context=_setup_context{suffix})"]
 
 
 def _function(op: ExportOp) -> list[str]:
     """Return the autograd.Function of the native form, none for an op without a gradient."""
-    if op.wiring is None:
+    if not op.wirings:
         return []
     kernel = op.forward
-    names = ", ".join(parameters_of(kernel))
     lines = [
         f"class {class_name(op.name)}(torch.autograd.Function):",
         f'    """{op.name} and its gradient, seen through by torch.compile and torch.func."""',
@@ -250,39 +311,15 @@ def _function(op: ExportOp) -> list[str]:
         "    generate_vmap_rule = True",
         "",
         "    @staticmethod",
-        f"    def forward({names}):",
-        f"        return _{kernel.name}({names})",
+        f"    def forward({', '.join(_flat(op, parameters_of(kernel)))}):",
+        f"        return _{kernel.name}({', '.join(parameters_of(kernel))})",
         "",
         "    @staticmethod",
         "    def setup_context(ctx, inputs, output):",
-        *_setup(op, "        "),
+        *_setup(op, "        ", True),
         "",
         "    @staticmethod",
-        f"    def backward(ctx, {', '.join(_incoming(op))}):",
-        *_backward(op, "        "),
+        f"    def backward(ctx, {', '.join(incoming(op))}):",
+        *_backward(op, "        ", True),
     ]
     return ["\n".join(lines)]
-
-
-def _public(op: ExportOp, form: str) -> str:
-    kernel = op.forward
-    safe = names_of(kernel)
-    given = [safe[arg.name] + ("=None" if arg.is_optional else "") for arg in kernel.inputs]
-    keywords = [f"{safe[spec.name]}={literal(spec.default)}" for spec in kernel.attrs]
-    head = call(f"def {op.name}", [*given, *(["*", *keywords] if keywords else [])], ":")
-    args = [safe[arg.name] for arg in kernel.inputs]
-    values = [safe[spec.name] if form == "native" else _decoded(spec.type, safe[spec.name]) for spec in kernel.attrs]
-    lines = [head, f'    """{_summary(op)}"""']
-    if form == "native":
-        lines.append(f"    _infer_{kernel.name}({', '.join(parameters_of(kernel))})")
-        target = f"{class_name(op.name)}.apply" if op.wiring is not None else f"_{kernel.name}"
-    else:
-        target = _handle(kernel)
-    lines.append(call(f"    return {target}", [*args, *values]))
-    return "\n".join(lines)
-
-
-def _summary(op: ExportOp) -> str:
-    outputs = ", ".join(arg.name for arg in op.forward.outputs)
-    inputs = ", ".join(arg.name for arg in op.forward.inputs)
-    return f"Return {outputs} of the op {op.name}, computed from {inputs}."

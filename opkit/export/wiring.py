@@ -1,6 +1,6 @@
 """Wiring: the gradient registration of an op as steps whose attributes are expressions over forward's attributes.
 
-The registration is asked at every example; what differs between them and has no expression cannot leave.
+The registration is asked at every example. Optional and variadic inputs and attributes may wire it differently.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp
 
-__all__ = ["describe", "read_wiring"]
+__all__ = ["describe", "read_wirings"]
 
+_Planned = tuple[GradientPlan, Mapping[str, Any], Mapping[str, Any]]
 _TAG = "device_sub_tag"
 #: Forms that a backward attribute may have over a forward one, tried in this order.
 _FORMS = ("{a}", "-{a}", "{a} + 1", "{a} - 1", "2 * {a}", "0.5 * {a}", "1 / {a}", "1 - {a}", "{a} * {a}", "not {a}")
@@ -27,29 +28,41 @@ def describe(value: Any) -> list[TensorDesc]:
     return [TensorDesc(item.shape, item.dtype.name) for item in items]
 
 
-def read_wiring(op: UserOp, cases: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Wiring | None:
-    """Read the wiring of an op at (inputs, attributes); None where it has no gradient.
+def read_wirings(op: UserOp, cases: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> tuple[Wiring, ...]:
+    """Read the wirings of an op at (inputs, attributes); none where it has no gradient.
 
     Raises:
-        ExportError: its gradient cannot be used, differs between the cases, or computes an attribute in a way that
-            has no expression.
+        ExportError: its gradient cannot be used, or computes an attribute in a way that has no expression.
     """
     if op.grad is None:
-        return None
+        return ()
     if op.grad_trouble:
         raise ExportError(f"the gradient of {op.name!r} cannot be used: {op.grad_trouble}", where=op.where)
-    plans = [(plan_at(op, inputs, attrs), attrs) for inputs, attrs in _with_probes(op, list(cases))]
+    groups: dict[str, list[_Planned]] = {}
+    for inputs, attrs in _with_probes(op, list(cases)):
+        plan = plan_at(op, inputs, attrs)
+        groups.setdefault(repr(_outline(plan)), []).append((plan, attrs, inputs))
+    return tuple(_wiring(op, plans) for plans in groups.values())
+
+
+def _wiring(op: UserOp, plans: list[_Planned]) -> Wiring:
     first = plans[0][0]
-    for plan, _ in plans[1:]:
-        if _outline(plan) != _outline(first):
-            raise ExportError(
-                f"the gradient of {op.name!r} is wired differently for different inputs or attributes, "
-                "which an exported file cannot say",
-                where=op.grad.span.location if op.grad.span is not None else op.where,
-            )
     steps = tuple(_step(op, index, plans) for index in range(len(first.steps)))
-    bindings = {name: blob for (name, _), blob in first.bindings.items()}
-    return Wiring(steps, bindings, first.reads)
+    bindings = {place: str(blob) for place, blob in first.bindings.items()}
+    return Wiring(steps, bindings, first.reads, tuple(_known(op, inputs, attrs) for _, attrs, inputs in plans))
+
+
+def _known(op: UserOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may decide how a gradient is wired: which inputs are there, how many, plain attributes."""
+    found: dict[str, Any] = {}
+    for arg in op.compiled.inputs if op.compiled is not None else ():
+        if isinstance(inputs.get(arg.name), (list, tuple)):
+            found[arg.name] = len(inputs[arg.name])
+        elif arg.is_optional:
+            found[arg.name] = inputs.get(arg.name) is not None
+    return found | {
+        name: value for name, value in attrs.items() if name != _TAG and isinstance(value, (bool, int, str))
+    }
 
 
 def plan_at(op: UserOp, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> GradientPlan:
@@ -65,12 +78,14 @@ def _with_probes(
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Add cases with other attribute values, which tell constants from what is passed on."""
     found = list(cases)
-    inputs, attrs = cases[0]
+    inputs, attrs = max(cases, key=lambda case: sum(value is not None for value in case[0].values()))
     for name, value in attrs.items():
         if name == _TAG:
             continue
         for other in _others(value):
             try:
+                if op.compiled is not None:
+                    op.compiled.check_attrs({**attrs, name: other})
                 plan_at(op, inputs, {**attrs, name: other})
             except OpkitError:
                 continue  # the definition refuses this value
@@ -95,7 +110,7 @@ def _outline(plan: GradientPlan) -> Any:
     return steps, sorted(plan.bindings.items())
 
 
-def _step(op: UserOp, index: int, plans: list[tuple[GradientPlan, Mapping[str, Any]]]) -> Step:
+def _step(op: UserOp, index: int, plans: list[_Planned]) -> Step:
     step = plans[0][0].steps[index]
     target = op.registry.get(step.type)
     kernel = None
@@ -110,7 +125,7 @@ def _step(op: UserOp, index: int, plans: list[tuple[GradientPlan, Mapping[str, A
     attrs = {}
     for name in step.attrs:
         if name != _TAG:
-            seen = [(plan.steps[index].attrs[name], given) for plan, given in plans]
+            seen = [(plan.steps[index].attrs[name], given) for plan, given, _ in plans]
             attrs[name] = _expression(op, step.type, name, seen)
     return Step(
         step.type,

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from opkit.cli.app import app
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
+from tests.export.ops import ROW_WISE
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
@@ -52,11 +53,11 @@ def test_graph_prints_what_was_traced(swish: Path) -> None:
 def test_untraceable_under_native_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Status 1 with the kernel's line; nothing is written."""
     monkeypatch.chdir(tmp_path)
-    directory = write(OPS["product_axis"], tmp_path)
+    directory = write(ROW_WISE, tmp_path)
     status, said = run(tmp_path, str(directory), "--to", "jax", "--form", "native", "--no-check")
     assert status == 1
-    assert "product_axis_py_kernel.py:12" in said
-    assert not Path("product_axis_jax.py").exists()
+    assert "row_wise_py_kernel.py:5" in said
+    assert not Path("row_wise_jax.py").exists()
 
 
 def test_an_op_that_does_not_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

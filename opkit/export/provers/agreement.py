@@ -90,7 +90,11 @@ class Proof:
                 break
             done += 1
             expected = {f"output {index}": item for index, item in enumerate(case["outputs"])}
-            expected |= {f"gradient {name}": item for name, item in case["grads"].items()}
+            for name, given in case["grads"].items():
+                if isinstance(given, list):
+                    expected |= {f"gradient {name}[{index}]": item for index, item in enumerate(given)}
+                else:
+                    expected[f"gradient {name}"] = given
             try:
                 found = run(case)
                 for name, item in expected.items():
@@ -120,13 +124,16 @@ def run_prover(prove: Callable[[ModuleType, dict[str, Any], Proof], str]) -> Non
     """Read what is to be proved (file, data, where to report), prove it and write the rows as JSON."""
     file, data, report = sys.argv[1:4]
     with open(data, "rb") as stream:
-        task = pickle.load(stream)
-    proof = Proof(task["seconds"])
+        tasks = pickle.load(stream)
+    rows: list[tuple[str, str, str, str]] = []
     version = ""
     try:
         module = load_exported(file)
     except Exception as error:
-        proof.rows.append(("import", "FAIL", f"{type(error).__name__}: {error}"))
+        rows.append((tasks[0]["name"], "import", "FAIL", f"{type(error).__name__}: {error}"))
     else:
-        version = prove(module, task, proof)
-    Path(report).write_text(json.dumps({"version": version, "rows": proof.rows}), encoding="utf-8")
+        for task in tasks:
+            proof = Proof(task["seconds"])
+            version = prove(module, task, proof)
+            rows += [(task["name"], *row) for row in proof.rows]
+    Path(report).write_text(json.dumps({"version": version, "rows": rows}), encoding="utf-8")

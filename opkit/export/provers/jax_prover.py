@@ -26,10 +26,8 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     proof.compare(cases, lambda case: _run(function, case))
     if proof.rows[-1][1] == "FAIL":
         return str(jax.__version__)
-    full = [case for case in cases if all(v is None or v.size for v in case["inputs"].values())] or cases
-    sample = min(
-        full, key=lambda case: (_is_narrow(case), sum(v.size for v in case["inputs"].values() if v is not None))
-    )
+    full = [case for case in cases if all(item.size for item in _leaves(case))] or cases
+    sample = min(full, key=lambda case: (_is_narrow(case), sum(item.size for item in _leaves(case))))
     proof.check("jit", lambda: _jit(function, full[:2]))
     proof.check("vmap", lambda: _vmap(function, sample))
     if not sample["grads"]:
@@ -47,7 +45,16 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
 
 
 def _is_narrow(case: dict[str, Any]) -> bool:
-    return any(value is not None and value.dtype == np.float32 for value in case["inputs"].values())
+    return any(item.dtype == np.float32 for item in _leaves(case))
+
+
+def _leaves(case: dict[str, Any]) -> list[np.ndarray]:
+    return list(jax.tree.leaves(case["inputs"]))
+
+
+def _made(value: Any) -> Any:
+    """Return an input as JAX has it: an array, a list of arrays, or None."""
+    return jax.tree.map(jnp.asarray, value)
 
 
 def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -61,7 +68,7 @@ def _flat(result: Any) -> list[Any]:
 
 def _of_floats(function: Any, case: dict[str, Any]) -> tuple[Any, list[str]]:
     """Return the op as a function of the inputs that have a gradient, giving a tuple."""
-    arrays = {name: None if value is None else jnp.asarray(value) for name, value in case["inputs"].items()}
+    arrays = {name: _made(value) for name, value in case["inputs"].items()}
     names = list(case["grads"])
 
     def call(*given: Any) -> Any:
@@ -72,7 +79,7 @@ def _of_floats(function: Any, case: dict[str, Any]) -> tuple[Any, list[str]]:
 
 def _run(function: Any, case: dict[str, Any], wrap: Any = lambda item: item) -> dict[str, np.ndarray]:
     call, names = _of_floats(function, case)
-    given = [jnp.asarray(case["inputs"][name]) for name in names]
+    given = [_made(case["inputs"][name]) for name in names]
     if not names:
         outputs = wrap(call)()
         return {f"output {index}": np.asarray(item) for index, item in enumerate(outputs)}
@@ -87,7 +94,12 @@ def _run(function: Any, case: dict[str, Any], wrap: Any = lambda item: item) -> 
 
     outputs, grads = wrap(both)(*given)
     found = {f"output {index}": np.asarray(item) for index, item in enumerate(outputs)}
-    return found | {f"gradient {name}": np.asarray(item) for name, item in zip(names, grads)}
+    for name, item in zip(names, grads):
+        if isinstance(item, (list, tuple)):
+            found |= {f"gradient {name}[{place}]": np.asarray(one) for place, one in enumerate(item)}
+        else:
+            found[f"gradient {name}"] = np.asarray(item)
+    return found
 
 
 def _jit(function: Any, cases: list[dict[str, Any]]) -> str:
@@ -99,7 +111,7 @@ def _jit(function: Any, cases: list[dict[str, Any]]) -> str:
 
 
 def _vmap(function: Any, case: dict[str, Any]) -> str:
-    arrays = [jnp.asarray(value) for value in case["inputs"].values() if value is not None]
+    arrays = [_made(value) for value in case["inputs"].values() if value is not None]
     names = [name for name, value in case["inputs"].items() if value is not None]
 
     def call(*given: Any) -> Any:
@@ -107,7 +119,7 @@ def _vmap(function: Any, case: dict[str, Any]) -> str:
         return tuple(_flat(function(*values.values(), **case["attrs"])))
 
     single = call(*arrays)
-    mapped = jax.vmap(call)(*[jnp.stack([item, item]) for item in arrays])
+    mapped = jax.vmap(call)(*[jax.tree.map(lambda item: jnp.stack([item, item]), value) for value in arrays])
     for one, two in zip(single, mapped):
         np.testing.assert_allclose(np.asarray(two[1]), np.asarray(one), rtol=1e-6, atol=1e-7)
     return "a new first axis"
@@ -121,9 +133,7 @@ def _check_grads(function: Any, case: dict[str, Any]) -> str:
     def floats(*given: Any) -> Any:
         return tuple(item for item in call(*given) if jnp.issubdtype(item.dtype, jnp.floating))
 
-    check_grads(
-        floats, [jnp.asarray(case["inputs"][name]) for name in names], order=1, modes=["rev"], rtol=1e-3, atol=1e-4
-    )
+    check_grads(floats, [_made(case["inputs"][name]) for name in names], order=1, modes=["rev"], rtol=1e-3, atol=1e-4)
     return f"reverse mode, inputs {', '.join(names)}"
 
 

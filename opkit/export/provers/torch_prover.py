@@ -6,7 +6,7 @@ Run as a module in a process of its own; torch is imported here and nowhere else
 from __future__ import annotations
 
 import functools
-import shutil
+import json
 import warnings
 from types import ModuleType
 from typing import Any
@@ -31,29 +31,59 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     if any(row[1] == "FAIL" for row in proof.rows):
         return str(torch.__version__)
     sample = _sample(cases)
-    custom = getattr(module, f"{task['name']}_op", None) or getattr(module, f"_{task['type']}", None)
+    handles = (f"{task['name']}_op", f"_{task['type']}_numpy", f"_{task['type']}")
+    custom = next(getattr(module, handle) for handle in handles if hasattr(module, handle))
     values = [value for _, value in _tensors(sample).items()]
     attrs = [_encoded(kind, sample["complete"][name]) for name, kind in task["attrs"]]
     proof.check("opcheck", lambda: _opcheck(custom, values, attrs))
     _gradcheck(function, sample, task, proof)
     proof.check("compile aot_eager", lambda: _compiled(function, cases, "aot_eager"))
-    if shutil.which("g++") and task["inductor"]:
-        proof.check("compile inductor", lambda: _compiled(function, cases[:1], "inductor"))
     proof.check("export", lambda: _exported(function, sample))
+    if task["inductor"]:
+        proof.check("compile inductor", lambda: _compiled(function, cases[:1], "inductor"))
     return str(torch.__version__)
 
 
 def _tensors(case: dict[str, Any], is_strided: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in case["inputs"].items():
-        if value is None:
-            found[name] = None
+        if value is None or isinstance(value, list):
+            found[name] = (
+                None if value is None else [_tensor(item, name in case["grads"], is_strided) for item in value]
+            )
             continue
-        tensor = torch.from_numpy(np.array(value))
-        if is_strided and tensor.ndim:
-            tensor = torch.stack([tensor, tensor], dim=-1)[..., 0]
-        needs = tensor.is_floating_point() and name in case["grads"]
-        found[name] = tensor.detach().requires_grad_(needs)
+        found[name] = _tensor(value, name in case["grads"], is_strided)
+    return found
+
+
+def _tensor(value: np.ndarray, has_grad: bool, is_strided: bool) -> torch.Tensor:
+    tensor = torch.from_numpy(np.array(value))
+    if is_strided and tensor.ndim:
+        tensor = torch.stack([tensor, tensor], dim=-1)[..., 0]
+    return tensor.detach().requires_grad_(tensor.is_floating_point() and has_grad)
+
+
+def _places(case: dict[str, Any], names: Any) -> list[tuple[str, int | None]]:
+    """Return (input, place in its list) of each tensor of some inputs; the place is None of a single one."""
+    found: list[tuple[str, int | None]] = []
+    for name in names:
+        value = case["inputs"][name]
+        found += [(name, place) for place in range(len(value))] if isinstance(value, list) else [(name, None)]
+    return found
+
+
+def _at(values: Any, place: tuple[str, int | None]) -> Any:
+    return values[place[0]] if place[1] is None else values[place[0]][place[1]]
+
+
+def _put(values: dict[str, Any], places: Any, given: Any) -> dict[str, Any]:
+    """Return the inputs with some tensors replaced."""
+    found = {name: list(value) if isinstance(value, list) else value for name, value in values.items()}
+    for (name, place), item in zip(places, given):
+        if place is None:
+            found[name] = item
+        else:
+            found[name][place] = item
     return found
 
 
@@ -61,7 +91,8 @@ def _sample(cases: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the first case in float64 with few elements, but not none."""
 
     def rank(case: dict[str, Any]) -> tuple[bool, bool, int]:
-        arrays = [value for value in case["inputs"].values() if value is not None]
+        arrays = [_at(case["inputs"], place) for place in _places(case, case["inputs"])]
+        arrays = [value for value in arrays if value is not None]
         wide = all(value.dtype != np.float32 for value in arrays)
         size = sum(value.size for value in arrays)
         return not wide, size == 0, size
@@ -81,21 +112,24 @@ def _flat(result: Any) -> list[Any]:
 def _run(function: Any, case: dict[str, Any], tensors: dict[str, Any]) -> dict[str, np.ndarray]:
     outputs = _flat(function(*tensors.values(), **case["attrs"]))
     found = {f"output {index}": item.detach().numpy() for index, item in enumerate(outputs)}
-    wanted = [name for name in case["grads"] if tensors[name].requires_grad]
+    wanted = [place for place in _places(case, case["grads"]) if _at(tensors, place).requires_grad]
     pairs = [(out, torch.from_numpy(np.array(dout))) for out, dout in zip(outputs, case["douts"]) if out.requires_grad]
     if wanted and pairs:
         given = torch.autograd.grad(
             [out for out, _ in pairs],
-            [tensors[name] for name in wanted],
+            [_at(tensors, place) for place in wanted],
             [dout for _, dout in pairs],
             allow_unused=True,
         )
-        for name, item in zip(wanted, given):
-            found[f"gradient {name}"] = np.zeros_like(case["inputs"][name]) if item is None else item.detach().numpy()
+        for place, item in zip(wanted, given):
+            name = f"gradient {place[0]}{'' if place[1] is None else f'[{place[1]}]'}"
+            found[name] = np.zeros_like(_at(case["inputs"], place)) if item is None else item.detach().numpy()
     return found
 
 
 def _encoded(kind: str, value: Any) -> Any:
+    if kind in ("list_string", "list_shape", "list_data_type"):
+        return json.dumps(value)
     return list(value) if isinstance(value, (list, tuple)) else value
 
 
@@ -106,22 +140,23 @@ def _opcheck(custom: Any, values: list[Any], attrs: list[Any]) -> str:
 
 def _gradcheck(function: Any, sample: dict[str, Any], task: dict[str, Any], proof: Proof) -> None:
     tensors = _tensors(sample)
-    floats = [name for name, item in tensors.items() if item is not None and item.requires_grad]
+    places = [place for place in _places(sample, tensors) if _at(tensors, place) is not None]
+    floats = [place for place in places if _at(tensors, place).requires_grad]
     if task["exceptions"] or not floats:
         why = "the op declares exceptions: " + "; ".join(task["exceptions"]) if task["exceptions"] else "no gradient"
         proof.rows.append(("gradcheck", "skip", why))
         return
-    if any(tensors[name].dtype != torch.float64 for name in floats):
+    if any(_at(tensors, place).dtype != torch.float64 for place in floats):
         proof.rows.append(("gradcheck", "skip", "the op takes no float64"))
         return
 
     def call(*given: Any) -> Any:
-        outputs = _flat(function(*{**tensors, **dict(zip(floats, given))}.values(), **sample["attrs"]))
+        outputs = _flat(function(*_put(tensors, floats, given).values(), **sample["attrs"]))
         return tuple(item for item in outputs if item.is_floating_point())
 
     def run() -> str:
-        torch.autograd.gradcheck(call, tuple(tensors[name] for name in floats), rtol=1e-3, atol=1e-4)
-        return f"inputs {', '.join(floats)}"
+        torch.autograd.gradcheck(call, tuple(_at(tensors, place) for place in floats), rtol=1e-3, atol=1e-4)
+        return f"inputs {', '.join(dict.fromkeys(name for name, _ in floats))}"
 
     proof.check("gradcheck", run)
     if proof.rows[-1][1] == "FAIL" and task["is_checked"]:
@@ -130,7 +165,7 @@ def _gradcheck(function: Any, sample: dict[str, Any], task: dict[str, Any], proo
 
 
 def _compiled(function: Any, cases: list[dict[str, Any]], backend: str) -> str:
-    chosen = [case for case in cases if all(v is None or v.size for v in case["inputs"].values())][:2]
+    chosen = [case for case in cases if not _is_empty(case)][:2]
     for case in chosen:
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=backend, fullgraph=True)
@@ -141,12 +176,17 @@ def _compiled(function: Any, cases: list[dict[str, Any]], backend: str) -> str:
     return f"fullgraph, {len(chosen)} cases"
 
 
+def _is_empty(case: dict[str, Any]) -> bool:
+    arrays = [_at(case["inputs"], place) for place in _places(case, case["inputs"])]
+    return any(value is not None and value.size == 0 for value in arrays)
+
+
 def _compared(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
     return _run(function, case, _tensors(case))
 
 
 def _exported(function: Any, sample: dict[str, Any]) -> str:
-    tensors = {name: None if item is None else item.detach() for name, item in _tensors(sample).items()}
+    tensors = _tensors({**sample, "grads": {}})
 
     class Module(torch.nn.Module):  # type: ignore[misc,unused-ignore]
         def forward(self, *given: Any) -> Any:

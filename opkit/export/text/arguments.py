@@ -123,6 +123,10 @@ _SIGNATURES = {
     "add.accumulate": "a axis dtype out",
     "multiply.accumulate": "a axis dtype out",
     "maximum.accumulate": "a axis dtype out",
+    "minimum.accumulate": "a axis dtype out",
+    "logaddexp.accumulate": "a axis dtype out",
+    "logaddexp.reduce": "a axis dtype out keepdims initial where",
+    "sliding_window_view": "a window axis",
     "nan_to_num": "a copy nan posinf neginf",
     "sinc": "a",
     "meshgrid": "*",
@@ -153,7 +157,14 @@ def arguments(node: Node) -> dict[str, Any]:
         "m": "a",
         "N": "n",
     }
-    aliases |= {"object": "a", "indices_or_sections": "indices", "pad_width": "width", "a_min": "min", "a_max": "max"}
+    aliases |= {
+        "window_shape": "window",
+        "object": "a",
+        "indices_or_sections": "indices",
+        "pad_width": "width",
+        "a_min": "min",
+        "a_max": "max",
+    }
     for old, new in aliases.items():
         if old in found and old not in names and new in names:
             found[new] = found.pop(old)

@@ -51,7 +51,7 @@ class TorchShapes(TorchValues):
         if isinstance(x, list):
             raise UntraceableError(f"calls np.{node.function} on a list", node.line)
         if "initial" in found:
-            raise UntraceableError(f"calls np.{node.function} with initial=", node.line)
+            return self._begun(w, node, function, found)
         text = w.text(x, ATOM)
         axes = self._axes(w, node, found)
         if found.get("axis") == ():
@@ -64,11 +64,33 @@ class TorchShapes(TorchValues):
             function = {"amax": "any", "amin": "all"}[function]
         return f"{text}.{function}({axes})"
 
+    def _begun(self, w: Writer, node: Node, function: str, found: dict[str, Any]) -> str:
+        """Write a reduction that begins with a value."""
+        rest = Node(
+            node.function, (found["a"],), {key: found[key] for key in ("axis", "keepdims") if key in found}, node.value
+        )
+        text, first = self._reduction(w, rest, function), w.text(found["initial"])
+        if function in ("amax", "amin") and 0 not in np.shape(found["a"].value):
+            return f"torch.clamp({text}, {'min' if function == 'amax' else 'max'}={first})"
+        if function == "sum":
+            return f"({text} + {first})"
+        raise UntraceableError(f"calls np.{node.function} with initial=", node.line)
+
     def _prod(self, w: Writer, node: Node) -> str:
         found = arguments(node)
-        if isinstance(found.get("axis"), tuple) or ("axis" not in found and found.get("keepdims")):
-            raise UntraceableError("multiplies over several axes", node.line)
-        return self._reduction(w, node, "prod")
+        axis = found.get("axis")
+        if axis is None and found.get("keepdims"):
+            axis = tuple(range(found["a"].ndim))
+        if not isinstance(axis, tuple):
+            return self._reduction(w, node, "prod")
+        keeps = ", keepdim=True" if found.get("keepdims") else ""
+        if not all(isinstance(item, int) for item in axis) or "initial" in found:
+            raise UntraceableError("multiplies over several axes that are known only at the call", node.line)
+        kind = f", dtype={self.dtype(node.dtype)}" if found["a"].dtype != node.dtype else ""
+        order = sorted((item % found["a"].ndim for item in axis), reverse=True)
+        return w.text(found["a"], ATOM) + "".join(f".prod(dim={item}{keeps}{kind})" for item in order)
+
+    _multiply_reduce = _prod
 
     def _var(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -106,7 +128,19 @@ class TorchShapes(TorchValues):
 
     def _maximum_accumulate(self, w: Writer, node: Node) -> str:
         found = arguments(node)
-        return f"torch.cummax({w.text(found['a'])}, dim={w.text(found.get('axis', 0))}).values"
+        function = {"maximum.accumulate": "cummax", "minimum.accumulate": "cummin"}[node.function]
+        return f"torch.{function}({w.text(found['a'])}, dim={w.text(found.get('axis', 0))}).values"
+
+    _minimum_accumulate = _maximum_accumulate
+
+    def _logaddexp_accumulate(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        return f"torch.logcumsumexp({w.text(found['a'])}, dim={w.text(found.get('axis', 0))})"
+
+    def _logaddexp_reduce(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        found.setdefault("axis", 0)
+        return f"torch.logsumexp({w.text(found['a'])}, {self._axes(w, node, found)})"
 
     def _sort(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -177,11 +211,18 @@ class TorchShapes(TorchValues):
         return f"torch.broadcast_to({w.text(found['a'])}, {w.text(found['shape'])})"
 
     def _join(self, w: Writer, node: Node, function: str, axis: Any) -> str:
-        items = arguments(node)["arrays"]
+        return f"torch.{function}({self._joined_list(w, node, arguments(node)['arrays'])}, dim={w.text(axis)})"
+
+    def _joined_list(self, w: Writer, node: Node, items: Any) -> str:
+        """Return a list of arrays of the result's dtype: one that a loop collected, or one that is written out."""
+        if isinstance(items, Node) and isinstance(items.value, list):
+            text = w.text(items)
+            is_cast = np.asarray(items.value[0]).dtype != node.dtype
+            return f"[{self.cast('item', self.dtype(node.dtype))} for item in {text}]" if is_cast else text
         texts = [
             w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in _arrays(items, node)
         ]
-        return f"torch.{function}([{', '.join(texts)}], dim={w.text(axis)})"
+        return f"[{', '.join(texts)}]"
 
     def _concatenate(self, w: Writer, node: Node) -> str:
         return self._join(w, node, "cat", arguments(node).get("axis", 0))
@@ -208,7 +249,7 @@ class TorchShapes(TorchValues):
 
     def _item(self, w: Writer, node: Node) -> str:
         owner, index = node.args
-        return f"{w.text(owner, ATOM)}[{index}]"
+        return f"{w.text(owner, ATOM)}[{w.text(index)}]"
 
     def _flip(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -240,16 +281,49 @@ class TorchShapes(TorchValues):
     def _pad(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         mode = found.get("mode", "constant")
-        if mode != "constant":
-            raise UntraceableError(f"pads in the mode {mode!r}", node.line)
         width = found["width"]
         if not isinstance(width, (tuple, list)):
             width = ((width, width),) * found["a"].ndim
         elif not isinstance(width[0], (tuple, list)):
-            width = (tuple(width),) * found["a"].ndim
-        flat = [item for pair in reversed(width) for item in (pair if len(pair) == 2 else (pair[0], pair[0]))]
-        value = f", value={w.text(found['constant_values'])}" if "constant_values" in found else ""
-        return f"torch.nn.functional.pad({w.text(found['a'])}, {w.text(tuple(flat))}{value})"
+            width = ((width[0], width[-1]),) * found["a"].ndim
+        pairs = [(pair[0], pair[-1]) for pair in width]
+        if mode != "constant":
+            return self._pad_by_index(w, node, mode, pairs)
+        flat = tuple(item for pair in reversed(pairs) for item in pair)
+        fill = found.get("constant_values", 0)
+        value = f", value={w.text(fill)}" if not (isinstance(fill, int) and fill == 0) else ""
+        return f"torch.nn.functional.pad({w.text(found['a'])}, {w.text(flat)}{value})"
+
+    def _pad_by_index(self, w: Writer, node: Node, mode: str, pairs: list[tuple[Any, Any]]) -> str:
+        """Write a padding that repeats the array as indices along each axis."""
+        forms = {
+            "edge": "{i}.clamp(0, {n} - 1)",
+            "wrap": "{i} % {n}",
+            "reflect": "({n} - 1) - ({n} - 1 - {i} % max(2 * {n} - 2, 1)).abs()",
+            "symmetric": "torch.minimum({i} % (2 * {n}), 2 * {n} - 1 - {i} % (2 * {n}))",
+        }
+        if mode not in forms:
+            raise UntraceableError(f"pads in the mode {mode!r}", node.line)
+        text = w.text(arguments(node)["a"], ATOM)
+        for axis, (before, after) in enumerate(pairs):
+            if all(isinstance(item, int) and item == 0 for item in (before, after)):
+                continue
+            place = w.fresh("place")
+            size = f"{text}.shape[{axis}]"
+            w.lines.append(f"{place} = torch.arange(-{w.text(before, 9)}, {size} + {w.text(after, 7)}{self.device(w)})")
+            text = f"torch.index_select({text}, {axis}, {forms[mode].format(i=place, n=size)})"
+        return text
+
+    def _sliding_window_view(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        size, axis = found["window"], found.get("axis")
+        sizes = size if isinstance(size, (tuple, list)) else (size,)
+        axes = axis if isinstance(axis, (tuple, list)) else (axis,) if axis is not None else range(len(sizes))
+        if isinstance(size, Scalar) and size.kind == "shape":
+            raise UntraceableError("makes windows of sizes whose number is known only at the call", node.line)
+        return w.text(found["a"], ATOM) + "".join(
+            f".unfold({w.text(place)}, {w.text(item)}, 1)" for place, item in zip(axes, sizes)
+        )
 
     def _diff(self, w: Writer, node: Node) -> str:
         found = arguments(node)

@@ -13,7 +13,7 @@ from opkit.export.text.arguments import INFIX, arguments
 from opkit.export.text.torch_shapes import REDUCTIONS, TorchShapes
 from opkit.export.text.torch_values import BINARY, UNARY
 from opkit.export.text.writer import ATOM, Cast, Writer
-from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.export.trace.graph import Node, Scalar, UntraceableError, reads, walk
 
 __all__ = ["TorchDialect"]
 
@@ -111,11 +111,15 @@ class TorchDialect(TorchShapes):
     def _array(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         value = found["a"]
+        if isinstance(value, Node) and isinstance(value.value, list):
+            return f"torch.stack({self._joined_list(w, node, value)})"
         if isinstance(value, list) and value and all(isinstance(item, Node) for item in value):
             texts = [w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in value]
             return f"torch.stack([{', '.join(texts)}])"
         if isinstance(value, Node):
             return f"{w.text(value, ATOM)}.clone()"
+        if isinstance(value, Scalar) and value.kind == "shape":
+            value = Scalar("call", ("list", value), value.value)
         if _holds_node(value):
             raise UntraceableError("makes an array of nested lists of values", node.line)
         return f"torch.tensor({w.text(value)}, dtype={self.dtype(node.dtype)}{self.device(w)})"
@@ -141,74 +145,114 @@ class TorchDialect(TorchShapes):
             return "..."
         if isinstance(part, slice):
             step = part.step
-            if isinstance(step, Scalar) or (step is not None and step < 0):
-                raise UntraceableError("steps backwards through an array; np.flip has a form", node.line)
+            if isinstance(step, Scalar) and step.value < 0:
+                raise UntraceableError("steps backwards by a number that is known only at the call", node.line)
             texts = ["" if item is None else w.text(item) for item in (part.start, part.stop)]
-            return ":".join(texts) + (f":{step}" if step is not None else "")
+            return ":".join(texts) + (f":{w.text(step)}" if step is not None else "")
         return w.text(part)
 
     def _getitem(self, w: Writer, node: Node) -> str:
         value, place = node.args
         parts = list(place) if isinstance(place, tuple) else [place]
-        backwards = [part for part in parts if isinstance(part, slice) and isinstance(part.step, int) and part.step < 0]
-        if backwards and all(part.start is None and part.stop is None and part.step == -1 for part in backwards):
+        if any(_is_backwards(part) for part in parts):
             return self._reversed(w, node, parts)
         return f"{w.text(value, ATOM)}[{self._index(w, place, node)}]"
 
     def _reversed(self, w: Writer, node: Node, parts: list[Any]) -> str:
-        value = node.args[0]
-        if not all(isinstance(part, slice) or part is Ellipsis for part in parts):
-            raise UntraceableError("steps backwards and indexes in one place", node.line)
-        at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
-        axes = list(range(at)) + [index - len(parts) for index in range(at + 1, len(parts))]
-        kept = [part for part in parts if part is not Ellipsis]
-        dims = tuple(axis for axis, part in zip(axes, kept) if part.step == -1)
-        rest = [slice(None) if isinstance(part, slice) and part.step == -1 else part for part in parts]
-        text = f"torch.flip({w.text(value)}, {dims})"
-        if all(part is Ellipsis or part == slice(None) for part in rest):
+        """Write steps backwards: the part forwards, turned over, then every so many."""
+        dims = _turned(parts, node)
+        first = tuple(_forwards(part, node) for part in parts)
+        steps = tuple(slice(None, None, -part.step) if _is_backwards(part) else _whole(part) for part in parts)
+        text = w.text(node.args[0])
+        if not all(part is Ellipsis or part == slice(None) for part in first):
+            text = f"{w.text(node.args[0], ATOM)}[{self._index(w, first, node)}]"
+        text = f"torch.flip({text}, {dims})"
+        if all(_is_backwards(part) is False or part.step == -1 for part in parts):
             return text
-        return f"{text}[{self._index(w, tuple(rest), node)}]"
+        return f"{text}[{self._index(w, steps, node)}]"
+
+    def own(self, writer: Writer, node: Node) -> str:
+        """Return a value as a variable that may be written to: a copy where others hold it too."""
+        text = writer.text(node)
+        is_alone = len(writer.users.get(id(node), [])) == 1 and id(node) not in writer.leaving
+        return text if is_alone and _is_own(node, text) else f"{writer.text(node, ATOM)}.clone()"
 
     def _owned(self, w: Writer, node: Node) -> str:
         """Return a variable that holds a copy of the first argument, to be written to."""
         base = node.args[0]
         text = w.text(base)
-        is_fresh = (
-            w.uses[id(base)] == 1
-            and base.function not in _SHARED
-            and not (base.function in ("full", "full_like") and "expand" in text)
-        )
-        if is_fresh and text.isidentifier():
+        may_write = _is_own(base, text) and _is_read_before(w, node)
+        if may_write and text.isidentifier():
             return text
         name = w.fresh(node.name or base.name or "out")
-        w.lines.append(f"{name} = {text}" if is_fresh else f"{name} = {w.text(base, ATOM)}.clone()")
+        w.lines.append(f"{name} = {text}" if may_write else f"{name} = {w.text(base, ATOM)}.clone()")
         return name
 
     def _setitem(self, w: Writer, node: Node) -> str:
         _, place, value = node.args
-        if isinstance(place, (Node,)) and place.dtype == bool:
-            raise UntraceableError("writes where a mask says", node.line)
         name = self._owned(w, node)
         given = w.text(value)
         if isinstance(value, Node) and value.dtype != node.dtype:
             given = f"{w.text(value, ATOM)}.to({name}.dtype)"
+        parts = list(place) if isinstance(place, tuple) else [place]
+        if any(_is_backwards(part) for part in parts):
+            if any(_is_backwards(part) and part != slice(None, None, -1) for part in parts):
+                raise UntraceableError("writes backwards to a part of an array", node.line)
+            dims = tuple(axis for axis in _turned(parts, node, node.ndim) if -axis <= np.ndim(_value_of(value)))
+            given = f"torch.flip({given}, {dims})" if dims else given
+            place = tuple(slice(None) if _is_backwards(part) else part for part in parts)
         w.lines.append(f"{name}[{self._index(w, place, node)}] = {given}")
         return name
 
     def _add_at(self, w: Writer, node: Node) -> str:
         base, place, value = node.args
-        parts = place if isinstance(place, tuple) else (place,)
-        if not all(isinstance(part, (Node, np.ndarray)) for part in parts):
-            raise UntraceableError(f"uses np.{node.function} with slices", node.line)
+        places = self._all_places(w, base, place, node)
         sign = "-" if node.function == "subtract.at" else ""
         given = w.text(value, 8 if sign else 0)
         if not isinstance(value, Node):
             given = f"torch.tensor({given}, dtype={w.text(base, ATOM)}.dtype{self.device(w)})"
         elif value.dtype != node.dtype:
             given = f"{w.text(value, ATOM)}.to({w.text(base, ATOM)}.dtype)"
-        return f"{w.text(base, ATOM)}.index_put({w.text(tuple(parts))}, {sign}{given}, accumulate=True)"
+        return f"{w.text(base, ATOM)}.index_put({places}, {sign}{given}, accumulate=True)"
 
     _subtract_at = _add_at
+
+    def _all_places(self, w: Writer, base: Node, place: Any, node: Node) -> str:
+        """Return one array of indices per axis; a whole axis is written as all its places."""
+        parts = list(place) if isinstance(place, tuple) else [place]
+        if all(isinstance(part, (Node, np.ndarray)) for part in parts):
+            return w.text(tuple(parts))
+        if Ellipsis in parts:
+            at = parts.index(Ellipsis)
+            parts[at : at + 1] = [slice(None)] * (base.ndim - len(parts) + 1)
+        parts += [slice(None)] * (base.ndim - len(parts))
+        known = [index for index, part in enumerate(parts) if isinstance(part, (Node, np.ndarray))]
+        is_dense = bool(known) and known == list(range(known[0], known[-1] + 1))
+        if not is_dense or any(part != slice(None) for index, part in enumerate(parts) if index not in known):
+            raise UntraceableError(f"uses np.{node.function} with such a mixture of slices and indices", node.line)
+        wide = max(np.ndim(_value_of(parts[index])) for index in known)
+        rank = base.ndim - len(known) + wide
+        texts = []
+        for axis, part in enumerate(parts):
+            if axis in known:
+                after = rank - known[0] - wide
+                more = ", ".join(["...", *["None"] * after])
+                texts.append(f"{w.text(part, ATOM)}[{more}]" if after else w.text(part))
+                continue
+            own = axis if axis < known[0] else axis - len(known) + wide
+            sizes = ", ".join("-1" if other == own else "1" for other in range(rank))
+            texts.append(f"torch.arange({w.text(base, ATOM)}.shape[{axis}]{self.device(w)}).reshape({sizes})")
+        return f"({', '.join(texts)})"
+
+    def _maximum_at(self, w: Writer, node: Node) -> str:
+        base, place, value = node.args
+        if not isinstance(place, Node) or place.ndim != 1 or not isinstance(value, Node) or value.ndim != base.ndim:
+            raise UntraceableError(f"uses np.{node.function} with other than one list of indices", node.line)
+        how = {"maximum.at": "amax", "minimum.at": "amin", "multiply.at": "prod"}[node.function]
+        given = w.operand(value if value.dtype == node.dtype else Cast(value, node.dtype))
+        return f'{w.text(base, ATOM)}.index_reduce(0, {self._places(w, place)}, {given}, "{how}")'
+
+    _minimum_at = _multiply_at = _maximum_at
 
     def _take_along_axis(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -237,11 +281,79 @@ class TorchDialect(TorchShapes):
         if "axis" not in found:
             return f"{w.text(found['a'], ATOM)}.reshape(-1)[{w.text(found['indices'])}]"
         axis = found["axis"]
-        if not isinstance(axis, int) or "mode" in found:
+        indices = found["indices"]
+        if "mode" in found:
+            raise UntraceableError("takes with mode=", node.line)
+        if not isinstance(axis, int):
+            if isinstance(indices, Node) and indices.ndim == 1:
+                return f"torch.index_select({w.text(found['a'])}, {w.text(axis)}, {self._places(w, indices)})"
+            if isinstance(indices, (int, Scalar)):
+                return f"{w.text(found['a'], ATOM)}.select({w.text(axis)}, {w.text(indices)})"
             raise UntraceableError("takes along an axis that is known only at the call", node.line)
         before = ":, " * axis if axis >= 0 else "..., "
         after = ", :" * (-axis - 1) if axis < 0 else ""
         return f"{w.text(found['a'], ATOM)}[{before}{w.text(found['indices'])}{after}]"
+
+
+def _value_of(item: Any) -> Any:
+    return item.value if isinstance(item, (Node, Scalar)) else item
+
+
+def _is_backwards(part: Any) -> bool:
+    return isinstance(part, slice) and isinstance(part.step, int) and part.step < 0
+
+
+def _whole(part: Any) -> Any:
+    return slice(None) if isinstance(part, slice) else part
+
+
+def _forwards(part: Any, node: Node) -> Any:
+    """Return the slice that holds what a step backwards runs through, in the other direction."""
+    if not _is_backwards(part):
+        return part
+    start, stop = part.start, part.stop
+    if any(item is not None and (not isinstance(item, int) or item < 0) for item in (start, stop)):
+        raise UntraceableError("steps backwards between places that are known only at the call", node.line)
+    return slice(None if stop is None else stop + 1, None if start is None else start + 1)
+
+
+def _turned(parts: list[Any], node: Node, rank: int = 0) -> tuple[int, ...]:
+    """Return the axes that are run through backwards, counted from the end after an ellipsis or given a rank."""
+    if not all(isinstance(part, slice) or part is Ellipsis for part in parts):
+        raise UntraceableError("steps backwards and indexes in one place", node.line)
+    at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+    axes = {index: index - rank for index in range(at)} | {
+        index: index - len(parts) for index in range(at + 1, len(parts))
+    }
+    return tuple(axes[index] for index, part in enumerate(parts) if _is_backwards(part))
+
+
+def _is_own(node: Node, text: str) -> bool:
+    """Say whether a value shares its memory with no other."""
+    return node.function not in _SHARED and not (node.function in ("full", "full_like") and "expand" in text)
+
+
+def _is_read_before(w: Writer, node: Node) -> bool:
+    """Say whether all that reads the array that a node writes to is computed before the write."""
+    base = node.args[0]
+    if id(base) in w.leaving or id(node) in w.collected:
+        return False
+    before: set[int] = set()
+    stack = walk((node.args[1:], node.kwargs))
+    while stack:
+        item = stack.pop()
+        if id(item) not in before:
+            before.add(id(item))
+            stack += reads(item)
+    if base.function == "carried" and any(user.function in _SHARED for user in w.users.get(id(node), [])):
+        return False
+    for user in w.users.get(id(base), []):
+        if user is node:
+            continue
+        later = [other for other in w.users.get(id(user), []) if id(other) not in before and other is not node]
+        if id(user) not in before or (user.function in _SHARED and (later or id(user) in w.leaving)):
+            return False
+    return True
 
 
 def _holds_node(value: Any) -> bool:

@@ -180,9 +180,11 @@ class TorchValues(Dialect):
 
     def _dot(self, w: Writer, node: Node) -> tuple[str, int]:
         a, b = node.args[:2]
-        if not (isinstance(a, Node) and isinstance(b, Node)) or a.ndim == 0 or b.ndim == 0 or b.ndim > 2:
-            raise UntraceableError("calls np.dot on numbers or on arrays of more than two axes", node.line)
+        if not (isinstance(a, Node) and isinstance(b, Node)) or a.ndim == 0 or b.ndim == 0:
+            raise UntraceableError("calls np.dot on numbers", node.line)
         left, right = self._products(w, node)
+        if b.ndim > 2:
+            return f"torch.tensordot({left}, {right}, dims=([{a.ndim - 1}], [{b.ndim - 2}]))", ATOM
         return f"torch.matmul({left}, {right})", ATOM
 
     def _inner(self, w: Writer, node: Node) -> str:

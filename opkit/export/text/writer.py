@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from opkit.export.text.rounds import write_loop
 from opkit.export.trace import graph as g
-from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError
+from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, sources
 
-__all__ = ["ATOM", "Dialect", "Writer"]
+__all__ = ["ATOM", "Cast", "Dialect", "Writer", "ordered"]
 
 ATOM = 10
 _LEVELS = {"==": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "^": 3, "&": 4, "+": 6, "-": 6}
@@ -50,6 +51,10 @@ class Dialect(ABC):
     def constant(self, writer: Writer, array: np.ndarray) -> str:
         """Return a constant array."""
 
+    def own(self, writer: Writer, node: Node) -> str:
+        """Return a value as a variable that a loop may write to."""
+        return writer.text(node)
+
     @abstractmethod
     def count(self, text: str) -> str:
         """Return the number of elements of an array."""
@@ -71,24 +76,39 @@ class Writer:
         self.lines: list[str] = []
         self.texts: dict[int, tuple[str, int]] = {}
         self.used: set[str] = set(safe.values())
-        self.order = _ordered(trace)
         self.uses: Counter[int] = Counter()
+        self.users: dict[int, list[Node]] = {}
         self.named: set[int] = set()
-        for node in self.order:
-            for item in g.walk((node.args, node.kwargs)):
-                self.uses[id(item)] += 1
-            self.named.update(id(item) for item in _of_scalars((node.args, node.kwargs)))
+        self.rounds: dict[int, str] = {}
+        self.targets: dict[int, str] = {}
+        self.collected: set[int] = set()
+        self.leaving: set[int] = {id(node) for node in trace.results}
+        self.order = self.scope(list(trace.results), frozenset())
         for node in trace.results:
             self.uses[id(node)] += 1
+
+    def scope(self, wanted: list[Node], outside: frozenset[int]) -> list[Node]:
+        """Return the nodes that some need, each after what it needs, and note who uses what."""
+        order = ordered(wanted, outside)
+        for node in order:
+            read = g.reads(node)
+            for item in read:
+                self.uses[id(item)] += 1
+                self.users.setdefault(id(item), []).append(node)
+            self.named.update(id(item) for item in _of_scalars((node.args, node.kwargs)))
+            if node.function == "loop":
+                self.named.update(id(item) for item in read)
+                for _, first, last in node.args[0].carried:
+                    if isinstance(first, Node):
+                        first.name = first.name or last.name
+        return order
 
     def body(self) -> list[str]:
         """Return the statements, the return included."""
         for node in self.trace.inputs:
             if node is not None:
                 self.texts[id(node)] = (self.safe[node.args[0]], ATOM)
-        for node in self.order:
-            if node.function != "input":
-                self._write(node)
+        self.statements(self.order)
         found = []
         for index, node in enumerate(self.trace.results):
             is_again = any(node is other for other in self.trace.results[:index])
@@ -100,11 +120,24 @@ class Writer:
         """Return a copy of an array."""
         return f"{text}.clone()" if self.dialect.module == "torch" else text
 
+    def statements(self, order: list[Node]) -> None:
+        """Write some nodes in their order."""
+        for node in order:
+            if node.function == "loop":
+                left = [item for item in order if item.function in ("after", "collected") and item.args[0] is node]
+                write_loop(self, node, left)
+            elif node.function not in ("input", "carried", "after", "collected"):
+                self._write(node)
+
     def _write(self, node: Node) -> None:
         text, level = self.dialect.operation(self, node)
         is_final = any(node is item for item in self.trace.results) and len(self.trace.results) == 1
-        keeps = id(node) in self.named or (self.uses[id(node)] > 1 and level < ATOM) or self.uses[id(node)] > 1
-        if not text.isidentifier() and not is_final and (keeps or node.name or len(text) > _LONGEST):
+        keeps = id(node) in self.named or self.uses[id(node)] > 1
+        target = self.targets.get(id(node))
+        if target is not None and text != target:
+            self.lines.append(f"{target} = {text}")
+            text, level = target, ATOM
+        elif not text.isidentifier() and not is_final and (keeps or node.name or len(text) > _LONGEST):
             name = self.fresh(node.name)
             self.lines.append(f"{name} = {text}")
             text, level = name, ATOM
@@ -137,7 +170,7 @@ class Writer:
             if value.size > _MOST_CONSTANTS:
                 raise UntraceableError(f"holds a constant array of {value.size} elements", 0)
             return self.dialect.constant(self, value)
-        if isinstance(value, np.dtype) or (isinstance(value, type) and value is not bool):
+        if isinstance(value, (np.dtype, type)):
             return self.dialect.dtype(np.dtype(value))
         if isinstance(value, np.generic):
             value = value.item()
@@ -152,9 +185,10 @@ class Writer:
         if kind == "attr":
             return self.safe[args[0]], ATOM
         if kind == "const":
-            return self.text(args[0], ATOM), ATOM
+            text = self.text(args[0])
+            return text, 8 if text.startswith("-") else ATOM
         if kind == "size":
-            return f"{self.text(args[0], ATOM)}.shape[{args[1]}]", ATOM
+            return self._size(args[0], args[1]), ATOM
         if kind == "shape":
             return f"{self.text(args[0], ATOM)}.shape", ATOM
         if kind == "dtype of":
@@ -164,17 +198,30 @@ class Writer:
         if kind == "count":
             return self.dialect.count(self.text(args[0], ATOM)), ATOM
         if kind == "item":
-            return f"{self.text(args[0], ATOM)}[{args[1]}]", ATOM
+            return f"{self.text(args[0], ATOM)}[{self.text(args[1])}]", ATOM
+        if kind == "round":
+            return self.rounds[id(args[0])], ATOM
         if kind == "unary":
             return f"-{self.text(args[1], 8)}", 8
         if kind == "binary":
             level = _LEVELS[args[0]]
             return f"{self.text(args[1], level)} {args[0]} {self.text(args[2], level + 1)}", level
+        if kind != "call":
+            raise UntraceableError(f"needs the {kind} of an array, which has no form in the target", 0)
         function = args[0].replace("np.", "math.").replace("math.absolute", "abs").replace("math.minimum", "min")
         function = function.replace("math.maximum", "max").replace("math.arctan2", "math.atan2")
         if function.startswith("math.") and not hasattr(__import__("math"), function[5:]):
             raise UntraceableError(f"calls np.{function[5:]} on a number that is known only at the call", 0)
         return f"{function}({', '.join(self.text(item) for item in args[1:])})", ATOM
+
+    def _size(self, node: Node, axis: Any) -> str:
+        if id(node) in self.texts:
+            return f"{self.text(node, ATOM)}.shape[{self.text(axis)}]"
+        read = sources(node)
+        if read is None or any(id(item) not in self.texts for item in read):
+            raise KeyError("the size of a value that the kernel computes")
+        shapes = ", ".join(f"{self.text(item, ATOM)}.shape" for item in read)
+        return f"{self.dialect.module}.broadcast_shapes({shapes})[{self.text(axis)}]"
 
     # --- elementwise operations
     def operands(self, node: Node, loop: np.dtype[Any]) -> list[Any]:
@@ -187,7 +234,8 @@ class Writer:
             dtype = item.dtype
             others = [other for other in node.args if other is not item and isinstance(other, (Node, np.ndarray))]
             is_led = any(other.dtype == loop and np.ndim(_value(other)) >= np.ndim(_value(item)) for other in others)
-            if dtype == loop or (is_led and dtype.kind in "bi"):
+            is_left = is_led and (dtype.kind == "i" or (dtype.kind == "b" and node.function == "multiply"))
+            if dtype == loop or (is_left and loop.kind == "f"):
                 found.append(item)
             else:
                 found.append(Cast(item, loop))
@@ -216,18 +264,15 @@ class Cast:
         self.dtype = dtype
 
 
-__all__ += ["Cast"]
-
-
 def _value(item: Any) -> Any:
     return item.value if isinstance(item, Node) else item
 
 
-def _ordered(trace: Trace) -> list[Node]:
-    """Return the nodes that the results need, each after what it needs."""
+def ordered(wanted: list[Node], outside: frozenset[int] = frozenset()) -> list[Node]:
+    """Return the nodes that some need, each after what it needs, down to those outside."""
     found: list[Node] = []
-    seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(trace.results)]
+    seen: set[int] = set(outside)
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(wanted)]
     while stack:
         node, is_ready = stack.pop()
         if is_ready:
@@ -237,7 +282,7 @@ def _ordered(trace: Trace) -> list[Node]:
             continue
         seen.add(id(node))
         stack.append((node, True))
-        stack.extend((item, False) for item in reversed(g.walk((node.args, node.kwargs))))
+        stack.extend((item, False) for item in reversed(g.reads(node)))
     return found
 
 

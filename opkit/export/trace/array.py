@@ -12,19 +12,20 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.export.trace.masks import Selected, chosen_by, mask_of, spread
 from opkit.export.trace.recorder import current, example
 from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
+from opkit.export.trace.views import VIEWS, again, written
 
-__all__ = ["TracedArray", "unwrap"]
-
-_VIEWS = {"getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "diagonal", "ravel"}
-_VIEWS |= {"broadcast_to", "flip", "rollaxis", "atleast_1d", "atleast_2d", "asarray", "real"}
+__all__ = ["TracedArray", "TracedList", "unwrap"]
 
 
 def unwrap(value: Any) -> Any:
     """Return the node or scalar of what a kernel holds, anything else as it is."""
     if isinstance(value, TracedArray):
         return value.read()
+    if isinstance(value, TracedList):
+        return value.node
     if isinstance(value, (Symbol, SymbolList)):
         return value.scalar
     if isinstance(value, SymbolShape):
@@ -49,64 +50,64 @@ class TracedArray(NDArrayOperatorsMixin):
         self.node = node
         self.is_argument = is_argument
         self.base: TracedArray | None = None
-        self.seen = node
-        self.owed = False
+        self.path = self.seen = node
+        self.index: Any = None
 
     def read(self) -> Node:
-        """Return the node, after making sure that no write through another view is missed."""
+        """Return the node: of a view, as it is after all writes to the array that it is a view of."""
         base = self.base
-        if base is not None and (base.node is not self.seen or base.base_moved()):
-            raise UntraceableError("reads a view of an array that was written to since", current().line())
+        if base is not None:
+            now = base.read()
+            if now is not self.seen:
+                self.node, self.seen = current().note(again(self.path, now)), now
         return self.node
-
-    def base_moved(self) -> bool:
-        """Say whether an array that this one is a view of was written to since."""
-        return self.base is not None and (self.base.node is not self.seen or self.base.base_moved())
 
     def view(self, made: TracedArray) -> TracedArray:
         """Mark a result as sharing this array's memory where numpy's does."""
         mine, other = np.asarray(self.node.value), np.asarray(made.node.value)
         if other.size and np.may_share_memory(mine, other):
             made.base = self
+            made.path = made.node
             made.seen = self.node
         return made
 
     def assign(self, made: Any) -> None:
         """Let this array hold a new value, cast to its dtype and broadcast to its shape."""
         line = current().line()
-        if self.is_argument:
-            raise UntraceableError("writes to an argument", line)
         node = unwrap(made)
         if not isinstance(node, Node):
             raise UntraceableError("writes a value that is not an array in place", line)
+        self.read()
         if np.shape(node.value) != np.shape(self.node.value):
-            node = Node(
-                "broadcast_to", (node, self._shape()), {}, np.broadcast_to(node.value, np.shape(self.node.value)), line
-            )
+            value = np.broadcast_to(node.value, np.shape(self.node.value))
+            node = current().note(Node("broadcast_to", (node, self._shape()), {}, value, line))
         if node.dtype != self.node.dtype:
             wanted = Scalar("dtype of", (self.node,), self.node.dtype)
-            node = Node("astype", (node, wanted), {}, np.asarray(node.value).astype(self.node.dtype), line)
-        self._store(node)
+            value = np.asarray(node.value).astype(self.node.dtype)
+            node = current().note(Node("astype", (node, wanted), {}, value, line))
+        self.store(node)
 
-    def _store(self, node: Node) -> None:
-        if self.base is not None:
-            if self.node.function != "getitem" or self.base.node is not self.seen:
-                raise UntraceableError("writes through a view", current().line())
-            place = self.node.args[1]
-            self.node = node
-            self.base._set(place, node)
-            self.seen = self.base.node
-            # The base holds this very value at that place now, and this array is its copy.
-            self.base = None
-            return
-        self.node = node
+    def store(self, node: Node) -> None:
+        """Let this array hold a node of its shape and dtype; what it is a view of holds it there too.
 
-    def _set(self, place: Any, value: Any) -> None:
+        Raises:
+            UntraceableError: it is an argument, or a view of a kind that cannot be written through.
+        """
         if self.is_argument:
             raise UntraceableError("writes to an argument", current().line())
-        changed = np.array(self.node.value)
+        if self.base is not None:
+            self.base.store(current().note(written(self.path, self.base.read(), node)))
+            self.seen = self.base.read()
+        self.node = node
+
+    def put(self, place: Any, value: Any) -> None:
+        """Write a value at a place."""
+        if self.is_argument:
+            raise UntraceableError("writes to an argument", current().line())
+        node = self.read()
+        changed = np.array(node.value)
         changed[example(place)] = example(value)
-        self._store(Node("setitem", (self.read(), place, value), {}, changed, current().line()))
+        self.store(current().note(Node("setitem", (node, place, value), {}, changed, current().line())))
 
     def _shape(self) -> Scalar:
         return Scalar("shape", (self.node,), np.shape(self.node.value))
@@ -117,7 +118,7 @@ class TracedArray(NDArrayOperatorsMixin):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         made = current().function(function, args, dict(kwargs))
-        if isinstance(made, TracedArray) and args and args[0] is self and function.__name__ in _VIEWS:
+        if isinstance(made, TracedArray) and args and args[0] is self and function.__name__ in VIEWS:
             return self.view(made)
         return made
 
@@ -127,25 +128,34 @@ class TracedArray(NDArrayOperatorsMixin):
     # --- items
     def __getitem__(self, index: Any) -> Any:
         place = current().noted(index)
-        _refuse_masks(place)
         node = self.read()
+        mask = mask_of(place)
+        if mask is not None:
+            return Selected(self, current().wrap(mask))
         made = current().result(
             Node("getitem", (node, place), {}, np.asarray(node.value)[example(place)], current().line())
         )
+        made.index = index
         return self.view(made)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, TracedArray) and value.node is not None and self._is_done(value):
+        if isinstance(value, TracedArray) and value.base is self and value.index is index:
+            value.read()
+            return  # a view written to itself, as ``a[i] += b`` does after the addition
+        place = current().noted(index)
+        mask = mask_of(place)
+        if mask is None:
+            self.put(place, current().noted(value))
             return
-        self._set(current().noted(index), current().noted(value))
-
-    def _is_done(self, value: TracedArray) -> bool:
-        """Say whether ``a[i] += b`` has written its result through the view already."""
-        last = self.node
-        return last.function == "setitem" and last.args[2] is value.node and value.seen is last
+        chosen = chosen_by(self, current().wrap(mask), value)
+        self.assign(np.where(spread(current().wrap(mask), self.node), chosen, self))
 
     def __iter__(self) -> Iterator[Any]:
-        raise UntraceableError("loops over an array", current().line())
+        recorder = current()
+        size = self.shape[0]
+        if recorder.is_at_loop():
+            return (self[place] for place in recorder.rounds_of(size))
+        return iter([self[place] for place in range(recorder.fixed(size.scalar))])
 
     def __len__(self) -> int:
         raise UntraceableError(
@@ -196,6 +206,18 @@ class TracedArray(NDArrayOperatorsMixin):
     def dtype(self) -> TracedDtype:
         """The dtype."""
         return TracedDtype(self.read())
+
+    @property
+    def strides(self) -> tuple[Symbol, ...]:
+        """Steps in bytes, which only ``as_strided`` takes."""
+        node = self.read()
+        steps = np.asarray(node.value).strides
+        return tuple(Symbol(Scalar("stride", (node, axis), step)) for axis, step in enumerate(steps))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.node.dtype.itemsize
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -256,11 +278,36 @@ class TracedArray(NDArrayOperatorsMixin):
         return np.dot(self, other)
 
 
-def _refuse_masks(place: Any) -> None:
-    for item in place if isinstance(place, tuple) else (place,):
-        value = example(item)
-        if isinstance(value, np.ndarray) and value.dtype == bool:
-            raise UntraceableError("selects with a mask, so that its result's size depends on values", current().line())
+class TracedList(list[Any]):
+    """The arrays of a variadic argument: a loop over them stays one, otherwise their number is taken for granted.
+
+    Args:
+        node: the argument; its value is the list.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        super().__init__(self._item(index) for index in range(len(node.value)))
+
+    def _item(self, index: Any) -> TracedArray:
+        value = self.node.value[index.scalar.value if isinstance(index, Symbol) else index]
+        if not isinstance(index, Symbol):
+            return TracedArray(Node("item", (self.node, index), {}, value), is_argument=True)
+        node = current().note(Node("item", (self.node, index.scalar), {}, value, current().line()))
+        return TracedArray(node, is_argument=True)
+
+    def length(self) -> Symbol:
+        """Return how many there are as a symbol."""
+        return Symbol(Scalar("call", ("len", self.node), len(self.node.value)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._item(index) if isinstance(index, Symbol) else super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[Any]:
+        recorder = current()
+        if recorder.is_at_loop():
+            return (self._item(place) for place in recorder.rounds_of(self.length()))
+        return super().__iter__()
 
 
 def _method(name: str, function: Any) -> Any:

@@ -5,12 +5,25 @@ Nothing is recorded or written here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Guard", "Node", "Scalar", "Trace", "UntraceableError", "walk"]
+__all__ = [
+    "Guard",
+    "Loop",
+    "Node",
+    "Scalar",
+    "Trace",
+    "UntraceableError",
+    "concerns",
+    "reads",
+    "rebuilt",
+    "sources",
+    "walk",
+]
 
 
 class UntraceableError(Exception):
@@ -66,8 +79,8 @@ class Scalar:
     """A number or string known only at the call: an attribute, a size, or what was computed of these.
 
     Args:
-        kind: "attr", "size", "count", "dtype", "binary", "unary", "call", "item" or "const".
-        args: the name; (node, axis); node; (operator, left, right); (operator, operand); (function, arguments).
+        kind: "attr", "size", "stride", "count", "dtype", "binary", "unary", "call", "item", "round" or "const".
+        args: the name; (node, axis); node; (operator, left, right); (operator, operand); (function, arguments); a loop.
         value: its value in the example.
         is_strong: it is a numpy scalar whose dtype takes part in promotion.
     """
@@ -80,11 +93,39 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition that the kernel asked for and what the answer was in the example."""
+    """What the kernel asked of a scalar and what the answer was in the example: a truth, or the value itself."""
 
     condition: Scalar
-    holds: bool
+    holds: Any
     line: int
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop of the kernel over a range that is known only at the call.
+
+    Args:
+        bounds: start, stop and step.
+        is_reversed: the range is run through from its end.
+        name: the kernel's variable.
+        rounds: the nodes of each round of the example, in the order in which they were noted.
+        body: the nodes of one round, which stand for all.
+        carried: (node that stands for a value at the begin of a round, its first value, the body's node that follows).
+    """
+
+    bounds: tuple[Any, Any, Any]
+    is_reversed: bool = False
+    name: str = ""
+    rounds: list[list[Node]] = field(default_factory=list)
+    body: list[Node] = field(default_factory=list)
+    carried: list[tuple[Node, Any, Node]] = field(default_factory=list)
+
+    def outer(self) -> list[Node]:
+        """Return the nodes from outside that the loop reads."""
+        inside = {id(node) for node in self.body} | {id(held) for held, _, _ in self.carried}
+        read = walk(self.bounds) + walk([first for _, first, _ in self.carried])
+        read += [item for node in self.body for item in reads(node)]
+        return [node for node in read if id(node) not in inside]
 
 
 @dataclass(slots=True, eq=False)
@@ -96,20 +137,24 @@ class Trace:
         results: one node per result.
         guards: the conditions that were asked for, in order.
         asks_rank: a rank was read of what the kernel computes itself.
+        is_short: a loop had fewer than two rounds, so that it is not known what a round takes from the one before.
     """
 
     inputs: tuple[Node | None, ...]
     results: tuple[Node, ...]
     guards: list[Guard] = field(default_factory=list)
     asks_rank: bool = False
+    is_short: bool = False
 
 
 def walk(value: Any) -> list[Node]:
-    """Return the nodes that a value refers to directly, those of scalars included."""
+    """Return the nodes that a value refers to directly, those of scalars and loops included."""
     if isinstance(value, Node):
         return [value]
     if isinstance(value, Scalar):
-        return [node for item in value.args for node in walk(item)]
+        return [node for item in value.args for node in walk(item)] if value.kind != "round" else []
+    if isinstance(value, Loop):
+        return value.outer()
     if isinstance(value, slice):
         return walk((value.start, value.stop, value.step))
     if isinstance(value, (list, tuple)):
@@ -117,3 +162,63 @@ def walk(value: Any) -> list[Node]:
     if isinstance(value, dict):
         return [node for item in value.values() for node in walk(item)]
     return []
+
+
+def reads(node: Node) -> list[Node]:
+    """Return the nodes that one reads directly: of what a loop leaves, the loop."""
+    return walk(node.args[:1] if node.function in ("after", "collected") else (node.args, node.kwargs))
+
+
+def concerns(value: Any, kinds: Container[str]) -> bool:
+    """Say whether a scalar is made of one of certain kinds."""
+    if not isinstance(value, Scalar):
+        return False
+    return value.kind in kinds or any(concerns(item, kinds) for item in value.args)
+
+
+def rebuilt(value: Any, replace: Callable[[Node], Node]) -> Any:
+    """Return a value with its nodes replaced; what holds none of the replaced ones stays the same object."""
+    if isinstance(value, Node):
+        return replace(value)
+    if isinstance(value, Scalar):
+        args = tuple(rebuilt(item, replace) for item in value.args) if value.kind != "round" else value.args
+        is_same = all(one is other for one, other in zip(args, value.args))
+        return value if is_same else Scalar(value.kind, args, value.value, value.is_strong)
+    if isinstance(value, Loop):
+        value.bounds = rebuilt(value.bounds, replace)
+        value.carried = [(held, rebuilt(first, replace), last) for held, first, last in value.carried]
+        for node in value.body:
+            node.args, node.kwargs = rebuilt(node.args, replace), rebuilt(node.kwargs, replace)
+        return value
+    if isinstance(value, slice):
+        return slice(*(rebuilt(item, replace) for item in (value.start, value.stop, value.step)))
+    if isinstance(value, tuple):
+        items = tuple(rebuilt(item, replace) for item in value)
+        return value if all(one is other for one, other in zip(items, value)) else items
+    if isinstance(value, list):
+        return [rebuilt(item, replace) for item in value]
+    if isinstance(value, dict):
+        return {key: rebuilt(item, replace) for key, item in value.items()}
+    return value
+
+
+#: Functions whose result is as large as what they are given together.
+_ELEMENTWISE = {"where", "clip", "astype", "copy", "zeros_like", "ones_like", "empty_like", "full_like", "nan_to_num"}
+
+
+def sources(node: Node) -> list[Node] | None:
+    """Return the inputs that broadcast to the shape of a value computed element by element, None of another value."""
+    if node.function == "input":
+        return [node]
+    if node.function not in _ELEMENTWISE and not isinstance(getattr(np, node.function, None), np.ufunc):
+        return None
+    if node.function == "matmul":
+        return None
+    args = node.args[:1] if node.function.endswith("_like") or node.function == "astype" else node.args
+    found: list[Node] = []
+    for item in walk([arg for arg in args if isinstance(arg, Node)]):
+        more = sources(item)
+        if more is None:
+            return None
+        found += [source for source in more if not any(source is other for other in found)]
+    return found or None

@@ -5,20 +5,23 @@ Functions that get nothing traced run as they are; the others are noted, also th
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from opkit.export.trace.array import TracedArray
+from opkit.export.trace.array import TracedArray, TracedList
+from opkit.export.trace.builtin import BUILTINS, TracedMath, TracedType, math_function
 from opkit.export.trace.graph import Node, UntraceableError
+from opkit.export.trace.masks import Selected
 from opkit.export.trace.recorder import current, example
 from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
 
 __all__ = ["TracedFunction", "TracedNumpy", "traced_globals"]
 
-_TRACED = (TracedArray, Symbol, SymbolList, SymbolShape, TracedDtype)
-_COPIES = {"array", "asarray", "ascontiguousarray", "asanyarray", "copy", "asfarray", "require"}
+_TRACED = (TracedArray, TracedList, Selected, Symbol, SymbolList, SymbolShape, TracedDtype)
+_COPIES = {"array", "asarray", "asanyarray", "copy", "require"}
 
 
 def _has_traced(value: Any) -> bool:
@@ -53,6 +56,8 @@ class TracedFunction:
             return _put_along_axis(*args, **kwargs)
         if self._name in _COPIES:
             return _array(self._name, *args, **kwargs)
+        if any(isinstance(item, Selected) for item in args):
+            return self._function(*args, **kwargs)
         if self._name in ("finfo", "iinfo", "result_type", "issubdtype", "dtype"):
             return self._function(*[item._known() if isinstance(item, TracedDtype) else item for item in args])
         if isinstance(self._function, type) and issubclass(self._function, np.generic):
@@ -109,7 +114,7 @@ def traced(value: Any, name: str) -> Any:
 
 
 def traced_globals(names: dict[str, Any]) -> dict[str, Any]:
-    """Return the numpy things among a module's names, by what stands for them."""
+    """Return what stands for numpy's, math's and Python's own things in a module, by name."""
     found: dict[str, Any] = {}
     for key, value in names.items():
         is_numpy = isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "numpy"
@@ -123,11 +128,16 @@ def traced_globals(names: dict[str, Any]) -> dict[str, Any]:
             module = getattr(value, "__module__", "") or ""
             prefix = "linalg." if "linalg" in module and not is_numpy else ""
             found[key] = traced(value, prefix + name)
-    return found
+        elif value is math:
+            found[key] = TracedMath()
+        elif getattr(value, "__module__", "") == "math" and callable(value):
+            found[key] = math_function(value)
+    return {key: value for key, value in BUILTINS.items() if key not in names} | found
 
 
 def _bare(value: Any) -> Any:
-    return value._function if isinstance(value, TracedFunction) and isinstance(value._function, type) else value
+    is_type = isinstance(value, TracedType) or (isinstance(value, TracedFunction) and isinstance(value._function, type))
+    return value._function if is_type else value
 
 
 def _put_along_axis(target: Any, indices: Any, values: Any, axis: Any) -> None:
@@ -152,6 +162,6 @@ def _array(name: str, value: Any, dtype: Any = None, **_: Any) -> Any:
 
 
 def _cast(kind: type, *args: Any) -> Any:
-    if isinstance(args[0], TracedArray):
+    if isinstance(args[0], (TracedArray, Selected)):
         return args[0].astype(kind)
-    return current().record(kind.__name__, kind, args, {})
+    return current().record("array", np.array, args[:1], {"dtype": kind})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.export.trace.graph import Node, Scalar, UntraceableError, concerns
 from opkit.export.trace.recorder import current
 
 __all__ = ["Symbol", "SymbolList", "SymbolShape", "TracedDtype", "scalar_of", "symbol_of"]
@@ -95,8 +95,10 @@ class Symbol:
         return current().ask(Scalar("call", ("bool", self.scalar), bool(self.scalar.value)))
 
     def __index__(self) -> int:
-        what = "loops over, or indexes with, a size or an attribute that is known only at the call"
-        raise UntraceableError(what, current().line())
+        if concerns(self.scalar, ("size", "count", "stride", "round")):
+            what = "loops over, or indexes with, a size or an attribute that is known only at the call"
+            raise UntraceableError(what, current().line())
+        return int(current().fixed(self.scalar))
 
     __int__ = __index__
 
@@ -114,7 +116,7 @@ class Symbol:
 
 
 class SymbolList(list[Any]):
-    """A list attribute: its items are symbols, its length is taken for granted by a guard."""
+    """A list attribute: its items are symbols; where it is not looped over, a guard takes its length for granted."""
 
     def __init__(self, name: str, values: Any) -> None:
         whole = Scalar("attr", (name,), list(values))
@@ -122,21 +124,47 @@ class SymbolList(list[Any]):
         items = [Scalar("item", (whole, index), value) for index, value in enumerate(values)]
         super().__init__(Symbol(item) for item in items)
 
-    def _ask_length(self) -> None:
-        length = Scalar("call", ("len", self.scalar), len(self.scalar.value))
-        current().ask(Scalar("binary", ("==", length, Scalar("const", (length.value,), length.value)), True))
+    def length(self) -> Symbol:
+        """Return the number of items as a symbol."""
+        return Symbol(Scalar("call", ("len", self.scalar), len(self.scalar.value)))
+
+    def item(self, index: Symbol) -> Symbol:
+        """Return the item at a place that is known only at the call."""
+        return Symbol(Scalar("item", (self.scalar, index.scalar), self.scalar.value[index.scalar.value]))
 
     def __len__(self) -> int:
-        self._ask_length()
-        return super().__len__()
+        return int(self.length())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, Symbol):
+            return self.item(index)
+        if isinstance(index, slice):
+            return [super(SymbolList, self).__getitem__(place) for place in range(*index.indices(len(self)))]
+        return super().__getitem__(index)
 
     def __iter__(self) -> Iterator[Any]:
-        self._ask_length()
+        recorder = current()
+        if recorder.rolls and recorder.is_at_loop():
+            return (self.item(place) for place in recorder.rounds_of(self.length()))
+        len(self)
         return super().__iter__()
 
     def __reversed__(self) -> Iterator[Any]:
-        self._ask_length()
+        len(self)
         return super().__reversed__()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(
+            current().ask(Scalar("binary", ("==", self.scalar, Scalar("const", (other,), other)), self._is(other)))
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def _is(self, other: object) -> bool:
+        return bool(list(self.scalar.value) == other)
 
 
 class SymbolShape(tuple[Any, ...]):
@@ -152,6 +180,9 @@ class SymbolShape(tuple[Any, ...]):
         return made
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, Symbol):
+            size = np.shape(self.node.value)[index.scalar.value]
+            return Symbol(Scalar("size", (self.node, index.scalar), size))
         if isinstance(index, slice):
             self.node.is_rank_read = True
         if isinstance(index, int) and index < 0:

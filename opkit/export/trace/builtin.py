@@ -1,0 +1,189 @@
+"""Python's own functions as a traced kernel sees them: ``range``, ``len``, ``int``, ``min``, ``math`` ...
+
+Each is Python's wherever nothing traced is passed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from opkit.export.trace.array import TracedArray, TracedList
+from opkit.export.trace.graph import Scalar, UntraceableError
+from opkit.export.trace.loops import TracedRange
+from opkit.export.trace.recorder import current
+from opkit.export.trace.symbols import Symbol, SymbolList, scalar_of
+
+__all__ = ["BUILTINS", "TracedMath", "TracedType", "math_function"]
+
+
+def _range(*bounds: Any) -> Any:
+    return TracedRange(*bounds) if any(isinstance(item, Symbol) for item in bounds) else range(*bounds)
+
+
+def _len(value: Any) -> Any:
+    if isinstance(value, TracedArray):
+        return value.shape[0]
+    if isinstance(value, TracedList) or (isinstance(value, SymbolList) and current().rolls):
+        return value.length()
+    return len(value)
+
+
+def _extreme(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        items = list(args[0]) if len(args) == 1 else list(args)
+        if kwargs or not any(isinstance(item, Symbol) for item in items):
+            return function(*args, **kwargs)
+        scalars = [scalar_of(item) for item in items]
+        return Symbol(Scalar("call", (name, *scalars), function(item.value for item in scalars)))
+
+    return call
+
+
+def _enumerate(items: Any, start: Any = 0) -> Iterator[tuple[Any, Any]]:
+    size = _rounds(items)
+    if size is None:
+        return enumerate(items, start)
+    return ((place + start, _item(items, place)) for place in TracedRange(size, is_loop=True))
+
+
+def _zip(*items: Any, **kwargs: Any) -> Iterator[tuple[Any, ...]]:
+    sizes = [_rounds(item) for item in items]
+    if not sizes or any(size is None for size in sizes) or not current().is_at_loop(is_after_call=True):
+        return zip(*items, **kwargs)
+    for size in sizes[1:]:
+        if not size == sizes[0]:
+            raise UntraceableError("runs through things of different lengths together", current().line())
+    return (tuple(_item(item, place) for item in items) for place in TracedRange(sizes[0], is_loop=True))
+
+
+def _rounds(items: Any) -> Any:
+    """Return how many rounds a loop over something has, None where that is a plain number."""
+    if not current().is_at_loop(is_after_call=True):
+        return None
+    if isinstance(items, TracedArray):
+        return items.shape[0]
+    if isinstance(items, TracedList) or (isinstance(items, SymbolList) and current().rolls):
+        return items.length()
+    if isinstance(items, TracedRange) and items.bounds[0].value == 0 and items.bounds[2].value == 1:
+        return None if items.is_reversed else Symbol(items.bounds[1])
+    return None
+
+
+def _item(items: Any, place: Any) -> Any:
+    return place if isinstance(items, TracedRange) else items[place]
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    several = kinds if isinstance(kinds, tuple) else (kinds,)
+    known: Any = tuple(getattr(kind, "_function", kind) for kind in several)
+    if isinstance(value, Symbol):
+        return isinstance(value.scalar.value, known)
+    if isinstance(value, TracedArray):
+        return any(kind in (np.ndarray, TracedArray) for kind in known)
+    return isinstance(value, known)
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    if isinstance(value, Symbol):
+        if digits is not None:
+            raise UntraceableError("rounds a number that is known only at the call to digits", current().line())
+        return _called("round", value, round(value.scalar.value))
+    return round(value) if digits is None else round(value, digits)
+
+
+def _called(name: str, value: Symbol, result: Any) -> Symbol:
+    return Symbol(Scalar("call", (name, value.scalar), result))
+
+
+class TracedType:
+    """``int``, ``float`` or ``bool``: a function that keeps symbols, and a dtype where numpy takes one."""
+
+    def __init__(self, kind: type) -> None:
+        self._function = kind
+
+    def __call__(self, *args: Any) -> Any:
+        """Convert a value."""
+        if args and isinstance(args[0], Symbol):
+            value = self._function(args[0].scalar.value)
+            if type(args[0].scalar.value) is self._function:
+                return args[0]
+            return (
+                current().ask(args[0].scalar)
+                if self._function is bool
+                else _called(self._function.__name__, args[0], value)
+            )
+        return self._function(*args)
+
+    def __eq__(self, other: object) -> bool:
+        return self._function == getattr(other, "_function", other)
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of ``math`` that keeps symbols."""
+
+    def call(*args: Any) -> Any:
+        if any(isinstance(item, TracedArray) for item in args):
+            raise UntraceableError(
+                "turns an array into a float, so that what it does depends on values", current().line()
+            )
+        if not any(isinstance(item, Symbol) for item in args):
+            plain = [list(item) if isinstance(item, (list, tuple)) else item for item in args]
+            if any(isinstance(part, Symbol) for item in plain if isinstance(item, list) for part in item):
+                return _product(function, plain[0])
+            return function(*args)
+        scalars = [scalar_of(item) for item in args]
+        return Symbol(
+            Scalar("call", (f"math.{function.__name__}", *scalars), function(*(item.value for item in scalars)))
+        )
+
+    return call
+
+
+def _product(function: Callable[..., Any], items: Any) -> Any:
+    if function is not math.prod:
+        raise UntraceableError(
+            f"calls math.{function.__name__} on a list that is known only at the call", current().line()
+        )
+    found: Any = 1
+    for item in items:
+        found = item * found
+    return found
+
+
+class TracedMath(ModuleType):
+    """``math`` with functions that keep symbols."""
+
+    def __init__(self) -> None:
+        super().__init__("math")
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(math, name)
+        return math_function(found) if callable(found) else found
+
+
+#: What stands for Python's functions in the module of a traced kernel.
+BUILTINS: dict[str, Any] = {
+    "range": _range,
+    "len": _len,
+    "min": _extreme("min", builtins.min),
+    "max": _extreme("max", builtins.max),
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "isinstance": _isinstance,
+    "round": _round,
+    "int": TracedType(int),
+    "float": TracedType(float),
+    "bool": TracedType(bool),
+}
