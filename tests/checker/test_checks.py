@@ -32,8 +32,8 @@ def _ids(row: Row) -> str:
 
 
 def test_every_check_has_a_row() -> None:
-    """No check code is without an op that fails it and one that passes it."""
-    assert sorted(row.code for row in ROWS) == sorted(CODES)
+    """No check of gradients is without an op that fails it and one that passes it; claims have a corpus of their own."""
+    assert sorted(row.code for row in ROWS) == sorted(code for code in CODES if not code.startswith("SBP"))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=_ids)
