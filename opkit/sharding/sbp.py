@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from opkit.errors import UsageError
 
@@ -60,6 +61,7 @@ def split(axis: int) -> Sbp:
     return Sbp("S", axis)
 
 
+@lru_cache(maxsize=256)
 def parse_sbp(text: str) -> Sbp:
     """Return what "S(0)", "B" or "P" stands for.
 

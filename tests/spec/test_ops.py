@@ -305,3 +305,15 @@ def test_a_claim_of_the_framework_stands_where_its_function_is_named() -> None:
     assert [claim.parts["x", 0] for claim in claims] == ["S(0)", "S(1)"]
     assert not claims[0].places
     assert "SplitForEachAxis" in text.splitlines()[claims[0].where.line - 1]
+
+
+def test_a_function_with_nothing_in_it_can_be_called() -> None:
+    """As a template whose specialisations alone build signatures."""
+    before = """template<typename T>
+void More(user_op::SbpContext* ctx) {}
+template<>
+void More<float>(user_op::SbpContext* ctx) { ctx->NewBuilder().PartialSum(ctx->inputs()).PartialSum(ctx->outputs()).Build(); }
+"""
+    for kind, count in (("float", 1), ("double", 0)):
+        text = op("", extra=f".{SBP}\n  More<{kind}>(ctx);\n{OK}", before=before)
+        assert len(compiled(text).ops["t"].sbp_signatures({"x": f32(4, 3)}, parallel_num=2)) == count

@@ -16,7 +16,7 @@ import numpy as np
 from opkit.checker.claims.cutting import Cut, Outcome, as_named, compared, is_empty_cut, run_shards
 from opkit.checker.claims.prove import Proof, Ranks, ranks_of
 from opkit.checker.claims.subject import Subject, Whole, run_whole
-from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_TRIED
+from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_READ, PROOF_TRIED
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
 __all__ = ["Unclaimed", "unclaimed"]
@@ -86,7 +86,7 @@ def _of_ranks(subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int
     if not any(array.ndim for array in wholes[0].inputs.values()):
         return found  # partial sums of single numbers are too few to be trusted
     tried = _spread(wholes)
-    unread = _unread(subject, tried[:PROOF_LEAST])
+    unread = _unread(subject, tried[:PROOF_READ])
     ways, found.left = _ways(tried[0], unread)
     known = {_essence(item, unread) for item in proof.claimed.get(ranks_of(tried[0]), ())}
     for number, inputs in enumerate(ways):

@@ -76,13 +76,13 @@ class _Run:
     def __init__(self, checkable: Checkable, options: Options, started: float) -> None:
         self.checkable = checkable
         self.options = options
-        self.started = started
+        self.started = self.begun = started
         self.notes: list[str] = []
         self.tried: list[str] = []
 
     def until(self, share: float) -> float:
-        """Return the time at which a share of the time set is over."""
-        return self.started + share * self.options.seconds
+        """Return the time at which a share of the time set is over; the search for cases does not count."""
+        return self.begun + share * self.options.seconds
 
     def results(self) -> Iterator[CheckResult]:
         """Yield the results of the op and of its gradient."""
@@ -94,7 +94,8 @@ class _Run:
         wholes = yield from self._wholes(subject)
         if not wholes:
             return
-        proof, wholes = self._proved(subject, wholes, PROOF_SHARE)
+        self.begun = perf_counter()
+        proof = self._proved(subject, wholes, PROOF_SHARE)
         if self.checkable.has_gradient:
             follow(self.checkable, proof.tallies, self.options.seed)
         yield from self._told(subject, wholes, proof, "")
@@ -140,12 +141,11 @@ class _Run:
         self.tried.append(f"{len(wholes)} cases of {subject.op} over 2, 3 and 4 devices")
         return wholes
 
-    def _proved(self, subject: Subject, wholes: Sequence[Whole], share: float) -> tuple[Proof, Sequence[Whole]]:
+    def _proved(self, subject: Subject, wholes: Sequence[Whole], share: float) -> Proof:
         proof = prove(subject, wholes, self.options.seed, self.until(share), PROOF_KEPT)
-        if proof.is_partial:
-            left = len(wholes) - proof.cases
-            self.notes.append(f"{subject.op}: {left} cases were left out to keep within the time set")
-        return proof, wholes[: proof.cases]
+        if proof.left:
+            self.notes.append(f"{subject.op}: {proof.left} cases were left out to keep within the time set")
+        return proof
 
     def _told(self, subject: Subject, wholes: Sequence[Whole], proof: Proof, prefix: str) -> Iterator[CheckResult]:
         """Yield the verdicts on what is claimed, and what could be."""
@@ -185,7 +185,7 @@ class _Run:
             self.notes.append(f"{claims.op}: no case gives finite results on one device; its claims were not tried")
             return
         self.tried.append(f"{len(wholes)} cases of {claims.op}")
-        proof, wholes = self._proved(subject, wholes, PROOF_SHARE_BACKWARD)  # type: ignore[assignment]
+        proof = self._proved(subject, wholes, PROOF_SHARE_BACKWARD)
         yield from self._told(subject, wholes, proof, f"{claims.op}: ")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, compared, is_empty_cut, run_shards
 from opkit.checker.claims.subject import Subject, Whole
 from opkit.checker.model.claim import Claim, Claims
-from opkit.checker.model.thresholds import PROOF_DEVICES, PROOF_DRAWS
+from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRAWS
 from opkit.errors import OpkitError
 from opkit.sharding import Arg, Sbp, Signature
 
@@ -84,15 +84,13 @@ class Proof:
     Args:
         tallies: in the order in which they were met.
         failures: errors of the definition's function, by their text, each with a case.
-        cases: how many cases were cut.
-        is_partial: whether the time ended before all cases were.
+        left: how many cases were left out for want of time.
         claimed: the signatures that are claimed for inputs of some numbers of axes.
     """
 
     tallies: list[Tally] = field(default_factory=list)
     failures: dict[str, tuple[OpkitError, Whole]] = field(default_factory=dict)
-    cases: int = 0
-    is_partial: bool = False
+    left: int = 0
     claimed: dict[Ranks, set[Signature]] = field(default_factory=dict)
 
 
@@ -108,16 +106,16 @@ def prove(subject: Subject, wholes: Sequence[Whole], seed: int, until: float, ke
         subject: the op type.
         wholes: its cases, the smallest first.
         seed: of the partial sums.
-        until: no further case is begun after that time.
+        until: after that time only a few cases are begun, of all sizes: the small ones alone would show too little.
         keep: cuts that hold are kept for the gradient, at most so many of each signature.
     """
     proof = Proof()
     known: dict[object, Tally] = {}
+    least = set(np.linspace(0, len(wholes) - 1, PROOF_CASES, dtype=int).tolist())
     for number, whole in enumerate(wholes):
-        if number and perf_counter() > until:
-            proof.is_partial = True
-            break
-        proof.cases += 1
+        if number not in least and perf_counter() > until:
+            proof.left += 1
+            continue
         held: set[int] = set()
         for count in PROOF_DEVICES:
             rng = np.random.default_rng([seed, number, count])
@@ -146,7 +144,7 @@ def _tally(claim: Claim, claims: Claims, whole: Whole, known: dict[object, Tally
     if trouble == ("axis", ""):
         return None
     signature = None if trouble[0] else Signature.of(claim.parts, list(whole.inputs), list(whole.outputs))
-    key = (trouble if signature is None else str(signature), claim.where)
+    key = (trouble if signature is None else signature, claim.where)
     if key not in known:
         known[key] = Tally(claim, signature, trouble)
         if signature is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,7 @@ def run_whole(subject: Subject, case: Case, *, is_bare: bool = False) -> Whole |
         case: the case.
         is_bare: run the kernel once and leave out by how much its results may be off.
     """
+    case = replace(case, inputs=_copied(case.inputs))  # arithmetic on 0-d arrays makes numbers of them
     try:
         outputs = snapshot(subject.run(_copied(case.inputs), case.attrs))
         if not all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc"):

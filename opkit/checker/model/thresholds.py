@@ -391,7 +391,7 @@ PROOF_NOISE_CAP = 16.0
 SINGLE_RESOLUTION = 1.2e-7
 #: Cases of a proof: as they were found, grown ones for each combination of ranks and attributes, of whole numbers;
 #: combinations; elements of a case. Cost.
-PROOF_FOUND, PROOF_GROWN, PROOF_WHOLE, PROOF_GROUPS, PROOF_ELEMENTS = 24, 3, 4, 40, 20_000
+PROOF_FOUND, PROOF_GROWN, PROOF_WHOLE, PROOF_GROUPS, PROOF_ELEMENTS = 18, 2, 3, 40, 20_000
 #: Factors by which floats of grown cases differ from those that were found. Tuned.
 PROOF_FACTORS = (0.75, 1.0)
 #: Whole numbers of a case whose floats are rounded: so many times the float. Tuned.
@@ -401,9 +401,11 @@ PROOF_DOUTS = (0.3, 1.5)
 #: Cuts that hold of one signature, on which the gradient is run too. Cost.
 PROOF_KEPT = 8
 #: Ways to cut the inputs that are tried without being claimed, and cases of a combination of ranks for each. Cost.
-PROOF_CANDIDATES, PROOF_TRIED = 200, 24
-#: Cuts on which an unclaimed signature must hold to be worth a line. Tuned.
-PROOF_LEAST = 3
+PROOF_CANDIDATES, PROOF_TRIED = 200, 10
+#: Cuts on which an unclaimed signature must hold to be worth a line, and cases that show which inputs are read. Tuned.
+PROOF_LEAST, PROOF_READ = 6, 3
+#: Cases that are cut however long it takes. Cost.
+PROOF_CASES = 5
 #: Share of the time set for an op that goes to claims of forward, and to those of its gradient. Cost.
 PROOF_SHARE, PROOF_SHARE_BACKWARD = 0.5, 0.75
 

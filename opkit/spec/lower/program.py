@@ -69,7 +69,8 @@ class SpecProgram(Instances):
         for unit in self.units.values():
             # A function that calls no other, or that no other calls, cannot multiply what its callers do.
             if unit.is_leaf or unit.name not in called:
-                unit.lines = [line for line in unit.lines if line[0] != ENTER]
+                kept = [line for line in unit.lines if line[0] != ENTER]
+                unit.lines = kept if len(kept) > 1 else [*kept, ("    pass", kept[0][1])]
 
     def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
         """Write the unit of a function."""

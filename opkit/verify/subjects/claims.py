@@ -17,6 +17,9 @@ from opkit.verify.isolation.blame import shown_path
 
 __all__ = ["claims_of"]
 
+#: Answers to a shape function that are kept.
+_MOST_ANSWERS = 10_000
+
 
 def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None = None) -> Claims:
     """Return what a definition says about devices.
@@ -38,13 +41,23 @@ def claims_of(compiled: CompiledOp, outputs: Mapping[str, Sequence[str]] | None 
             for item in compiled.sbp_claims(given, dict(attrs), devices, counts)
         ]
 
+    answers: dict[object, str] = {}
+
     def refuse(descs: Descs, attrs: Mapping[str, Any]) -> str:
+        key = tuple((name, tuple((item.shape, item.dtype) for item in items)) for name, items in descs.items())
+        known = answers.get((key, repr(attrs)))
+        if known is not None:
+            return known
         given = {name: list(items) for name, items in descs.items() if items}
+        said = ""
         try:
             compiled.infer(given, dict(attrs), outputs=counts)
         except InferError as error:
-            return error.message
-        return ""
+            said = error.message
+        if len(answers) >= _MOST_ANSWERS:
+            answers.clear()
+        answers[key, repr(attrs)] = said
+        return said
 
     # The shape function looks at shards only where the definition sets it for them too.
     unit = compiled.units.get("physical")
