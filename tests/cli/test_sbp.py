@@ -42,6 +42,8 @@ def test_a_false_claim_is_status_1_and_stands_beside_what_holds(tmp_path: Path) 
     assert finding["code"] == "SBP201"
     assert finding["message"].startswith("S(1) -> S(1) does not hold on 2 devices")
     assert finding["where"]["file"] == "wrong/wrong_cpp_def.cpp"
+    line = (tmp_path / "wrong/wrong_cpp_def.cpp").read_text().splitlines()[finding["where"]["line"] - 1]
+    assert line[finding["where"]["col"] - 1 :].startswith('Split(user_op::OpArg("x", 0), 1)')
     assert finding["case"]["devices"] == 2
     assert finding["case"]["x"]["shape"][1] >= 2
     assert isinstance(finding["expected"], float)

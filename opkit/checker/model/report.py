@@ -146,6 +146,8 @@ class CheckResult:
     def to_json(self) -> dict[str, Any]:
         """Return the contract's object for one check."""
         where = None if self.where is None else {"file": self.where.file, "line": self.where.line}
+        if self.where is not None and where is not None and self.where.col:
+            where["col"] = self.where.col
         return {
             "check": self.check,
             "status": self.status.value,
