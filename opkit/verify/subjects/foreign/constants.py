@@ -37,6 +37,9 @@ _CLOSED = frozenset(
         *("reference", "const", "constant", "detached", "lambda", "lambd", "lam", "coeff", "rate", "dropout"),
     )
 )
+#: Words of what a loss compares with, beside which weights are shares of classes.
+_LABELS = frozenset(("target", "targets", "label", "labels", "truth", "gt"))
+_SHARES = frozenset(("weight", "weights"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,12 @@ def silence(runner: ForeignRunner, case: Case, *, is_loss: bool) -> Silence:
     names = [name for name in case.inputs if name in silent]
     first = next(iter(case.inputs), "")
     is_affine = any(_has(name, frozenset({"gamma", "beta"})) and name not in silent for name in case.inputs)
-    constants = [name for name in names if name != first and not _is_open(name, is_loss, is_affine)]
+    has_labels = any(_has(name, _LABELS) for name in case.inputs)
+    constants = [
+        name
+        for name in names
+        if name != first and (not _is_open(name, is_loss, is_affine) or (has_labels and _has(name, _SHARES)))
+    ]
     doubtful = [name for name in constants if not _has(name, _CLOSED) and not (is_loss and name.lower() == "y")]
     checks = [OwnCheck(SILENT, partial(_matters, runner, name)) for name in doubtful]
     return Silence(frozenset(constants), checks)

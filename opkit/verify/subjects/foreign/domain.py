@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.subject import ForeignRunner
 
@@ -17,15 +18,17 @@ __all__ = ["Domain"]
 
 #: A shape for every input at once.
 _ALIKE = (3, 4)
+#: Sizes of a single input, by rank.
+_SIZES = (3, 4, 5, 2, 3)
 
 
 class Domain:
     """Stands before a forward while cases are searched, and refuses what it is not meant for.
 
-    Refused are several inputs of shapes for which backward raises (where it raises for all, none are refused), inputs
-    that merely broadcast against each other where the function takes inputs of one shape, and empty and 0-d arrays for
-    which backward raises. Other single inputs are not asked about, nor other options than the defaults: a backward that
-    raises there is wrong.
+    Refused are inputs of shapes for which backward raises, a single input by its rank (where backward raises for all,
+    none are refused), inputs that merely broadcast against each other where the function takes inputs of one shape, and
+    empty and 0-d arrays for which backward raises. Other options than the defaults are not asked about: a backward that
+    raises there is wrong. A forward whose results are float32 for float64 inputs is meant for float32.
 
     Args:
         runner: runs the function.
@@ -61,21 +64,34 @@ class Domain:
             self.speaks_of_dtypes |= any(word in str(error).lower() for word in ("dtype", "float", "double"))
             raise
         try:
+            self._keep_width(arrays, outputs)
             self._admit(arrays, attrs)
         except UsageError:
             self.has_refused = True
             raise
         return outputs
 
+    def _keep_width(self, arrays: Mapping[str, Any], outputs: Sequence[np.ndarray]) -> None:
+        """Refuse float64 inputs of which forward makes float32 alone.
+
+        Raises:
+            UsageError: it does.
+        """
+        given = {array.dtype.name for _, array in leaves_of(arrays) if array.dtype.kind == "f"}
+        made = {item.dtype.name for item in outputs if item.dtype.kind == "f"}
+        if given == {"float64"} and made == {"float32"}:
+            self.speaks_of_dtypes = True
+            raise UsageError("forward makes float32 of float64")
+
     def _admit(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> None:
         given = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
         if not all(value.size and value.ndim for value in given.values()):
             self._take_edge(given, attrs)
-        if len(given) < 2 or len(given) < sum(value is not None for value in arrays.values()):
+        if not given or len(given) < sum(value is not None for value in arrays.values()):
             return
         if any(attrs.get(name) is not value for name, value in self._defaults.items()):
             return
-        key = tuple((value.shape, value.dtype) for value in given.values())
+        key = tuple(value.shape for value in given.values())
         if key not in self._known:
             self._known[key] = self._why_not(given, attrs)
         if self._known[key]:
@@ -99,7 +115,21 @@ class Domain:
         shapes = {value.shape for value in given.values()}
         if is_float and len(shapes) > 1 and _broadcast(shapes) and self._is_for_one_shape(list(given), attrs):
             return "the inputs merely broadcast"
+        if len(given) == 1:
+            given = self._usual(given, attrs)
         return "" if self._fits(given, attrs) else "backward raises"
+
+    def _usual(self, given: Mapping[str, np.ndarray], attrs: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+        """Return an input of the same rank and of sizes above 1, where forward takes one; else the input itself."""
+        ((name, array),) = given.items()
+        if array.dtype.kind != "f" or not 0 < array.ndim <= len(_SIZES):
+            return given
+        usual = {name: np.random.default_rng(0).uniform(0.1, 0.9, _SIZES[: array.ndim]).astype(array.dtype)}
+        try:
+            self._runner.forward(usual, attrs)
+        except Exception:  # user code: it takes other sizes
+            return given
+        return usual
 
     def _is_for_one_shape(self, names: Sequence[str], attrs: Mapping[str, Any]) -> bool:
         count = len(names)

@@ -59,7 +59,7 @@ def searched(subject: Subject, declared: Declared, label: str, options: Options)
                     continue
                 with np.errstate(all="ignore"):
                     case = first_case(one, options)
-                if case is not None:
+                if case is not None and (one.forward == made.forward or _is_telling(case)):
                     return _finished(one, subject, runner, case)
             error = error or domain.first_error
             if not domain.speaks_of_dtypes:
@@ -75,6 +75,11 @@ def _nothing_taken(subject: Subject, error: Exception | None) -> str:
         f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
         "script that calls it"
     )
+
+
+def _is_telling(case: Case) -> bool:
+    """Say whether a case has an array of several elements; a backward that runs on no such case is wrong."""
+    return any(array.size > 1 for _, array in leaves_of(case.inputs))
 
 
 def _guessed(subject: Subject, runner: ForeignRunner, guess: Guess, declared: Declared, label: str) -> Checkable:
