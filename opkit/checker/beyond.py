@@ -12,10 +12,12 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
+from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_BEYOND
+from opkit.checker.search.relations import Doubt
 
-__all__ = ["beyond", "idle"]
+__all__ = ["beyond", "doubtful", "idle"]
 
 
 def beyond(
@@ -37,6 +39,18 @@ def beyond(
         where = _difference(item, other.seen)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
         yield replace(item, status=Status.UNDECIDED, message=message, beyond=True)
+
+
+def doubtful(session: CheckSession, doubts: Sequence[Doubt]) -> Iterator[CheckResult]:
+    """Yield what backward does with shapes of which nothing says that they are meant, as undecided."""
+    for doubt in doubts[:1]:
+        shapes = ", ".join(str(list(array.shape)) for _, array in leaves_of(doubt.case.inputs))
+        message = (
+            f"forward takes the shapes {shapes} too, where {doubt.message}; raise in forward if they are not meant, "
+            "or name those that are in a cases function"
+        )
+        fields = {"case": doubt.case.to_json(), "evidence": Evidence(case=doubt.case), "beyond": True}
+        yield session.result(doubt.code, Status.UNDECIDED, message, **fields)
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:

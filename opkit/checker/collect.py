@@ -23,6 +23,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
+from opkit.checker.search.relations import Doubt, set_aside
 from opkit.errors import KernelError, unknown
 
 __all__ = ["FORMER", "Collected", "collect"]
@@ -43,6 +44,7 @@ class Collected:
         claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
         domain: which numbers all inputs hold, where search found it out and they hold the same.
         large: one case with many elements.
+        doubts: cases that forward takes although nothing says that their shapes are meant.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -52,6 +54,7 @@ class Collected:
     claims_float64: bool = True
     domain: str | None = None
     large: Case | None = None
+    doubts: list[Doubt] = field(default_factory=list)
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -213,8 +216,11 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
             said = unknown("a shape is given for", name, known, tail=f", but the inputs are {', '.join(known)}")
             return Collected(findings=[_result("GC182", Status.ERROR, str(said), checkable)])
     searched = search(checkable, options, trial)
-    cases = searched.cases
-    found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=searched.large)
+    is_open = not checkable.seen and not options.shapes
+    cases, large = searched.cases, searched.large
+    found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
+    if is_open:
+        found.cases, found.doubts, found.large = set_aside(checkable, cases, large)
     dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")

@@ -5,6 +5,7 @@ The only place that decides what lies in an op's domain; it judges no results.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 
 __all__ = ["Answer", "Attempt", "Trial"]
+
+#: What differs in messages about arrays of other dtypes and values.
+_PARTICULAR = re.compile(r"(?:float|uint|int|bool)\d*|[-+\d.]+")
 
 
 class Answer(Enum):
@@ -83,11 +87,18 @@ class Trial:
         checkable: the op.
         until: from this time on nothing more is tried of an op whose calls take long, once something was accepted.
         quickest: seconds of the quickest call of forward.
+        most: attempts after which the search is given up if nothing was accepted; 0 for no limit.
+        give_up: the time at which it is given up.
+        said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
+            other values by infer's word.
     """
 
     checkable: Checkable
     until: float = float("inf")
     quickest: float = float("inf")
+    most: int = 0
+    give_up: float = float("inf")
+    said: str = ""
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
@@ -142,10 +153,24 @@ class Trial:
             self.counts[Answer.UNTRIED] += 1
             return Attempt(Answer.UNTRIED)
         outcome = self.probe(case)
+        self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nothing was accepted in the attempts, or the time, that a search has."""
+        if not self.most or self.counts[Answer.ACCEPTED]:
+            return False
+        return self.counts.total() >= self.most or perf_counter() > self.give_up
+
+    def says(self, case: Case) -> str:
+        """Return what forward raises for a case, without numbers and dtypes; "" where it does not."""
+        outcome = self.probe(case)
+        self.counts[outcome.answer] += outcome.answer is Answer.RAISED
+        return _words(outcome)
 
     def probe(self, case: Case) -> Attempt:
         """Try a case like ``attempt``, but leave it out of the counts: it says nothing of the domain searched."""
@@ -167,6 +192,12 @@ class Trial:
         if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
             return Attempt(Answer.NONFINITE, promised, outputs)
         return Attempt(Answer.ACCEPTED, promised, outputs)
+
+
+def _words(outcome: Attempt) -> str:
+    if outcome.answer is not Answer.RAISED:
+        return ""
+    return f"{type(outcome.error).__name__}: {_PARTICULAR.sub('', str(outcome.error))}"
 
 
 def _freeze(value: Any) -> Any:

@@ -118,7 +118,7 @@ class Natural:
                 continue
             if len(found) >= limit or number >= (most if len(self.scope.args) < 4 else min(most, MOST_SHAPES_OF_MANY)):
                 break
-            if number == patience and not self._got_past_infer():
+            if (number == patience and not self._got_past_infer()) or self.scope.trial.is_given_up:
                 break
             kind = signature(assignment)
             if kind in seen and number > KINDS_REPEAT:
@@ -174,13 +174,15 @@ class Natural:
         if self.scope.options.shapes:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
-        yield from assignments(self.scope.args, sizes)
+        yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 
     def attempt(
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
     ) -> Case | None:
         """Return a case of these shapes that lies in the domain, or None."""
         for roles in self.roles.candidates(assignment, attrs):
+            if self.scope.trial.is_given_up:
+                return None
             if not self.roles.accepts_dtypes(assignment, attrs, roles):
                 self.scope.trial.counts[Answer.REFUSED] += 1
                 continue

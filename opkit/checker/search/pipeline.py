@@ -6,11 +6,12 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW_SHAPES
+from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
@@ -41,12 +42,14 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def first_case(checkable: Checkable, options: Options) -> Case | None:
+def first_case(checkable: Checkable, options: Options, give_up: float = float("inf")) -> Case | None:
     """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search.
 
-    A forward that breaks a rule of its own (``KernelError``) has taken its inputs.
+    A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
+    ``give_up``, nor after FIRST_SECONDS.
     """
-    scope = SearchScope(checkable, options, Trial(checkable), checkable.starts_in)
+    trial = Trial(checkable, most=FIRST_TRIALS, give_up=min(give_up, perf_counter() + FIRST_SECONDS))
+    scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]

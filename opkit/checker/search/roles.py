@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.thresholds import HOPELESS, MIXED_DOMAINS, MIXED_INPUTS, MOST_HINT
+from opkit.checker.model.thresholds import (
+    HOPELESS,
+    MIXED_DOMAINS,
+    MIXED_INPUTS,
+    MOST_HINT,
+    MOST_INTEGERS,
+    TELLING_DOMAINS,
+)
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes
@@ -22,6 +29,8 @@ from opkit.ir import TensorDesc
 __all__ = ["Roles"]
 
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
+#: Those that are tried where nothing says that whole numbers are wanted.
+_TELLING_DTYPES = ("int64", "bool")
 
 
 @dataclass(slots=True)
@@ -61,18 +70,24 @@ class Roles:
             return
         real = (Role(),) * count
         reached = self._reach(assignment, attrs, real)
+        said = ""
         if reached == ACCEPTED:
             yield real
+            said = self.scope.trial.said
             names = list(DOMAINS)
-            for name in names[1:]:
+            is_told = not said  # where nothing raised, other values may be what is wanted
+            for number, name in enumerate(names[1:]):
                 yield (Role(name),) * count
-            if 2 <= count <= MIXED_INPUTS:
+                is_told |= self.scope.trial.said != said
+                if number == TELLING_DOMAINS and not is_told:
+                    break
+            if is_told and 2 <= count <= MIXED_INPUTS:
                 yield from (
                     tuple(Role(name) for name in chosen)
                     for chosen in product(names[:MIXED_DOMAINS], repeat=count)
                     if len(set(chosen)) > 1
                 )
-        yield from self._integer_candidates(assignment, attrs, reached)
+        yield from self._integer_candidates(assignment, attrs, reached, said)
 
     def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
         return self.scope.trial.reach(self.descs(assignment, self._dtypes(roles)), attrs)
@@ -104,7 +119,7 @@ class Roles:
         return [index for index, arg in enumerate(self.scope.args) if bound is None or arg.name not in bound]
 
     def _integer_candidates(
-        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float
+        self, assignment: Assignment, attrs: Mapping[str, Any], reached: float, said: str
     ) -> Iterator[tuple[Role, ...]]:
         """Yield roles with integers that infer takes.
 
@@ -112,19 +127,27 @@ class Roles:
             assignment: the shapes.
             attrs: the attributes.
             reached: the check at which infer refuses floats alone, ACCEPTED where none does.
+            said: what forward said to floats alone, "" where it took them. Without infer, integers are worth more than
+                one try only where forward says something else to them.
         """
         if reached < ACCEPTED:
             self._refusals[()][reached] += 1
         unbound = self._unbound(assignment, attrs)
-        for count in range(1, len(unbound) + 1):
+        for count in range(1, (min(len(unbound), MOST_INTEGERS) if said else len(unbound)) + 1):
             for chosen in _subsets(unbound, count):
+                is_told = not said
                 for dtype in _INT_DTYPES:
                     variant = (dtype, *chosen)
+                    if not is_told and dtype not in _TELLING_DTYPES:
+                        continue
                     if self._is_hopeless(variant):
                         continue
                     base = tuple(
                         Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
                     )
+                    if said and self.scope.trial.says(self.scope.case(assignment, attrs, base)) == said:
+                        continue
+                    is_told = True
                     got = self._reach(assignment, attrs, base)
                     if got < ACCEPTED:
                         self._refusals[variant][got] += 1

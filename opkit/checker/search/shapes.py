@@ -6,7 +6,7 @@ Combinatorics only; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import product, zip_longest
 from typing import TypeAlias
 
 from opkit.checker.model.checkable import Arg
@@ -108,12 +108,14 @@ def _options(arg: Arg, shape: Shape, is_first: bool) -> list[Shape | tuple[Shape
     return options
 
 
-def assignments(args: Sequence[Arg], sizes: Sequence[int] = ()) -> Iterator[Assignment]:
+def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = False) -> Iterator[Assignment]:
     """Yield shapes for all inputs: natural and small ones first, then ever rarer relations.
 
     Args:
         args: the declared inputs.
         sizes: sizes at which kernels may branch.
+        is_even: of three inputs and more, whether all first shapes come with one relation before any comes with the
+            next: where nothing but forward says what is taken, a wrong first shape would use up all tries.
     """
     shapes = list(first_shapes(sizes))
     if not args:
@@ -131,11 +133,16 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = ()) -> Iterator[Assi
     rows = [
         list(product(*(_options(arg, shape, index == 0)[:depth] for index, arg in enumerate(args)))) for shape in shapes
     ]
-    for row in rows:
-        for item in row:
-            if item not in seen:
-                seen.add(item)
-                yield item
+    if is_even and len(args) > 2:
+        for row in rows:  # further inputs of one shape first
+            row.sort(key=lambda item: len(set(item[1:])))
+        ordered = (item for tier in zip_longest(*rows) for item in tier if item is not None)
+    else:
+        ordered = (item for row in rows for item in row)
+    for item in ordered:
+        if item not in seen:
+            seen.add(item)
+            yield item
 
 
 def signature(assignment: Assignment) -> tuple[object, ...]:

@@ -6,12 +6,13 @@ The search itself is the checker's.
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.guess import Guess, annotations_of, guesses
 from opkit.verify.subjects.neighbours import with_choices
@@ -21,6 +22,11 @@ from opkit.verify.subjects.runner import Runner
 from opkit.verify.subjects.second import second_of
 
 __all__ = ["searched_layer"]
+
+#: Seconds after which all readings of a signature are given up.
+READING_SECONDS = 8.0
+#: Shares by which an input is moved to see whether any result depends on it.
+NUDGES = (1e-6, -1e-5)
 
 
 def searched_layer(layer: Any, declared: Declared, name: str, options: Options) -> Checkable | None:
@@ -36,16 +42,55 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
         the checkable, None where forward took nothing that was tried.
     """
     parameters = parameters_of(layer)
+    until = perf_counter() + READING_SECONDS
     for guess in guesses(parameters, annotations_of(layer.forward)):
         if not guess.inputs:
             continue
         runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
         made = _made(layer, runner, guess, parameters.starred, declared, name)
         with np.errstate(all="ignore"):
-            case = first_case(made, options)
-        if case is not None:
-            return replace(made, second=_second(made, runner, case))
+            case = first_case(made, options, give_up=until)
+        if case is None:
+            continue
+        flat = _flat(made, case)
+        if flat:
+            runner = Runner(layer, parameters, frozenset(guess.inputs), flat)
+            made = replace(
+                _made(layer, runner, guess, parameters.starred, declared, name),
+                gradients=frozenset(item for item in guess.inputs if item not in flat),
+            )
+        return replace(made, second=_second(made, runner, case))
     return None
+
+
+def _flat(made: Checkable, case: Case) -> frozenset[str]:
+    """Return the float inputs that count as constants: backward gives None for them, and no result depends on them.
+
+    They are masks, lengths and the like, which forward takes as floats too. None for any other input is a mistake.
+    """
+    evaluator = Evaluator(made, case)
+    try:
+        with np.errstate(all="ignore"):
+            evaluator.prepare()
+            evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
+            return frozenset()
+    except Exception as error:  # user code: what it raises is reported by the checks
+        if "returned None" not in str(error):
+            return frozenset()
+    return frozenset(leaf.name for leaf in evaluator.leaves if not _moves(evaluator, leaf))
+
+
+def _moves(evaluator: Evaluator, leaf: InputLeaf) -> bool:
+    """Say whether any result changes when an input does, by a little."""
+    array = evaluator.array(leaf)
+    for share in NUDGES:
+        try:
+            moved = evaluator.forward(evaluator.replaced(leaf, frozen(array * (1 + share) + share)))
+        except Exception:  # user code: the point left the domain
+            return True
+        if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(evaluator.outputs, moved)):
+            return True
+    return False
 
 
 def _second(made: Checkable, runner: Runner, case: Case) -> Checkable | None:
