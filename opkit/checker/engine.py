@@ -72,7 +72,7 @@ def check(
         warnings.simplefilter("ignore")
         custody = Custody()
         guarded = custody.over(checkable)
-        trial = Trial(guarded, start + SEARCH_SHARE * options.seconds)
+        trial = Trial(guarded, start + SEARCH_SHARE * options.seconds * max(options.effort, 1.0))
         collected = collect(guarded, options, trial)
         session = CheckSession(
             guarded,

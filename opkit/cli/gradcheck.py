@@ -34,7 +34,9 @@ def gradcheck(
     second_order: Annotated[
         bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
     ] = False,
-    effort: Annotated[float, typer.Option(help="How much to try; 1 takes about a second per op.")] = 1.0,
+    effort: Annotated[
+        float, typer.Option(help="How much to try, from 0.1 to 10 and beyond; 1 takes about a second per op.")
+    ] = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")
     ] = False,

@@ -53,7 +53,9 @@ def test_a_climb_ends_where_nothing_is_taken() -> None:
 def test_a_climb_moves_two_inputs_together() -> None:
     """Bands that must be alike, and one shorter than the diagonal, do not form a hill that single moves could climb."""
     ask = _asking(
-        lambda low, diag, up: len(diag) == 1, lambda low, diag, up: low == up, lambda low, diag, up: len(low) == 1,
+        lambda low, diag, up: len(diag) == 1,
+        lambda low, diag, up: low == up,
+        lambda low, diag, up: len(low) == 1,
         lambda low, diag, up: low[0] == diag[0] - 1,
     )
     (low, diag, up), reached = climb([Arg("low"), Arg("diag"), Arg("up")], ask, ())  # type: ignore[arg-type, misc]
@@ -141,7 +143,6 @@ def test_a_shape_for_an_unknown_input_is_named() -> None:
     ]
 
 
-
 def test_elements_of_a_row_move_unevenly_when_rows_are_told_apart() -> None:
     """An op that ignores a shift of a whole row would otherwise look as if its rows were independent."""
     x = np.random.default_rng(1).uniform(0.5, 1.0, size=(4, 3))
@@ -173,7 +174,9 @@ def test_one_attribute_alone_is_not_mixed() -> None:
     assert pairwise({"alpha": [1.0, 2.0], "beta": [3.0]}) == []
 
 
-@pytest.mark.parametrize(("name", "value", "expected"), [("ignore_index", -100, True), ("axis", -1, False), ("count", 3, False)])
+@pytest.mark.parametrize(
+    ("name", "value", "expected"), [("ignore_index", -100, True), ("axis", -1, False), ("count", 3, False)]
+)
 def test_a_mark_is_told_by_its_name(name: str, value: int, expected: bool) -> None:
     """An index to ignore stands for something else among labels; an axis or a count does not."""
     assert is_mark(name, value) is expected

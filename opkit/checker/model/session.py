@@ -163,7 +163,7 @@ class CheckSession:
 
     def left(self) -> float:
         """Seconds until no further case is begun."""
-        return self.options.seconds - self.elapsed()
+        return self.options.seconds * max(self.options.effort, 1.0) - self.elapsed()
 
     def out_of_time(self, message: str) -> CheckResult:
         """Make the error of a check whose time ended before the derivatives were decided."""

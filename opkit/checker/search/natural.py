@@ -11,7 +11,6 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
     FOLLOWED,
     KINDS_REPEAT,
-    LEAST_EFFORT,
     MIXED_INPUTS,
     MIXED_PATIENCE,
     MOST_ALIKE,
@@ -80,10 +79,7 @@ class Natural:
 
     def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        limit = round(
-            (SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY)
-            * max(self.scope.options.effort, LEAST_EFFORT)
-        )
+        limit = SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY
         return self.accepted(attrs, limit, 0, patience=patience)
 
     def accepted(

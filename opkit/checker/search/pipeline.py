@@ -5,18 +5,19 @@ Shapes first, then attributes, then regimes of values; everything follows from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS
+from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, ROUND_SEED
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
 from opkit.errors import KernelError
 
@@ -57,13 +58,28 @@ def first_case(checkable: Checkable, options: Options, give_up: float = float("i
 
 
 def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
-    """Search cases for an op.
+    """Search cases for an op: in proportion to the effort.
+
+    With more effort the search is repeated with other values, sizes staying what they are; with less, every so many-th
+    case is kept, of all kinds.
 
     Args:
         checkable: the op.
         options: seed, effort, and what the user fixed.
         trial: counts what is tried.
     """
+    found = _round(checkable, options, trial)
+    if options.effort < 1:
+        kept = thinned(found.cases, options.effort)
+        notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]
+        return replace(found, cases=kept, large=None, notes=notes)
+    for number in range(1, round(options.effort) if found.cases else 1):
+        again = _round(checkable, replace(options, seed=options.seed + ROUND_SEED * number), trial)
+        found.cases.extend(again.cases)
+    return found
+
+
+def _round(checkable: Checkable, options: Options, trial: Trial) -> Found:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
     shapes = natural.cases()

@@ -12,7 +12,19 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import MOST_CARRIED, MOST_CARRIERS, MOST_RANKS
 from opkit.checker.search.extents import ranks_of, sizes_of
 
-__all__ = ["diverse", "one_per_rank"]
+__all__ = ["diverse", "one_per_rank", "thinned"]
+
+
+def thinned(cases: Sequence[Case], share: float) -> list[Case]:
+    """Return a share of the cases: the first of each rank, then evenly of the others, which follow each other by kind."""
+    count = max(MOST_RANKS, round(share * len(cases)))
+    first = list(one_per_rank(cases))[:count]
+    others = [case for case in cases if not any(case is one for one in first)]
+    rest = count - len(first)
+    if rest <= 0 or not others:
+        return first
+    step = max(1.0, len(others) / rest)
+    return first + [others[int(place * step)] for place in range(min(rest, len(others)))]
 
 
 def one_per_rank(cases: Sequence[Case]) -> Iterator[Case]:
