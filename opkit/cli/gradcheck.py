@@ -35,7 +35,7 @@ def gradcheck(
         bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
     ] = False,
     effort: Annotated[
-        float, typer.Option(help="How much to try, from 0.1 to 10 and beyond; 1 takes about a second per op.")
+        float, typer.Option(help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second per op.")
     ] = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Attr, Checkable, Options, check
+from opkit.checker import Arg, Attr, Checkable, Options, Status, check
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
 from opkit.checker.model.case import Case
@@ -15,6 +15,7 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.search.attributes import alternatives, is_mark, pairwise
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.shapes import Assignment
+from tests.checker.table import checkable
 
 
 def _asking(*checks: object) -> object:
@@ -279,3 +280,15 @@ def test_terms_that_cancel_are_as_large_as_products_of_the_other_inputs() -> Non
     assert ev.others(InputLeaf("k")) == 150
     alone = Checkable("alone", (Arg("x"),), (Arg("y"),), lambda given, attrs: [given["x"]])
     assert Evaluator(alone, Case({"x": np.ones(2)})).prepare().others(InputLeaf("x")) == 0
+
+
+def test_effort_scales_the_cases_over_two_orders_of_magnitude() -> None:
+    """At effort 0.01 a few cases are checked, at 5 five times those of effort 1; the report says what was left out."""
+    op = checkable(lambda x: np.tanh(x), lambda x, y, dy: (1 - y * y) * dy)
+    counts = {}
+    for effort in (0.01, 1.0, 5.0):
+        report = check(op, Options(effort=effort, seconds=60))
+        assert report.status is Status.PASS
+        counts[effort] = int(report.tried[0].split()[0])
+        assert any("cases were kept" in note for note in report.notes) is (effort < 0.2)
+    assert counts[5.0] == 5 * counts[1.0] > 40 * counts[0.01]

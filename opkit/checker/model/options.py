@@ -27,8 +27,8 @@ class Options:
         full_limit: a Jacobian with at most that many entries is checked entry by entry.
         probes: random directions for larger ones.
         max_cases: at most that many user cases are drawn.
-        effort: scales how many of the cases that a search finds are checked: 0.1 a tenth, 10 ten rounds of values; 1.0
-            is meant for under a second per op.
+        effort: scales how many cases a search finds: 0.02 a few of them, 10 ten rounds of values; 1.0 is meant for
+            under a second per op.
         seconds: stop adding cases after that many seconds, times an effort above 1 (what is left out is reported).
         shapes: {input name: shape} given by hand, instead of searching.
         attrs: attribute values given by hand.

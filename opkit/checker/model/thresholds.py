@@ -337,8 +337,9 @@ EXTREME_SINGLE = frozenset({"tiny", "offset", "far", "1e5", "huge", "wide", "ste
 #: Assignments of shapes looked at; where there are four inputs and more; before it is asked how far infer's checks
 #: get; and where every mixture of float dtypes is tried. Cost.
 MOST_SHAPES, MOST_SHAPES_OF_MANY, PATIENCE, MIXED_PATIENCE = 6000, 4000, 1500, 200
-#: Cases of other shapes, of ops with one input and with several, in one round of the search. Cost.
-SHAPE_CASES, SHAPE_CASES_OF_MANY = 30, 24
+#: Cases of other shapes, of ops with one input and with several, at effort 1, and the effort down to which fewer of
+#: them are searched; below it a share of all cases is kept. Cost.
+SHAPE_CASES, SHAPE_CASES_OF_MANY, LEAST_EFFORT = 30, 24, 0.2
 #: What the seeds of a search's rounds differ by: no seed that is likely to be given by hand. Tuned.
 ROUND_SEED = 1_000_003
 #: Cases of equal shapes for all inputs after which others come first; tries before a known kind of shapes is passed

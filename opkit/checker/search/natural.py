@@ -11,6 +11,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import (
     FOLLOWED,
     KINDS_REPEAT,
+    LEAST_EFFORT,
     MIXED_INPUTS,
     MIXED_PATIENCE,
     MOST_ALIKE,
@@ -79,7 +80,10 @@ class Natural:
 
     def _shape_cases(self, patience: int = MOST_SHAPES) -> list[Case]:
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        limit = SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY
+        limit = round(
+            (SHAPE_CASES if len(self.scope.args) == 1 else SHAPE_CASES_OF_MANY)
+            * min(max(self.scope.options.effort, LEAST_EFFORT), 1.0)
+        )
         return self.accepted(attrs, limit, 0, patience=patience)
 
     def accepted(

@@ -11,7 +11,7 @@ from time import perf_counter
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
-from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, ROUND_SEED
+from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
@@ -60,8 +60,8 @@ def first_case(checkable: Checkable, options: Options, give_up: float = float("i
 def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
     """Search cases for an op: in proportion to the effort.
 
-    With more effort the search is repeated with other values, sizes staying what they are; with less, every so many-th
-    case is kept, of all kinds.
+    With more effort the search is repeated with other values; with less, fewer shapes are searched, and with less than
+    LEAST_EFFORT a share of the cases is kept, of all kinds.
 
     Args:
         checkable: the op.
@@ -69,8 +69,8 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
         trial: counts what is tried.
     """
     found = _round(checkable, options, trial)
-    if options.effort < 1:
-        kept = thinned(found.cases, options.effort)
+    if options.effort < LEAST_EFFORT:
+        kept = thinned(found.cases, options.effort / LEAST_EFFORT)
         notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]
         return replace(found, cases=kept, large=None, notes=notes)
     for number in range(1, round(options.effort) if found.cases else 1):

@@ -16,7 +16,7 @@ __all__ = ["diverse", "one_per_rank", "thinned"]
 
 
 def thinned(cases: Sequence[Case], share: float) -> list[Case]:
-    """Return a share of the cases: the first of each rank, then evenly of the others, which follow each other by kind."""
+    """Return a share of the cases: the first of each rank, then evenly of the others, which are sorted by kind."""
     count = max(MOST_RANKS, round(share * len(cases)))
     first = list(one_per_rank(cases))[:count]
     others = [case for case in cases if not any(case is one for one in first)]
