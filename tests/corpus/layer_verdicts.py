@@ -26,6 +26,10 @@ FORMS = ("named", "script")
 #: A state that is kept shows only when other values come: found on what was seen, or beyond it.
 STATE = frozenset({"StaleMask", "Remembered", "g_relu_kept"})
 
+#: Raise in backward for shapes that forward broadcasts, and are right for equal ones: without cases nothing says what is
+#: meant.
+BROADCAST = frozenset({"ProductPlain", "ProductUnseen", "ProductOnes"})
+
 #: Errors that judge nothing: no case could be found or read, time ran out, the file or opkit broke.
 _NOT_JUDGED = frozenset({"GC182", "GC183", "GC192", "GC195", "GC196", "GC197"})
 
@@ -36,6 +40,8 @@ def expected(row: Layer, form: str) -> frozenset[str]:
         is_open = form == "script" and row.name in MAY_BE_UNDECIDED
         return frozenset({"pass", BEYOND, "undecided"} if is_open else {"pass"})
     if form == "script" and row.name in STATE:
+        return frozenset({ACCUSED, BEYOND})
+    if form == "named" and row.name in BROADCAST:
         return frozenset({ACCUSED, BEYOND})
     return frozenset({BEYOND if form == "script" and row.beyond else ACCUSED})
 
