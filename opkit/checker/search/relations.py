@@ -130,7 +130,7 @@ def _is_trivial(case: Case) -> bool:
 
 
 def _relation(case: Case) -> tuple[object, ...]:
-    """Name how the further inputs' shapes relate to the first one's."""
+    """Name how the further inputs' shapes relate to the first one's, whatever axes that has besides."""
     shapes = _shapes(case)
     first = shapes[0]
     found: list[object] = []
@@ -138,6 +138,6 @@ def _relation(case: Case) -> tuple[object, ...]:
         if first is None or shape is None or shape == first:
             found.append(shape is not None and shape == first)
             continue
-        ones = tuple(size == 1 for size in shape[-len(first) :]) if first else ()
-        found.append((len(shape) - len(first), any(ones)))
+        count = len(shape)
+        found.append((count, shape == first[len(first) - count :], shape == first[:count], 1 in shape))
     return tuple(found)
