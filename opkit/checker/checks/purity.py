@@ -211,6 +211,12 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Genera
         if not same(kept, _fresh(ev, views, douts)):
             yield "GC121", "backward gave another result for the same arguments"
             return
+    if session.checkable.vjp is not None and not _repeats(ev, views, douts):
+        yield (
+            "GC121",
+            "a second backward of the same forward gave another result than the first: it changes what was saved",
+        )
+        return
     _fresh(ev, views, others)
     if not same(kept, raw, 0.0):
         yield "GC124", "a later call of backward changed a gradient that an earlier call had returned"
@@ -220,6 +226,17 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Genera
 
 def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> list[np.ndarray | None]:
     return list(ev.gradients(douts, inputs=views).values())
+
+
+def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> bool:
+    """Say whether backward, called twice after one forward, gives the same; it may refuse a second call."""
+    _, pullback = ev.run(views)
+    first = [None if item is None else np.array(item, copy=True) for item in ev.gradients(douts, pullback).values()]
+    try:
+        second = list(ev.gradients(douts, pullback).values())
+    except Exception:  # user code: what was saved is gone, as it is without retain_graph
+        return True
+    return same(first, second)
 
 
 def _interleaved(
