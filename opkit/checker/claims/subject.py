@@ -82,7 +82,7 @@ def args_of(inputs: Mapping[str, Any]) -> dict[Arg, np.ndarray]:
 
 
 def run_whole(subject: Subject, case: Case, *, is_bare: bool = False) -> Whole | None:
-    """Run a case on one device; None where its results are not finite, or it raises.
+    """Run a case on one device; None where it has no results, they are not finite, or it raises.
 
     Args:
         subject: the op.
@@ -92,7 +92,7 @@ def run_whole(subject: Subject, case: Case, *, is_bare: bool = False) -> Whole |
     case = replace(case, inputs=_copied(case.inputs))  # arithmetic on 0-d arrays makes numbers of them
     try:
         outputs = snapshot(subject.run(_copied(case.inputs), case.attrs))
-        if not all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc"):
+        if not outputs or not all(np.isfinite(item).all() for item in outputs if item.dtype.kind in "fc"):
             return None
         inputs = args_of(case.inputs)
         rel = resolution(list(inputs.values()), outputs)
