@@ -26,6 +26,7 @@ from opkit.checker.model.thresholds import (
     PROOF_FOUND,
     PROOF_GROUPS,
     PROOF_GROWN,
+    PROOF_LARGER,
     PROOF_WHOLE,
     PROOF_WHOLE_SCALE,
 )
@@ -44,7 +45,10 @@ _Key = tuple[int, ...]
 
 def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> list[Case]:
     """Return the cases on which claims are proved, the smallest first."""
-    usable = [case for case in found if _is_usable(case)] or list(_filled(checkable, found, options, trial))
+    usable = [case for case in found if _is_usable(case)]
+    if not usable:
+        larger = sorted((case for case in found if _has_elements(case)), key=_elements)
+        usable = larger[:PROOF_LARGER] or list(_filled(checkable, found, options, trial))
     kept = _distinct(usable)
     made = [*kept[:PROOF_FOUND]]
     grown: list[Case] = []
@@ -70,10 +74,12 @@ def _elements(case: Case) -> int:
 
 
 def _is_usable(case: Case) -> bool:
+    return _has_elements(case) and _elements(case) <= PROOF_ELEMENTS
+
+
+def _has_elements(case: Case) -> bool:
     arrays = [array for _, array in leaves_of(case.inputs)]
-    return (
-        bool(arrays) and all(array.size for array in arrays) and sum(array.size for array in arrays) <= PROOF_ELEMENTS
-    )
+    return bool(arrays) and all(array.size for array in arrays)
 
 
 def _key(case: Case) -> object:

@@ -413,6 +413,8 @@ PROOF_KEPT = 8
 PROOF_CANDIDATES, PROOF_TRIED = 200, 10
 #: Cuts on which an unclaimed signature must hold to be worth a line, and cases that show which inputs are read. Tuned.
 PROOF_LEAST, PROOF_READ = 6, 3
+#: Cases with more elements, where there are no smaller ones. Cost.
+PROOF_LARGER = 3
 #: Cases that are cut however long it takes. Cost.
 PROOF_CASES = 5
 #: Share of the time set for an op that goes to claims of forward, and to those of its gradient. Cost.

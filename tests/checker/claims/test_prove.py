@@ -170,3 +170,29 @@ def test_the_same_seed_gives_the_same_report(tmp_path: Path) -> None:
     for item in (*one, *other):
         item["where"] = None
     assert one == other
+
+
+@pytest.mark.parametrize(("claims", "code"), [("S0 -> S0", None), ("S0 -> S0\nS1 -> S1", "SBP201")])
+def test_large_cases_alone_are_cut_too(tmp_path: Path, claims: str, code: str | None) -> None:
+    """A cases file may have nothing smaller."""
+    kernel = "return x - x.mean(axis=1, keepdims=True)"
+    cases = "yield {'x': rng.standard_normal((40, 900))}"
+    report = proved(Op("t", kernel, claims, shape=KEPT_2, cases=cases), tmp_path)
+    assert [item.code for item in report.findings] == ([] if code is None else [code])
+    assert any(item.code == "SBP201" and item.status is Status.PASS for item in report.checks)
+
+
+def test_one_case_of_one_shape_is_grown(tmp_path: Path) -> None:
+    """A cases file with even sizes alone does not hide what uneven shards show."""
+    kernel = "return x * (1 - 2 * (np.arange(x.shape[0]) % 2))[:, None]"
+    cases = "yield {'x': rng.standard_normal((8, 4))}"
+    assert only(proved(Op("t", kernel, "S0 -> S0", shape=KEPT_2, cases=cases), tmp_path)).code == "SBP201"
+
+
+def test_an_op_without_results_to_compare_is_undecided(tmp_path: Path) -> None:
+    """Nothing to cut is not a proof."""
+    cases = "yield {'x': np.zeros((0, 3))}"
+    kernel = "if x.size:\n    raise ValueError('only empty arrays')\nreturn x"
+    report = proved(Op("t", kernel, "S0 -> S0", shape=KEPT_2, cases=cases), tmp_path)
+    assert report.status is Status.UNDECIDED
+    assert {item.code for item in report.checks} == {"SBP209"}
