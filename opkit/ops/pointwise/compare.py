@@ -236,20 +236,16 @@ CLIP_INSIDE: OpDef = define(
 )
 
 
-def _ends(min: float | None, max: float | None) -> tuple[float, float]:
-    return -np.inf if min is None else float(min), np.inf if max is None else float(max)
-
-
 def clip_inside(x: Value, min: float | None = None, max: float | None = None) -> Value:
     """Return ``x`` clipped to the range from ``min`` to ``max``; the gradient at the bounds is 0."""
-    low, high = _ends(min, max)
-    return local.mode.apply(CLIP_INSIDE, (as_value(x),), {"min": low, "max": high})
+    attrs = {"min": -math.inf if min is None else float(min), "max": math.inf if max is None else float(max)}
+    return local.mode.apply(CLIP_INSIDE, (as_value(x),), attrs)
 
 
 def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
     """Return ``x`` clipped to the range from ``min`` to ``max``; at the bounds the gradient passes."""
     x = as_value(x)
-    low, high = _ends(min, max)
+    low, high = -math.inf if min is None else float(min), math.inf if max is None else float(max)
     dtype = x._data.dtype
     least, largest = (0, 0) if dtype.kind in "fc" else _whole_bounds(dtype, low, high)
     attrs = {"floating_min": low, "integral_min": least, "floating_max": high, "integral_max": largest}
