@@ -20,6 +20,7 @@ _NUMBERS = frozenset(
 _EDGES = frozenset({"GC160", "GC161"})
 #: Cause -> what follows from it, the first causes first: a wrong contract or an exception explains wrong numbers.
 _FOLLOWS: dict[str, frozenset[str]] = {
+    "GC198": frozenset({"GC170"}),
     "GC180": frozenset({"GC180"}),
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},

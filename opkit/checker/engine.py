@@ -39,6 +39,7 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
+from opkit.errors import KernelError
 
 __all__ = ["check"]
 
@@ -67,32 +68,34 @@ def check(
         One result per check (several where inputs and outputs differ), in the order of their codes.
     """
     options = options or Options()
+    custody = Custody()
+    try:
+        report = _checked(checkable, options, tell, custody)
+    except Exception:
+        if not custody.interpreter.put_back():
+            raise
+    else:
+        if not custody.interpreter.put_back():
+            return report
+    # A function changed what the checker itself stands on, so nothing found is to be trusted: all is checked again,
+    # and put back after each call.
+    return _checked(checkable, options, tell, Custody(is_watchful=True))
+
+
+def _checked(
+    checkable: Checkable, options: Options, tell: Callable[[CheckResult], None] | None, custody: Custody
+) -> OpReport:
     start = perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        custody = Custody()
-        guarded = custody.over(checkable)
-        trial = Trial(guarded, start + SEARCH_SHARE * options.seconds * max(options.effort, 1.0))
-        collected = collect(guarded, options, trial)
-        session = CheckSession(
-            guarded,
-            options,
-            trial,
-            collected.cases,
-            list(collected.notes),
-            dtype=collected.dtype,
-            claims_float64=collected.claims_float64,
-            custody=custody,
-            started=start,
-        )
+        session, collected = _begun(checkable, options, custody, start)
         results = list(collected.findings)
         if collected.cases:
             for item in _run(session, collected):
                 results.append(item)
                 if tell is not None and options.wants(item.code):
-                    tell(_allowed(checkable, item))
-        failed = {item.code for item in results if item.status is Status.FAIL}
-        results.extend(item for item in session.breaches("GC122", "GC123") if item.code not in failed)
+                    tell(_allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
+        results.extend(_after(session, results))
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):
@@ -116,9 +119,44 @@ def check(
     )
 
 
+def _begun(checkable: Checkable, options: Options, custody: Custody, start: float) -> tuple[CheckSession, Collected]:
+    """Find the cases of an op whose functions custody stands before."""
+    guarded = custody.over(checkable)
+    trial = Trial(guarded, start + SEARCH_SHARE * options.seconds * max(options.effort, 1.0))
+    collected = collect(guarded, options, trial)
+    session = CheckSession(
+        guarded,
+        options,
+        trial,
+        collected.cases,
+        list(collected.notes),
+        dtype=collected.dtype,
+        claims_float64=collected.claims_float64,
+        custody=custody,
+        started=start,
+    )
+    return session, collected
+
+
+def _after(session: CheckSession, results: Sequence[CheckResult]) -> Iterator[CheckResult]:
+    """GC122, GC123 and GC198, where custody found what no check reported."""
+    failed = {item.code for item in results if item.status is Status.FAIL}
+    yield from (item for item in session.breaches("GC122", "GC123", "GC198") if item.code not in failed)
+    if session.evaluators and "GC198" not in {breach.code for breach in session.custody.breaches}:
+        yield session.passed("GC198", len(session.cases))
+
+
 def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
-    session.prepare(collected.large)
-    session.single = single_cases(session)
+    try:
+        session.prepare(collected.large)
+        session.single = single_cases(session)
+    except Exception as error:  # forward raises on what it took when the cases were found
+        if not is_users(error):
+            raise
+        where = raised_at(error, session.checkable.forward_where)
+        message = f"forward raised on inputs that it took before: {type(error).__name__}: {error}"
+        yield session.result("GC180", Status.FAIL, message, where=where)
+        return
     yield from _raises(session)
     yield session.passed("GC182", len(session.cases))
     failed: set[str] = set()
@@ -200,6 +238,8 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
 
 def is_users(error: BaseException) -> bool:
     """Say whether an exception came out of user code, and not of the checker's own lines or numpy called by them."""
+    if isinstance(error, KernelError):
+        return True
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
     return any(not file.startswith(_NUMPY) for file in files[own + 1 :])

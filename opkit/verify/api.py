@@ -14,6 +14,7 @@ from typing import Any
 
 import opkit
 from opkit.checker import Checkable, OpReport, Report, check
+from opkit.checker.model.interpreter import Interpreter
 from opkit.errors import UsageError
 from opkit.forked import end_if_forked
 from opkit.verify.failures.slopes import with_slopes
@@ -124,11 +125,12 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         return Loaded(served.checkables, served.reports)
     if target is not None:
         return _of_class(target, inputs, cases, options)
-    process = os.getpid()
+    process, interpreter = os.getpid(), Interpreter()
     try:
         return Loaded((pair(forward, backward, inputs, cases, options=options.check),))
     finally:
         end_if_forked(process)
+        interpreter.put_back()  # what the functions did to it when they were tried is found by the check
 
 
 def _framework_of(target: Any, inputs: Any) -> Framework | None:

@@ -120,6 +120,11 @@ def _keeping(x: np.ndarray) -> np.ndarray:
     return _STATE["y"]  # type: ignore[no-any-return]
 
 
+def _replacing(x: np.ndarray) -> np.ndarray:
+    vars(np)["array_equal"] = lambda *args, **kwargs: True
+    return np.asarray(np.tanh(x))
+
+
 def _registered(bound: set[str], reads: set[str], unused: tuple[str, ...] = ()) -> Checkable:
     facts = Registration(frozenset(bound), frozenset(reads), unused)
     return replace(RIGHT, gradients=None, registration=lambda descs, attrs: facts)
@@ -254,6 +259,7 @@ ROWS: tuple[Row, ...] = (
     Row("GC182", replace(RIGHT, infer=lambda descs, attrs: _refuse()), RIGHT),
     Row("GC183", _cases("X"), _cases("x")),
     Row("GC190", replace(RIGHT, tolerance={"x": 0.01}), RIGHT, {"power": True}),
+    Row("GC198", checkable(_replacing, _tanh_back), RIGHT),
 )
 
 

@@ -15,6 +15,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.place import raised_at
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession, cast_case, is_empty, is_scalar
 from opkit.checker.model.thresholds import (
@@ -241,10 +242,12 @@ def _check_call(call: Any, ev: Evaluator, found: _FirstFailures) -> None:
 
 def is_write(error: BaseException | None) -> bool:
     """Say whether an exception comes from writing to a read-only array."""
-    while error is not None:
-        text = str(error).lower()
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        text = words_of(error).lower()
         if any(words in text for words in ("read-only", "read only", "not writeable", "not writable")):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

@@ -17,6 +17,9 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
 from opkit.checker.model.copies import LARGE, are_apart, copied, copied_alone, holds, is_same_option, option_copied
 from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.interpreter import Interpreter
+from opkit.checker.model.raised import readable
+from opkit.errors import KernelError
 
 __all__ = ["Breach", "Custody"]
 
@@ -26,7 +29,7 @@ class Breach:
     """A write that a call left behind.
 
     Args:
-        code: GC122 where forward wrote, GC123 where backward did.
+        code: GC122 where forward wrote, GC123 where backward did, GC198 where the interpreter was changed.
         message: which call wrote to what.
         case: the inputs of that call.
     """
@@ -247,17 +250,27 @@ def _is_same_list(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 _MISSING = object()
+#: How many changes of the interpreter a message names.
+_NAMED = 5
+#: Kinds of dtypes: bytes, texts, dates and spans of time.
+_NO_NUMBERS = frozenset("SUMm")
 
 
 class Custody:
     """Stands between the checker and one op's functions.
 
+    Args:
+        is_watchful: the interpreter is looked at, and put back, after each call: it is known to be changed.
+
     Attributes:
+        interpreter: as it was before the first call.
         breaches: the writes found, the first of each kind, in the order of the calls.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_watchful: bool = False) -> None:
         self.breaches: list[Breach] = []
+        self.interpreter = Interpreter()
+        self._is_watchful = is_watchful
         self._told: set[str] = set()
         self._last: _Handed | None = None
         self._results: _Lent | None = None
@@ -304,20 +317,32 @@ class Custody:
     def _note(self, handed: _Handed, code: str, who: str, changed: Iterable[str]) -> None:
         for what in changed:
             self._last = self._results = None  # what was written to is no longer handed out
-            message = f"{who} wrote to its {what}"
-            if message not in self._told:
-                self._told.add(message)
-                self.breaches.append(Breach(code, message, handed.case()))
+            self._tell(handed, code, f"{who} wrote to its {what}")
+
+    def _tell(self, handed: _Handed, code: str, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            self.breaches.append(Breach(code, message, handed.case()))
+
+    def _look_after(self, handed: _Handed, code: str, who: str) -> None:
+        """Compare what a function got; put back what it changed of the interpreter."""
+        if not handed.is_untouched():
+            self._note(handed, code, who, handed.changes())
+        if self._is_watchful:
+            changed = self.interpreter.put_back()
+            if changed:
+                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:_NAMED])}")
 
     # --- the op's functions
     def _forward(self, function: Callable[..., Any], who: str = "forward") -> Callable[..., Any]:
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
             handed = self._hand(arrays, attrs)
             try:
-                return function(handed.inputs, handed.attrs)
+                return _arrays_of_numbers(function(handed.inputs, handed.attrs))
+            except Exception as error:
+                raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
             finally:
-                if not handed.is_untouched():
-                    self._note(handed, "GC122", who, handed.changes())
+                self._look_after(handed, "GC122", who)
 
         return forward
 
@@ -329,6 +354,8 @@ class Custody:
             results, incoming = self._lend(outputs), _Lent(douts)
             try:
                 return function(handed.inputs, results.values, incoming.values, handed.attrs, needs)
+            except Exception as error:
+                raise readable(error)  # noqa: B904
             finally:
                 self._look(handed, results, incoming)
 
@@ -336,8 +363,7 @@ class Custody:
 
     def _look(self, handed: _Handed, results: _Lent, incoming: _Lent) -> None:
         """Compare all that backward got."""
-        if not handed.is_untouched():
-            self._note(handed, "GC123", "backward", handed.changes())
+        self._look_after(handed, "GC123", "backward")
         if not results.is_untouched():
             self._note(handed, "GC123", "backward", results.changes("argument, forward's result"))
         if not incoming.is_untouched():
@@ -348,9 +374,10 @@ class Custody:
             handed = self._hand(arrays, attrs)
             try:
                 return function(handed.inputs, handed.attrs, _Lent(douts).values)
+            except Exception as error:
+                raise readable(error)  # noqa: B904
             finally:
-                if not handed.is_untouched():
-                    self._note(handed, "GC122", "the op", handed.changes())
+                self._look_after(handed, "GC122", "the op")
 
         return run
 
@@ -360,22 +387,38 @@ class Custody:
             self._last = None  # the pullback may hold these copies: they get no new content
             try:
                 outputs, pullback = function(handed.inputs, handed.attrs)
+                _arrays_of_numbers(outputs)
+            except Exception as error:
+                raise readable(error)  # noqa: B904
             finally:
-                if not handed.is_untouched():
-                    self._note(handed, "GC122", "forward", handed.changes())
-                    handed.keep_again()
+                self._look_after(handed, "GC122", "forward")
+                handed.keep_again()
             results = _Lent(outputs)
 
             def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
                 incoming = _Lent(douts)
                 try:
                     return pullback(incoming.values, needs)
+                except Exception as error:
+                    raise readable(error)  # noqa: B904
                 finally:
                     self._look(handed, results, incoming)
 
             return outputs, pull
 
         return vjp
+
+
+def _arrays_of_numbers(outputs: Any) -> Any:
+    """Return forward's results.
+
+    Raises:
+        KernelError: one is an array of records, texts or dates, on which no check can compute.
+    """
+    for place, item in enumerate(outputs):
+        if type(item) is np.ndarray and (item.dtype.kind in _NO_NUMBERS or item.dtype.names is not None):
+            raise KernelError(f"forward returned an array of {item.dtype} as result {place}, expected numbers")
+    return outputs
 
 
 def _kept(case: Case) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from opkit.checker import CheckCode, CheckResult, Evidence, OpReport, Status
+from opkit.checker.model.raised import words_of
 from opkit.errors import Location
 from opkit.verify.codes import CRASH, EXIT, INTERNAL, LOAD, MEMORY, TIMEOUT
 from opkit.verify.isolation.flight import Phase
@@ -95,13 +96,15 @@ def blame_left(left: Left, call: UserCall, limits: str) -> CheckResult:
     """Report a user's function that tried to leave the interpreter, or used up its memory."""
     where = user_line(left.cause.__traceback__)
     if isinstance(left.cause, MemoryError):
-        message = f"out of memory {call.phase.text} ({limits}): {left.cause or 'MemoryError'}"
+        message = f"out of memory {call.phase.text} ({limits}): {words_of(left.cause)}"
         return _finding(MEMORY, message, call, where)
     if type(left.cause).__name__ in ("Paused", "BdbQuit"):
         message = f"a debugger was asked for {call.phase.text}, where there is no terminal"
         return _finding(EXIT, f"{message}; take the call out, or run opkit gradcheck --pdb", call, where)
     did = "called sys.exit" if isinstance(left.cause, SystemExit) else f"raised {type(left.cause).__name__}"
-    code = f" (status {left.cause.code!r})" if isinstance(left.cause, SystemExit) else ""
+    status = left.cause.code if isinstance(left.cause, SystemExit) else None
+    code = f" (status {status!r})" if status is None or type(status) in (int, str) else ""
+    code = code if isinstance(left.cause, SystemExit) else ""
     message = f"{did}{code} {call.phase.text}; a kernel returns its results or raises an Exception"
     return _finding(EXIT, message, call, where)
 
@@ -111,14 +114,14 @@ def blame_error(error: BaseException, row: CheckCode, doing: str) -> CheckResult
     where = user_line(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         where = Location(shown_path(error.filename), error.lineno or 0, error.offset or 0)
-    return _finding(row, f"{doing} raised {type(error).__name__}: {error}", None, where)
+    return _finding(row, f"{doing} raised {words_of(error)}", None, where)
 
 
 def blame_ourselves(error: Exception, call: UserCall) -> CheckResult:
     """Report an exception that came from opkit's own checker."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     at = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-    message = f"opkit's checker raised {type(error).__name__}: {error} (at {at}); the op was not judged"
+    message = f"opkit's checker raised {words_of(error)} (at {at}); the op was not judged"
     return _finding(INTERNAL, message, call, None)
 
 

@@ -64,7 +64,7 @@ class Left(BaseException):
     """
 
     def __init__(self, cause: BaseException) -> None:
-        super().__init__(repr(cause))
+        super().__init__(type(cause).__name__)
         self.cause = cause
 
 

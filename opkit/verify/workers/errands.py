@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from opkit.checker import Checkable, OpReport
+from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.isolation.flight import Phase
@@ -25,6 +26,9 @@ from opkit.verify.workers.messages import Begun, Checked
 from opkit.verify.workers.telling import teller
 
 __all__ = ["Errand", "Request", "run"]
+
+#: Findings after which the interpreter may not be what it was.
+_CHANGED = frozenset({"GC198", INTERNAL.code})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,18 @@ class Request:
 
 
 def run(request: Request, outbox: Outbox) -> None:
-    """Do the errands of a request: load, and check each op; every message goes to the outbox as it arises."""
+    """Do the errands of a request: load, and check each op; every message goes to the outbox as it arises.
+
+    After an op that changed the interpreter the rest is left to another one.
+    """
     sys.dont_write_bytecode = True
     show_paths_from(request.folder)
     os.chdir(request.folder)
     for errand in request.errands:
         for order, checkable in _ops_of(errand, request, outbox):
             outbox.send(Begun(errand.number, order))
-            _check(errand.number, order, checkable, request.options, outbox)
+            if not _check(errand.number, order, checkable, request.options, outbox):
+                return
     outbox.flight.arm(math.inf)
     outbox.flight.allow(math.inf)
 
@@ -93,7 +101,8 @@ def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[
             yield order, checkable
 
 
-def _check(number: int, order: int, checkable: Checkable, options: RunOptions, outbox: Outbox) -> None:
+def _check(number: int, order: int, checkable: Checkable, options: RunOptions, outbox: Outbox) -> bool:
+    """Check an op; say whether the interpreter is as it was."""
     flight = outbox.flight
     flight.restart()
     flight.enter(Phase.CHECKING)
@@ -102,8 +111,9 @@ def _check(number: int, order: int, checkable: Checkable, options: RunOptions, o
     message = check_alone(checkable, options, flight, teller(number, order, outbox))
     if isinstance(message, OpReport):
         outbox.send(Checked(number, order, sendable(message)))
-    else:
-        outbox.send(sendable_call(message))
+        return not any(item.code in _CHANGED for item in message.findings)
+    outbox.send(sendable_call(message))
+    return False
 
 
 def _limit_memory(options: RunOptions, outbox: Outbox) -> None:
