@@ -10,7 +10,9 @@ from opkit.checker.model.codes import OUT_OF_TIME
 
 __all__ = [
     "ACCUMULATED",
+    "BATCHED",
     "CODES",
+    "COMPILED",
     "CRASH",
     "EXIT",
     "FAKE",
@@ -21,6 +23,7 @@ __all__ = [
     "LOAD",
     "MEMORY",
     "NEEDS",
+    "REMEMBERED",
     "SCRIPT",
     "SILENT",
     "TIMEOUT",
@@ -46,11 +49,16 @@ FAKE = CheckCode("GC206", "fake_kernel", "the fake kernel gives the real kernel'
 HALF = CheckCode("GC207", "half_precision", "results in half precision agree with float32 within its rounding")
 SILENT = CheckCode("GC208", "silent_gradient", "backward gives nothing for inputs on which nothing depends")
 
+COMPILED = CheckCode("GC211", "jit", "results and gradients are the same under jit")
+BATCHED = CheckCode("GC212", "vmap", "gradients are the same under vmap")
+REMEMBERED = CheckCode("GC213", "remembered", "backward belongs to its own forward: nothing is kept between calls")
+
 #: The rows above, by code.
 CODES: dict[str, CheckCode] = {
     row.code: row
     for row in (
         *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL),
         *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF, SILENT),
+        *(COMPILED, BATCHED, REMEMBERED),
     )
 }

@@ -27,7 +27,10 @@ __all__ = [
 ]
 
 #: The top-level module of each framework, and the module here that offers a ``framework``.
-FRAMEWORKS: dict[str, str] = {"torch": "opkit.verify.subjects.torch.framework"}
+FRAMEWORKS: dict[str, str] = {
+    "torch": "opkit.verify.subjects.torch.framework",
+    "jax": "opkit.verify.subjects.jax.framework",
+}
 
 #: The frameworks that an extra of opkit brings, under the framework's own name.
 EXTRAS = frozenset({"torch", "jax"})

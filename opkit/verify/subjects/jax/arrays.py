@@ -1,0 +1,57 @@
+"""Arrays and trees of arrays between JAX and numpy.
+
+Nothing of the user's is called here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+__all__ = ["is_array", "is_open", "leaves_of", "plain", "wide"]
+
+
+def wide() -> Any:
+    """Return a context in which JAX keeps 64 bits; the process's own setting is left alone."""
+    return jax.enable_x64(True)
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array of JAX or numpy."""
+    return isinstance(value, (jax.Array, np.ndarray, np.generic))
+
+
+def is_open(array: Any) -> bool:
+    """Say whether an array can take a gradient."""
+    return bool(jax.dtypes.issubdtype(array.dtype, np.floating))
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """Return the arrays of a tree."""
+    return [item for item in jax.tree.leaves(value) if is_array(item)]
+
+
+def plain(value: Any) -> Any:
+    """Return an array as numpy's, a tree that holds nothing but arrays as a list of them, and all else as it is."""
+    if is_array(value):
+        return _numpy(value)
+    if isinstance(value, (str, bytes, int, float, bool, complex)) or value is None or callable(value):
+        return value
+    leaves = jax.tree.leaves(value)
+    if leaves and all(is_array(item) for item in leaves) and any(is_open(item) for item in leaves):
+        return [_numpy(item) for item in leaves]
+    return value
+
+
+def _numpy(value: Any) -> np.ndarray:
+    if isinstance(value, jax.Array) and value.dtype == jax.numpy.bfloat16:
+        return np.asarray(value.astype(np.float32))
+    return np.array(value)
+
+
+def shapes_of(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what two lists of arrays have in common that are traced alike."""
+    return tuple((item.shape, item.dtype.str) for item in values)

@@ -1,0 +1,124 @@
+"""A ``jax.custom_vjp`` or ``jax.custom_jvp`` as a subject; and any other function of JAX, whose gradient JAX derives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from opkit.checker.model.own import OwnCheck
+from opkit.errors import UsageError
+from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.guess import annotations_of
+from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
+from opkit.verify.subjects.jax.own import own_checks
+from opkit.verify.subjects.jax.runner import Runner
+from opkit.verify.subjects.parameters import Parameters, parameters_in
+from opkit.verify.subjects.places import location_of
+
+__all__ = ["function_subject", "is_custom", "whole_subject"]
+
+_VJP, _JVP = jax.custom_vjp, jax.custom_jvp
+
+
+def is_custom(value: Any) -> bool:
+    """Say whether a value is a function of the user's with a rule of its own."""
+    return isinstance(value, (_VJP, _JVP)) and str(getattr(value, "__module__", "")).partition(".")[0] != "jax"
+
+
+def function_subject(function: Any) -> Subject:
+    """Return a custom_vjp or custom_jvp as a subject.
+
+    Raises:
+        UsageError: it has no rule.
+    """
+    name, rules = function.fun.__name__, _rules(function)
+    if not rules:
+        what = "defvjp(fwd, bwd)" if isinstance(function, _VJP) else "defjvp(rule)"
+        raise UsageError(
+            f"{name} has no rule: there is no gradient to check",
+            where=location_of(function.fun),
+            help=f"call {name}.{what} in the file",
+        )
+    made = whole_subject(function, function.fun)
+    return replace(
+        made,
+        name=name,
+        parameters=_with_usual(made.parameters, _static(function, made.parameters)),
+        make=_maker(function, made.parameters, CustomRunner),
+        functions=(function.fun, *rules),
+        backward_where=location_of(rules[-1]),
+    )
+
+
+def whole_subject(function: Any, body: Any = None) -> Subject:
+    """Return a function of arrays as a subject."""
+    body = body or inspect.unwrap(function)
+    parameters = parameters_in(body)
+    where = location_of(body)
+    return Subject(
+        name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
+        parameters=parameters,
+        annotations=annotations_of(body),
+        make=_maker(function, parameters, Runner),
+        plain=plain,
+        takes_gradient=_takes_gradient,
+        functions=(body,),
+        forward_where=where,
+        backward_where=where,
+    )
+
+
+class CustomRunner(Runner):
+    """Runs a function with a rule of its own."""
+
+    def own_checks(self) -> tuple[OwnCheck, ...]:
+        """Return the checks of what a rule must keep to beside a correct gradient."""
+        return own_checks(self)
+
+
+def _maker(
+    function: Any, parameters: Parameters, runner: type[Runner]
+) -> Callable[[frozenset[str], frozenset[str]], Runner]:
+    return lambda inputs, constants: runner(function, parameters, inputs, constants, TREES.get(id(function), {}))
+
+
+#: The structures of trees that examples showed, by the function: a runner is made of names alone.
+TREES: dict[int, dict[str, Any]] = {}
+
+
+def learn_trees(function: Any, case: Mapping[str, Any]) -> None:
+    """Remember how the trees among a call's arguments are built."""
+    known = TREES.setdefault(id(function), {})
+    for name, value in case.items():
+        if isinstance(plain(value), list) and not is_array(value):
+            known[name] = jax.tree.structure(value)
+
+
+def _rules(function: Any) -> tuple[Any, ...]:
+    if isinstance(function, _VJP):
+        found = (getattr(function, "fwd", None), getattr(function, "bwd", None))
+    else:
+        found = (getattr(function, "jvp", None),)
+    return tuple(item for item in found if item is not None)
+
+
+def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:
+    """Return the parameters that take no arrays."""
+    names = [parameters.positional[place] for place in function.nondiff_argnums if place < len(parameters.positional)]
+    return tuple(names)
+
+
+def _with_usual(parameters: Parameters, static: tuple[str, ...]) -> Parameters:
+    """Return parameters whose static ones have a default, so that they count as options."""
+    usual = {name: 2 if any(word in name for word in ("n", "num", "axis", "size")) else 1.5 for name in static}
+    usual |= {name: -1 for name in static if "axis" in name or "dim" in name}
+    return replace(parameters, defaults={**usual, **parameters.defaults})
+
+
+def _takes_gradient(value: Any) -> bool | None:
+    """Say that nothing of JAX's marks an array as one that takes a gradient."""
+    return None if not is_array(value) or is_open(value) else False

@@ -1,0 +1,333 @@
+"""A traced function evaluated primitive by primitive in numpy, without compiling anything.
+
+JAX compiles every operation anew for every shape, which takes longer than a whole check; a check asks for dozens of
+shapes. What numpy has no counterpart for is left to JAX.
+
+The module is long because it is one table: a rule for each primitive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+__all__ = ["evaluate"]
+
+Rule = Callable[..., Any]
+
+
+def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
+    """Evaluate a closed jaxpr.
+
+    Args:
+        closed: as ``jax.make_jaxpr`` gives it.
+        args: one array for each input, of its shape and dtype.
+
+    Returns:
+        one array for each output.
+    """
+    with np.errstate(all="ignore"):
+        return _run(closed.jaxpr, [np.asarray(item) for item in closed.consts], [np.asarray(item) for item in args])
+
+
+def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    known: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
+    known.update(zip(jaxpr.invars, args))
+
+    def value(atom: Any) -> Any:
+        return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else known[atom]
+
+    for equation in jaxpr.eqns:
+        operands = [value(atom) for atom in equation.invars]
+        results = _apply(equation, operands)
+        for variable, result in zip(equation.outvars, results):
+            known[variable] = _as(result, variable.aval)
+    return [value(atom) for atom in jaxpr.outvars]
+
+
+def _as(result: Any, aval: Any) -> Any:
+    dtype = getattr(aval, "dtype", None)
+    if isinstance(dtype, np.dtype) and isinstance(result, (np.ndarray, np.generic)) and result.dtype != dtype:
+        return np.asarray(result).astype(dtype)
+    return result
+
+
+def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
+    name, params = equation.primitive.name, equation.params
+    inner = _INNER.get(name)
+    if inner is not None:
+        return inner(params, operands)
+    rule = _RULES.get(name)
+    if rule is not None:
+        result = rule(params, *operands)
+        if result is not NotImplemented:
+            return result if equation.primitive.multiple_results else [result]
+    found = equation.primitive.bind(*operands, **params)
+    return [_array(item) for item in (found if equation.primitive.multiple_results else [found])]
+
+
+def _array(item: Any) -> Any:
+    return np.asarray(item) if isinstance(item, jax.Array) and not jax.dtypes.issubdtype(
+        item.dtype, jax.dtypes.extended
+    ) else item  # fmt: skip
+
+
+# --- primitives that hold programs of their own
+def _call(key: str) -> Rule:
+    def run(params: Any, operands: list[Any]) -> Sequence[Any]:
+        inner = params[key]
+        if hasattr(inner, "jaxpr"):
+            return _run(inner.jaxpr, [np.asarray(item) for item in inner.consts], operands)
+        return _run(inner, [], operands)
+
+    return run
+
+
+def _closed(inner: Any, operands: Sequence[Any]) -> list[Any]:
+    return _run(inner.jaxpr, [np.asarray(item) for item in inner.consts], operands)
+
+
+def _cond(params: Any, operands: list[Any]) -> Sequence[Any]:
+    branches = params["branches"]
+    place = min(max(int(operands[0]), 0), len(branches) - 1)
+    return _closed(branches[place], operands[1:])
+
+
+def _while(params: Any, operands: list[Any]) -> Sequence[Any]:
+    first, second = params["cond_nconsts"], params["body_nconsts"]
+    asked, used, carry = operands[:first], operands[first : first + second], operands[first + second :]
+    while bool(_closed(params["cond_jaxpr"], [*asked, *carry])[0]):
+        carry = _closed(params["body_jaxpr"], [*used, *carry])
+    return carry
+
+
+def _scan(params: Any, operands: list[Any]) -> Sequence[Any]:
+    consts, carries = params["num_consts"], params["num_carry"]
+    fixed, carry, streams = operands[:consts], operands[consts : consts + carries], operands[consts + carries :]
+    order = range(params["length"])
+    rows: list[list[Any]] = []
+    for place in reversed(order) if params["reverse"] else order:
+        found = _closed(params["jaxpr"], [*fixed, *carry, *(stream[place] for stream in streams)])
+        carry, row = found[:carries], found[carries:]
+        rows.append(row)
+    if params["reverse"]:
+        rows.reverse()
+    shapes = [variable.aval for variable in params["jaxpr"].jaxpr.outvars[carries:]]
+    stacked = [
+        np.stack([row[index] for row in rows]) if rows else np.zeros((0, *aval.shape), aval.dtype)
+        for index, aval in enumerate(shapes)
+    ]
+    return [*carry, *stacked]
+
+
+_INNER: dict[str, Rule] = {
+    "jit": _call("jaxpr"),
+    "pjit": _call("jaxpr"),
+    "closed_call": _call("call_jaxpr"),
+    "core_call": _call("call_jaxpr"),
+    "remat": _call("jaxpr"),
+    "checkpoint": _call("jaxpr"),
+    "custom_jvp_call": _call("call_jaxpr"),
+    "custom_vjp_call": _call("call_jaxpr"),
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+}
+
+
+# --- elements
+def _plain(function: Callable[..., Any]) -> Rule:
+    return lambda params, *operands: function(*operands)
+
+
+def _each(function: Callable[[float], float]) -> Rule:
+    lifted = np.vectorize(function, otypes=[np.float64])
+    return lambda params, x: lifted(x) if x.size else np.zeros(x.shape)
+
+
+def _logistic(params: Any, x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+def _div(params: Any, x: Any, y: Any) -> Any:
+    return NotImplemented if x.dtype.kind in "iu" else np.divide(x, y)
+
+
+def _max(params: Any, x: Any, y: Any) -> Any:
+    return np.maximum(x, y)
+
+
+def _integer_pow(params: Any, x: Any) -> Any:
+    power = params["y"]
+    return np.power(x, power) if power >= 0 or x.dtype.kind == "f" else NotImplemented
+
+
+def _select(params: Any, which: Any, *cases: Any) -> Any:
+    if which.dtype == bool:
+        return np.where(which, cases[1], cases[0]) if len(cases) == 2 else cases[0]
+    return np.choose(which, cases)
+
+
+def _clamp(params: Any, low: Any, x: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _convert(params: Any, x: Any) -> Any:
+    new = np.dtype(params["new_dtype"]) if isinstance(params["new_dtype"], np.dtype) else params["new_dtype"]
+    if x.dtype.kind == "f" and np.dtype(new).kind in "iu":
+        return NotImplemented  # what is beyond the range is clamped
+    return np.asarray(x).astype(new)
+
+
+# --- shapes
+def _broadcast(params: Any, x: Any, *sizes: Any) -> Any:
+    shape, places = params["shape"], params["broadcast_dimensions"]
+    if sizes:
+        return NotImplemented
+    inner = [1] * len(shape)
+    for axis, place in enumerate(places):
+        inner[place] = x.shape[axis]
+    return np.broadcast_to(x.reshape(inner), shape)
+
+
+def _reshape(params: Any, x: Any, *sizes: Any) -> Any:
+    return NotImplemented if sizes or params.get("dimensions") is not None else x.reshape(params["new_sizes"])
+
+
+def _slice(params: Any, x: Any) -> Any:
+    strides = params["strides"] or (1,) * x.ndim
+    return x[tuple(map(slice, params["start_indices"], params["limit_indices"], strides))]
+
+
+def _pad(params: Any, x: Any, value: Any) -> Any:
+    config = params["padding_config"]
+    if any(low < 0 or high < 0 for low, high, _ in config):
+        return NotImplemented
+    shape = [low + high + max(size + (size - 1) * inside, 0) for size, (low, high, inside) in zip(x.shape, config)]
+    result = np.full(shape, value, x.dtype)
+    if x.size:
+        result[tuple(slice(low, low + (size - 1) * (inside + 1) + 1, inside + 1)
+                     for size, (low, _, inside) in zip(x.shape, config))] = x  # fmt: skip
+    return result
+
+
+def _iota(params: Any, *sizes: Any) -> Any:
+    if sizes:
+        return NotImplemented
+    shape, axis = params["shape"], params["dimension"]
+    line = np.arange(shape[axis], dtype=params["dtype"])
+    return np.broadcast_to(line.reshape([-1 if place == axis else 1 for place in range(len(shape))]), shape)
+
+
+def _split(params: Any, x: Any) -> Any:
+    return np.split(x, np.cumsum(params["sizes"])[:-1], axis=params["axis"])
+
+
+# --- over axes
+def _reduce(function: Callable[..., Any]) -> Rule:
+    return lambda params, x: function(x, axis=tuple(params["axes"]))
+
+
+def _extreme(function: Callable[..., Any], lowest: bool) -> Rule:
+    def run(params: Any, x: Any) -> Any:
+        if x.dtype.kind != "f":
+            return NotImplemented if not x.size else function(x, axis=tuple(params["axes"]))
+        return function(x, axis=tuple(params["axes"]), initial=-np.inf if lowest else np.inf)
+
+    return run
+
+
+def _arg(function: Callable[..., Any]) -> Rule:
+    return lambda params, x: function(x, axis=params["axes"][0]).astype(params["index_dtype"])
+
+
+def _along(function: Callable[..., Any]) -> Rule:
+    def run(params: Any, x: Any) -> Any:
+        axis = params["axis"]
+        if params["reverse"]:
+            return np.flip(function(np.flip(x, axis), axis=axis), axis)
+        return function(x, axis=axis)
+
+    return run
+
+
+def _dot(params: Any, a: Any, b: Any) -> Any:
+    (left, right), (left_batch, right_batch) = params["dimension_numbers"]
+    wide = params.get("preferred_element_type")
+    letters = iter(range(52))
+    first = [next(letters) for _ in range(a.ndim)]
+    second = [-1] * b.ndim
+    for one, other in (*zip(left, right), *zip(left_batch, right_batch)):
+        second[other] = first[one]
+    second = [next(letters) if letter < 0 else letter for letter in second]
+    batch = [first[axis] for axis in left_batch]
+    rest = [first[axis] for axis in range(a.ndim) if axis not in (*left, *left_batch)]
+    other_rest = [second[axis] for axis in range(b.ndim) if axis not in (*right, *right_batch)]
+    if wide is not None and a.dtype.kind == "f":
+        a, b = a.astype(wide), b.astype(wide)
+    return np.einsum(a, first, b, second, [*batch, *rest, *other_rest], optimize=a.size * b.size > 4096)
+
+
+def _sort(params: Any, *operands: Any) -> Any:
+    if len(operands) == 1 and operands[0].dtype.kind in "fiu":
+        return [np.sort(operands[0], axis=params["dimension"], kind="stable")]
+    if params["num_keys"] == 1 and params["is_stable"] and operands[0].dtype.kind in "fiu":
+        order = np.argsort(operands[0], axis=params["dimension"], kind="stable")
+        return [np.take_along_axis(item, order, axis=params["dimension"]) for item in operands]
+    return NotImplemented
+
+
+_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "pow": np.power,
+    "max": np.maximum, "min": np.minimum, "exp": np.exp, "exp2": np.exp2, "log": np.log, "log1p": np.log1p,
+    "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "sqrt": np.sqrt, "cbrt": np.cbrt, "square": np.square, "abs": np.abs,
+    "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "is_finite": np.isfinite, "eq": np.equal,
+    "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "not": np.invert, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "nextafter": np.nextafter,
+    "stop_gradient": np.asarray, "copy": np.array, "copy_p": np.array, "real": np.real, "imag": np.imag,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+}  # fmt: skip
+_RULES: dict[str, Rule] = {
+    **{name: _plain(function) for name, function in _ELEMENTS.items()},
+    "div": _div,
+    "logistic": _logistic,
+    "integer_pow": _integer_pow,
+    "erf": _each(math.erf),
+    "erfc": _each(math.erfc),
+    "select_n": _select,
+    "clamp": _clamp,
+    "convert_element_type": _convert,
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshape,
+    "transpose": lambda params, x: np.transpose(x, params["permutation"]),
+    "squeeze": lambda params, x: np.squeeze(x, tuple(params["dimensions"])),
+    "expand_dims": lambda params, x: np.expand_dims(x, tuple(params["dimensions"])),
+    "concatenate": lambda params, *xs: np.concatenate(xs, axis=params["dimension"]),
+    "slice": _slice,
+    "pad": _pad,
+    "rev": lambda params, x: np.flip(x, params["dimensions"]),
+    "iota": _iota,
+    "split": _split,
+    "reduce_sum": _reduce(np.sum),
+    "reduce_prod": _reduce(np.prod),
+    "reduce_max": _extreme(np.max, True),
+    "reduce_min": _extreme(np.min, False),
+    "reduce_and": _reduce(np.all),
+    "reduce_or": _reduce(np.any),
+    "argmax": _arg(np.argmax),
+    "argmin": _arg(np.argmin),
+    "cumsum": _along(np.cumsum),
+    "cumprod": _along(np.cumprod),
+    "cummax": _along(np.maximum.accumulate),
+    "cummin": _along(np.minimum.accumulate),
+    "dot_general": _dot,
+    "sort": _sort,
+}
