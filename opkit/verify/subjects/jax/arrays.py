@@ -11,12 +11,15 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["is_array", "is_open", "leaves_of", "plain", "wide"]
+__all__ = ["is_array", "is_open", "leaves_of", "plain", "shapes_of", "width_of"]
 
 
-def wide() -> Any:
-    """Return a context in which JAX keeps 64 bits; the process's own setting is left alone."""
-    return jax.enable_x64(True)
+def width_of(leaves: Sequence[Any]) -> Any:
+    """Return a context in which JAX keeps 64 bits where an array has them, and is as usual where all have 32.
+
+    The process's own setting is left alone.
+    """
+    return jax.enable_x64(any(np.asarray(leaf).dtype == np.float64 for leaf in leaves))
 
 
 def is_array(value: Any) -> bool:

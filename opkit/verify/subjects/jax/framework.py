@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from opkit.checker import CheckResult, OpReport, Options, Status
@@ -38,6 +39,7 @@ class Jax:
     # --- FILE.py::Name
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file."""
+        jax.config.update("jax_traceback_filtering", "off")  # it takes longer than what a search tries in between
         subject = function_subject(value)
         declared = declared_in(names, ["forward", subject.name], subject.name)
         return _served(value, subject, declared, declared.cases, label, options)

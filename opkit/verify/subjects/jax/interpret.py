@@ -32,7 +32,8 @@ def evaluate(closed: Any, args: Sequence[Any]) -> list[np.ndarray]:
         one array for each output.
     """
     with np.errstate(all="ignore"):
-        return _run(closed.jaxpr, [np.asarray(item) for item in closed.consts], [np.asarray(item) for item in args])
+        given = [_as(np.asarray(item), variable.aval) for item, variable in zip(args, closed.jaxpr.invars)]
+        return _run(closed.jaxpr, [np.asarray(item) for item in closed.consts], given)
 
 
 def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:

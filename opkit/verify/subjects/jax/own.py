@@ -16,7 +16,7 @@ from opkit.checker import CheckCode
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import BATCHED, COMPILED, REMEMBERED
-from opkit.verify.subjects.jax.arrays import is_open, wide
+from opkit.verify.subjects.jax.arrays import is_open, width_of
 from opkit.verify.subjects.jax.interpret import evaluate
 
 __all__ = ["own_checks"]
@@ -59,7 +59,7 @@ class _Once:
         if self._found or not all(sizes) or max(sizes, default=0) > 4096:
             return []
         self._found = True
-        with wide():
+        with width_of([item for value in arrays.values() for item in (value if isinstance(value, list) else [value])]):
             return self._run(arrays, attrs, douts)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
-from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, wide
+from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
 from opkit.verify.subjects.jax.interpret import evaluate
 from opkit.verify.subjects.parameters import Parameters
 
@@ -26,6 +26,10 @@ _UNTRACEABLE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+
+
+#: In the place of a program: the function looks at values.
+_CONCRETE = object()
 
 
 class Runner:
@@ -130,9 +134,9 @@ class Runner:
     def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
         """Run the function; see ``opkit.checker.Forward``."""
         leaves, places = self.flat(arrays)
-        with wide():
+        with width_of(leaves):
             function = self.function_of(places, attrs)
-            traced = self._traced(("forward", _key(attrs), tuple(places), shapes_of(leaves)), function, leaves)
+            traced = self._traced(("forward", _key(attrs), tuple(places), shapes_of(leaves)), function, *leaves)
             results = function(*leaves) if traced is None else evaluate(traced, leaves)
             return [_result(item) for item in results]
 
@@ -165,7 +169,7 @@ class Runner:
     ) -> list[np.ndarray]:
         if not opened or not seeds:
             return [np.zeros_like(leaves[place]) for place in opened]
-        with wide():
+        with width_of(leaves):
             gradient = self.gradient_of(places, attrs, opened)
             key = ("gradient", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves), shapes_of(seeds))
             traced = self._traced(key, gradient, leaves, seeds)
@@ -174,15 +178,19 @@ class Runner:
 
     def _traced(self, key: Any, function: Callable[..., Any], *args: Any) -> Any:
         """Return the function's program for these shapes; None where it cannot be traced."""
-        if key[1] is None or key not in self._traces:
+        found = self._traces.get(key) if key[1] is not None else None
+        if found is None:
             try:
-                made = jax.make_jaxpr(function)(*args)
+                found = jax.make_jaxpr(function)(*args)
             except _UNTRACEABLE:
-                made = None
-            if key[1] is None:
-                return made
-            self._traces[key] = made
-        return self._traces[key]
+                found = _CONCRETE
+            except Exception as error:  # shapes that it does not take: a search asks for them again and again
+                found = error.with_traceback(None)
+            if key[1] is not None:
+                self._traces[key] = found
+        if isinstance(found, Exception):
+            raise found
+        return None if found is _CONCRETE else found
 
     def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
         """Return a declared function, which takes the same arguments, as a forward."""
