@@ -24,6 +24,7 @@ __all__ = [
     "MEMORY",
     "NEEDS",
     "REMEMBERED",
+    "RULE_VALUE",
     "SCRIPT",
     "SILENT",
     "TIMEOUT",
@@ -52,6 +53,7 @@ SILENT = CheckCode("GC208", "silent_gradient", "backward gives nothing for input
 COMPILED = CheckCode("GC211", "jit", "results and gradients are the same under jit")
 BATCHED = CheckCode("GC212", "vmap", "gradients are the same under vmap")
 REMEMBERED = CheckCode("GC213", "remembered", "backward belongs to its own forward: nothing is kept between calls")
+RULE_VALUE = CheckCode("GC214", "rule_value", "a rule returns the function's own results")
 
 #: The rows above, by code.
 CODES: dict[str, CheckCode] = {
@@ -59,6 +61,6 @@ CODES: dict[str, CheckCode] = {
     for row in (
         *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL),
         *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF, SILENT),
-        *(COMPILED, BATCHED, REMEMBERED),
+        *(COMPILED, BATCHED, REMEMBERED, RULE_VALUE),
     )
 }

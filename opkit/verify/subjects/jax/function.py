@@ -1,4 +1,4 @@
-"""A ``jax.custom_vjp`` or ``jax.custom_jvp`` as a subject; and any other function of JAX, whose gradient JAX derives."""
+"""A ``jax.custom_vjp`` or ``jax.custom_jvp`` as a subject, and any other function, whose gradient JAX derives."""
 
 from __future__ import annotations
 
@@ -99,11 +99,8 @@ def learn_trees(function: Any, case: Mapping[str, Any]) -> None:
 
 
 def _rules(function: Any) -> tuple[Any, ...]:
-    if isinstance(function, _VJP):
-        found = (getattr(function, "fwd", None), getattr(function, "bwd", None))
-    else:
-        found = (getattr(function, "jvp", None),)
-    return tuple(item for item in found if item is not None)
+    names = ("fwd", "bwd") if isinstance(function, _VJP) else ("jvp",)
+    return tuple(item for item in (getattr(function, name, None) for name in names) if item is not None)
 
 
 def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:

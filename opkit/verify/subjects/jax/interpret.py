@@ -62,7 +62,8 @@ def _apply(equation: Any, operands: list[Any]) -> Sequence[Any]:
     name, params = equation.primitive.name, equation.params
     inner = _INNER.get(name)
     if inner is not None:
-        return inner(params, operands)
+        results: Sequence[Any] = inner(params, operands)
+        return results
     rule = _RULES.get(name)
     if rule is not None:
         result = rule(params, *operands)

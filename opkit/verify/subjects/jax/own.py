@@ -1,6 +1,6 @@
-"""What a rule must keep to beside a correct gradient (GC211 to GC213): jit, vmap, and no memory between calls.
+"""What a rule must keep to beside a correct gradient (GC211 to GC214): jit, vmap, results, no memory.
 
-Each check runs the function as JAX itself does, on the first case alone: every run compiles.
+Those that run the function as JAX itself does run on the first case alone: every run compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from opkit.checker import CheckCode
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.verify.codes import BATCHED, COMPILED, REMEMBERED
+from opkit.verify.codes import BATCHED, COMPILED, REMEMBERED, RULE_VALUE
 from opkit.verify.subjects.jax.arrays import is_open, width_of
 from opkit.verify.subjects.jax.interpret import evaluate
 
@@ -26,6 +26,12 @@ _Places = Sequence[tuple[str, "int | None"]]
 
 class OwnRunner(Protocol):
     """A runner of something with a rule of its own."""
+
+    def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        """Run the function."""
+
+    def vjp(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[np.ndarray], Any]:
+        """Run its rule, and return the way back too."""
 
     def flat(self, arrays: Mapping[str, Any]) -> tuple[list[np.ndarray], list[tuple[str, int | None]]]:
         """Return the arrays of every input in order, and which input each belongs to."""
@@ -43,7 +49,8 @@ class OwnRunner(Protocol):
 def own_checks(runner: OwnRunner) -> tuple[OwnCheck, ...]:
     """Return the checks of a function with a rule of its own."""
     checks = ((COMPILED, _compiled), (BATCHED, _batched), (REMEMBERED, _remembered))
-    return tuple(OwnCheck(row, _Once(partial(check, runner), row)) for row, check in checks)
+    once = (OwnCheck(row, _Once(partial(check, runner), row)) for row, check in checks)
+    return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)))
 
 
 class _Once:
@@ -52,15 +59,23 @@ class _Once:
     def __init__(self, run: Callable[..., list[Fault]], row: CheckCode) -> None:
         self._run, self._row, self._found = run, row, False
 
-    def __call__(
-        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
-    ) -> list[Fault]:
+    def __call__(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
         sizes = [np.size(item) for value in arrays.values() for item in (value if isinstance(value, list) else [value])]
         if self._found or not all(sizes) or max(sizes, default=0) > 4096:
             return []
         self._found = True
         with width_of([item for value in arrays.values() for item in (value if isinstance(value, list) else [value])]):
             return self._run(arrays, attrs, douts)
+
+
+def _results(
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+) -> list[Fault]:
+    """GC214: the rule's own results are the function's."""
+    for number, (one, other) in enumerate(zip(runner.forward(arrays, attrs), runner.vjp(arrays, attrs)[0])):
+        if not agree(one, other):
+            return [Fault(f"result {number} is another one under differentiation")]
+    return []
 
 
 def _parts(
@@ -70,7 +85,12 @@ def _parts(
     leaves, places = runner.flat(arrays)
     opened = runner.open_places(leaves, places)
     names = [_label(places[place]) for place in opened]
-    return runner.gradient_of(places, attrs, opened), leaves, [np.asarray(item) for item in douts if is_open(item)], names
+    return (
+        runner.gradient_of(places, attrs, opened),
+        leaves,
+        [np.asarray(item) for item in douts if is_open(item)],
+        names,
+    )
 
 
 def _label(place: tuple[str, int | None]) -> str:
@@ -140,7 +160,7 @@ def _batched(
 
 def _moved(leaf: np.ndarray) -> np.ndarray:
     """Return another example: the elements in the opposite order, so that it lies in the domain if the first does."""
-    return leaf.reshape(-1)[::-1].reshape(leaf.shape).copy()
+    return np.array(leaf.reshape(-1)[::-1].reshape(leaf.shape))
 
 
 def _remembered(

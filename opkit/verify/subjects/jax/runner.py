@@ -144,20 +144,42 @@ class Runner:
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
     ) -> tuple[list[np.ndarray], Callable[[Sequence[np.ndarray], frozenset[str]], dict[str, Any]]]:
         """Run the function and return the way back."""
-        outputs = self.forward(arrays, attrs)
         leaves, places = self.flat(arrays)
         opened = self.open_places(leaves, places)
+        outputs = self._values(leaves, places, attrs, opened) if opened else self.forward(arrays, attrs)
         is_float = [item.dtype.kind == "f" for item in outputs]
         held = [np.array(leaf) for leaf in leaves]
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
-            seeds = [
-                np.asarray(dout, output.dtype) for dout, output, wanted in zip(douts, outputs, is_float) if wanted
-            ]
+            seeds = [np.asarray(dout, output.dtype) for dout, output, wanted in zip(douts, outputs, is_float) if wanted]
             found = self._gradients(held, places, attrs, opened, seeds)
             return _by_name(arrays, places, opened, found, needs & (self.inputs - self.constants))
 
         return outputs, pullback
+
+    def _values(
+        self,
+        leaves: list[np.ndarray],
+        places: Sequence[tuple[str, int | None]],
+        attrs: Mapping[str, Any],
+        opened: Sequence[int],
+    ) -> list[np.ndarray]:
+        """Return the results that the rule itself computes on the way to the gradient."""
+        with width_of(leaves):
+            function = self.function_of(places, attrs)
+
+            def values(*given: Any) -> Any:
+                def of_open(*chosen: Any) -> Any:
+                    whole = list(given)
+                    for place, leaf in zip(opened, chosen):
+                        whole[place] = leaf
+                    return function(*whole)
+
+                return jax.vjp(of_open, *(given[place] for place in opened))[0]
+
+            key = ("values", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves))
+            traced = self._traced(key, values, *leaves)
+            return [_result(item) for item in (values(*leaves) if traced is None else evaluate(traced, leaves))]
 
     def _gradients(
         self,

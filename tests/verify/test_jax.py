@@ -1,0 +1,187 @@
+"""Functions of JAX with rules of their own as subjects: verdicts on a corpus, and the numbers that they rest on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.checker import Options, Status, check
+from opkit.checker.model.report import OpReport
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: its custom functions cannot be checked")
+pytestmark = pytest.mark.peer
+jnp = pytest.importorskip("jax.numpy")
+
+DATA = Path(__file__).resolve().parents[1] / "corpus" / "data" / "jax_files"
+#: The faults that a code of JAX's own must find.
+OWN = {"stateful": "GC213", "differs_in_jit": "GC211", "differs_in_vmap": "GC212", "jvp_value": "GC214"}
+
+
+@cache
+def loaded(name: str) -> Any:
+    """Return a file of the corpus as a module."""
+    spec = importlib.util.spec_from_file_location(f"jax_corpus_{name}", DATA / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def names_in(file: str) -> list[str]:
+    """Return the custom functions of a file."""
+    from opkit.verify.subjects.jax.function import is_custom
+
+    return [name for name, value in vars(loaded(file)).items() if is_custom(value) and not name.startswith("_")]
+
+
+def report_of(file: str, name: str) -> OpReport:
+    """Check a function in this process."""
+    from opkit.verify.subjects.jax.framework import framework
+
+    names = vars(loaded(file))
+    served = framework.named(names[name], {**names, "__file__": str(DATA / f"{file}.py")}, name, Options())
+    assert not served.reports
+    return check(served.checkables[0], Options())
+
+
+@pytest.mark.parametrize("name", names_in("right")[::3])
+def test_a_right_function_passes(name: str) -> None:
+    """No right function of the sample is accused; ``python -m tests.campaigns.jax_functions`` checks all."""
+    assert report_of("right", name).status is Status.PASS
+
+
+@pytest.mark.parametrize("name", [*names_in("faults")[::6], *OWN])
+def test_a_fault_is_found(name: str) -> None:
+    """A wrong rule fails, with its own code where it has one."""
+    report = report_of("faults", name)
+    assert report.status in (Status.FAIL, Status.ERROR)
+    if name in OWN:
+        assert OWN[name] in {result.code for result in report.checks if result.status is Status.FAIL}
+
+
+#: Programs whose evaluation in numpy is compared with JAX's own.
+PROGRAMS: dict[str, Any] = {
+    "elements": lambda x: jnp.sin(x) * jnp.exp(-x * x) + jnp.tanh(x) / (1 + x**2) - jnp.log1p(x * x) ** 3,
+    "logistic": lambda x: jax.nn.sigmoid(x) * jax.nn.softplus(x) + jax.nn.gelu(x) + jax.nn.log_softmax(x, -1),
+    "reductions": lambda x: (x.sum(0) + x.max(1).sum() - x.min() * x.prod(0), x.mean(), x.var(1), jnp.argmax(x, 1)),
+    "products": lambda x: (x @ x.T, jnp.einsum("ij,kj->ik", x, x), jnp.tensordot(x, x, 2), jnp.outer(x[0], x[1])),
+    "shapes": lambda x: (x.reshape(-1)[None, ::2], jnp.pad(x, ((1, 2), (0, 1))), jnp.flip(x, 1), jnp.roll(x, 1, 0)),
+    "joins": lambda x: (jnp.concatenate([x, x * 2], 1), jnp.stack([x, -x]), jnp.split(x, 2, 1), jnp.tile(x, (2, 1))),
+    "choices": lambda x: (jnp.where(x > 0, x, 2 * x), jnp.clip(x, -0.5, 0.5), jnp.sign(x), jnp.abs(x), x.astype(int)),
+    "order": lambda x: (jnp.sort(x, 1), jnp.argsort(x, 1), jnp.cumsum(x, 1), jnp.cumprod(x, 0), jax.lax.cummax(x, 0)),
+    "indices": lambda x: (x[1], x[:, jnp.array([0, 2, 2])], x.at[0].add(1.0), jnp.take_along_axis(x, x.argsort(1), 1)),
+    "loops": lambda x: (
+        jax.lax.scan(lambda c, r: (c * 0.5 + r, c), jnp.zeros(x.shape[1], x.dtype), x, reverse=True),
+        jax.lax.fori_loop(0, 4, lambda i, c: c * 1.5 + i, x),
+        jax.lax.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, x),
+        jax.lax.while_loop(lambda c: jnp.abs(c).max() > 0.1, lambda c: c / 2, x),
+    ),
+    "special": lambda x: (jax.lax.erf(x), jax.lax.erfc(x), jax.lax.lgamma(jnp.abs(x) + 1), jax.lax.rsqrt(jnp.abs(x))),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_has_the_values_that_jax_gives(name: str, dtype: Any) -> None:
+    """Evaluated in numpy, a traced program and its gradient agree with JAX to within rounding."""
+    from opkit.verify.subjects.jax.interpret import evaluate
+
+    x = np.random.default_rng(7).standard_normal((3, 4)).astype(dtype)
+    with jax.enable_x64(dtype == np.float64):
+        programs = [lambda y: jax.tree.leaves(PROGRAMS[name](y))]
+        if name not in ("loops",):
+            floats = lambda y: sum(jnp.sum(i) for i in programs[0](y) if i.dtype.kind == "f")  # noqa: E731
+            programs.append(lambda y: [jax.grad(floats)(y)])
+        for program in programs:
+            expected = jax.jit(program)(x)
+            found = evaluate(jax.make_jaxpr(program)(x), [x])
+            for one, other in zip(found, expected, strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(one, other, rtol=5e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+
+
+def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line; the limit is for hangs alone."""
+    return subprocess.run(
+        [sys.executable, "-m", "opkit", *argv],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder / ".cache")},
+    )
+
+
+SCRIPT = '''
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.custom_vjp
+def right(x):
+    return jnp.sin(x)
+right.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x),))
+
+@jax.custom_vjp
+def wrong(x):
+    return 3 * x
+wrong.defvjp(lambda x: (3 * x, None), lambda r, g: (2.9 * g,))
+
+@jax.jit
+def loss(w, x):
+    return jnp.sum(right(wrong(x @ w)) ** 2)
+
+w, x = jnp.ones((3, 2)), jnp.asarray(np.random.default_rng(0).standard_normal((4, 3)))
+for _ in range(3):
+    w = w - 0.01 * jax.grad(loss)(w, x)
+'''
+
+
+def test_a_training_script_is_checked_on_what_it_saw_under_jit(tmp_path: Path) -> None:
+    """Values reach the recorder from within a compiled gradient; each function gets its own verdict."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    run = opkit(tmp_path, "gradcheck", "train.py", "--timeout", "600")
+    assert run.returncode == 1
+    assert "pass      train.py::right" in run.stdout
+    assert "FAIL      train.py::wrong" in run.stdout
+
+
+def test_a_function_without_a_rule_is_refused(tmp_path: Path) -> None:
+    """The message names what is missing."""
+    (tmp_path / "f.py").write_text("import jax\n\n@jax.custom_vjp\ndef f(x):\n    return x\n")
+    run = opkit(tmp_path, "gradcheck", "f.py::f")
+    assert run.returncode == 1
+    assert "f.defvjp(fwd, bwd)" in run.stdout
+
+
+def test_a_function_of_this_process_is_checked_with_all_that_it_goes_through() -> None:
+    """The custom function within gets a report of its own; the whole is checked against differences."""
+    import opkit as package
+
+    def whole(x: Any) -> Any:
+        return jnp.sum(loaded("faults").square_factor(x))
+
+    report = package.gradcheck(whole, (jnp.array([0.5, -1.0, 2.0]),))
+    assert {item.op.rpartition(".")[2]: str(item.status) for item in report.ops}["made"] == "fail"
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "jax.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_the_command_says(tmp_path: Path) -> None:
+    """docs/jax.md: its file fails as the page shows."""
+    ((name, text),) = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    ((command, shown),) = re.findall(r"^```text\n\$ opkit (.*?)\n(.*?)\n```$", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / name).write_text(text)
+    run = opkit(tmp_path, *command.split(), "--timeout", "600")
+    assert run.returncode == 1
+    assert shown in run.stdout
