@@ -53,7 +53,8 @@ def gradcheck(
     Args:
         target: what the command line takes (an op directory, a folder of them, ``FILE.py::Name``, ``FILE.py``) or a
             sequence of these; or a PyLayer class; or, of torch, a Function, its ``apply``, a library op, a function of
-            tensors or a Module; or, of JAX, a custom_vjp, a custom_jvp or a function of arrays. Of functions and Modules, every custom function that a call goes through is checked too.
+            tensors or a Module; or, of JAX, a custom_vjp, a custom_jvp or a function of arrays. Of functions and
+            Modules, every custom function that a call goes through is checked too.
         forward: in place of a target: ``forward(*inputs)`` -> array or tuple of arrays.
         backward: its gradient: ``backward(*inputs, *douts)`` or ``backward(*inputs, *outputs, *douts)`` -> one
             gradient per input.
