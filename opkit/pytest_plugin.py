@@ -118,7 +118,8 @@ def _build(item: OpItem) -> None:
 
 
 def _gradcheck(item: OpItem) -> None:
-    outcome = run_targets([str(item.directory.path)], RunOptions())
+    is_shown = item.config.getoption("capture") == "no"  # pytest's -s
+    outcome = run_targets([str(item.directory.path)], RunOptions(shows_output=is_shown))
     ops = outcome.report.ops
     if not outcome.is_broken and ops and all(op.status is Status.SKIP for op in ops):
         pytest.skip("; ".join(op.undifferentiated.message for op in ops if op.undifferentiated is not None))

@@ -17,7 +17,9 @@ def test(
 ) -> None:
     """Run pytest on op directories: each is built and gradient-checked, its claims are proved, its own test files run.
 
-    Arguments after `--` are passed to pytest: `opkit test my_op -- -k values -x`.
+    Arguments after `--` are passed to pytest: `opkit test my_op -- -k values -x`. With `-- -s` what kernels print is
+    shown as it is printed. Kernels run in processes of their own, in which pytest's `--pdb` cannot stop: use
+    `opkit gradcheck --pdb`.
     """
     import pytest
 

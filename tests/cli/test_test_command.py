@@ -31,6 +31,16 @@ def test_wrong_gradient(tmp_path: Path) -> None:
     assert "t_py_kernel.py" in ran.stdout
 
 
+def test_what_a_kernel_prints_is_shown_on_request(tmp_path: Path) -> None:
+    """Pytest's -s lets through what kernels print, while they run."""
+    path = write_op(tmp_path, grad=False)
+    kernel = path / "t_py_kernel.py"
+    kernel.write_text(kernel.read_text().replace("    return", "    print('kernel was here')\n    return", 1))
+    ran = opkit(tmp_path, "test", "--", "-s", "-k", "gradcheck")
+    assert ran.returncode == 0, ran.stdout
+    assert "kernel was here" in ran.stdout + ran.stderr
+
+
 def test_directory_that_does_not_build(tmp_path: Path) -> None:
     """A directory with errors fails its build item with the diagnostics, and the status is 3."""
     path = write_op(tmp_path)
