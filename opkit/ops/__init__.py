@@ -82,6 +82,7 @@ from opkit.ops.forms import SPECIAL_FORMS
 from opkit.ops.linear.contraction import einsum, tensordot
 from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
 from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
+from opkit.ops.linear.least_squares import least_squares
 from opkit.ops.linear.lu import lu
 from opkit.ops.linear.products import batch_matmul, dot, matmul
 from opkit.ops.network.batch_normalization import batch_norm
@@ -330,6 +331,7 @@ __all__ = [
     "layer_norm",
     "lcm",
     "leaky_relu",
+    "least_squares",
     "left_shift",
     "less",
     "less_equal",

@@ -778,6 +778,14 @@ row("eigh/values", lambda x: ops.eigh(_symmetric(x), lower=False)[0], square(3, 
 row("qr", ops.qr, square(2, 3, 3), dtypes=_NUMBERS)
 row("qr/tall", lambda x: ops.qr(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS)
 row("qr/wide", lambda x: ops.qr(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
+row(
+    "least_squares",
+    lambda x, y: ops.least_squares(x, y)[0],
+    real(4, 2),
+    real(4, 3),
+    has_gradient=False,
+    dtypes=("float64", "float32"),
+)
 row("lu", ops.lu, square(2, 3, 3), dtypes=_NUMBERS, unknown=())
 row("lu/tall", lambda x: ops.lu(ops.slice(x, [1], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
 row("lu/wide", lambda x: ops.lu(ops.slice(x, [0], [0], [2])), square(3, 3), dtypes=_NUMBERS, unknown=())
