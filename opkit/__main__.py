@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from opkit.signals import Terminated, terminable
 from opkit.streams import fill_closed
 
 __all__ = ["main"]
@@ -17,6 +18,17 @@ def main() -> None:
     process does.
     """
     fill_closed()
+    try:
+        if sys.argv[1:2] in (["run"], ["test"]):  # what they run has its own ways to end
+            _run()
+        else:
+            with terminable():
+                _run()
+    except KeyboardInterrupt as stop:  # before the command line could deal with it
+        sys.exit(143 if isinstance(stop, Terminated) else 130)
+
+
+def _run() -> None:
     if _checks(sys.argv[1:]):
         from opkit.verify.workers.start import started
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import errno
 import shutil
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+import opkit
 from opkit.atomic import write_file
+from opkit.checker import Report
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
+from opkit.signals import Terminated, undisturbed
 from opkit.verify.options import RunOptions
-from opkit.verify.outcome import Outcome, Terminated
+from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
 
 __all__ = ["check", "debug", "options_of", "put_repro"]
@@ -68,9 +68,10 @@ def check(
     for name, _ in reports:
         choice("--report", name, FORMS)
     outcome = _run(targets, options, interpreter)
-    put_report(outcome, form, is_verbose=is_verbose)
-    for name, path in reports:
-        _write_report(path, render(outcome, name))
+    with undisturbed():
+        put_report(outcome, form, is_verbose=is_verbose)
+        for name, path in reports:
+            _write_report(path, render(outcome, name))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
         warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
@@ -104,31 +105,18 @@ def debug(targets: Sequence[str], options: RunOptions) -> int:
 
 
 def _run(targets: Sequence[str], options: RunOptions, interpreter: Popen[bytes] | None) -> Outcome:
-    if not sys.stderr.isatty():
-        with _terminable():
-            return run_targets(targets, options, None, interpreter)
-    from opkit.reporters import ProgressBar
-
-    with ProgressBar(sys.stderr) as bar, _terminable():
-        progress: Progress = bar
-        return run_targets(targets, options, progress, interpreter)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: with a report of what is finished, and no process left."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    """Run the checks; an end by SIGTERM or Ctrl-C is an outcome too, whenever it comes."""
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        if not sys.stderr.isatty():
+            return run_targets(targets, options, None, interpreter)
+        from opkit.reporters import ProgressBar
 
-
-def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+        with ProgressBar(sys.stderr) as bar:
+            progress: Progress = bar
+            return run_targets(targets, options, progress, interpreter)
+    except KeyboardInterrupt as stop:  # before the first check, or when the last was done
+        report = Report(opkit.__version__, options.check.seed, ())
+        return Outcome(report, is_interrupted=True, is_terminated=isinstance(stop, Terminated))
 
 
 def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None:

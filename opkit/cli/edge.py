@@ -12,8 +12,20 @@ from typer.core import TyperGroup
 
 from opkit.cli.console import error_line, warn
 from opkit.errors import OpkitError, ProjectError, UsageError, unknown
+from opkit.signals import Terminated
 
-__all__ = ["CLEAN", "FINDINGS", "INTERRUPTED", "NOTHING", "SPEC_ERRORS", "USAGE", "Edge", "choice", "refuse_options"]
+__all__ = [
+    "CLEAN",
+    "FINDINGS",
+    "INTERRUPTED",
+    "NOTHING",
+    "SPEC_ERRORS",
+    "TERMINATED",
+    "USAGE",
+    "Edge",
+    "choice",
+    "refuse_options",
+]
 
 CLEAN = 0
 FINDINGS = 1
@@ -21,6 +33,7 @@ USAGE = 2
 SPEC_ERRORS = 3
 NOTHING = 5
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class Edge(TyperGroup):
@@ -37,9 +50,10 @@ class Edge(TyperGroup):
         except OpkitError as error:
             warn(error_line(error))
             raise typer.Exit(_status(error)) from error
-        except KeyboardInterrupt:
-            warn("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as stop:
+            is_terminated = isinstance(stop, Terminated)
+            warn("terminated" if is_terminated else "interrupted")
+            raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
         except BrokenPipeError:
             # The reader has gone (`opkit ... | head`): nobody is left to report to.
             _drop_output()

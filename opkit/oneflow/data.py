@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from opkit.errors import MissingNameError, UsageError
+from opkit.foreign import FormatError, read_array, read_entries, read_file
 
 __all__ = ["load_mnist"]
 
+#: The largest file that is read, and what its arrays may come to, in bytes; MNIST has 55 million.
+_LARGEST = 1 << 30
 _FIELDS = ("x_train", "y_train", "x_test", "y_test")
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -44,9 +46,9 @@ def load_mnist(
     """
     path = _find("mnist.npz", out_dir)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found = [arrays[name] for name in _FIELDS]
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
+        entries, _ = read_entries(read_file(path, _LARGEST), inflated=_LARGEST)
+        found = [read_array(entries[f"{name}.npy"]) for name in _FIELDS]
+    except (OSError, KeyError, FormatError) as problem:
         raise UsageError(
             f"{path} is not an mnist.npz: {problem}",
             help=f"it needs the arrays {', '.join(_FIELDS)} (no pickled objects)",

@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 
 from opkit.checker import Report, Status, code_of
 from opkit.diagnostics import Diagnostic
+from opkit.signals import Terminated
 
 __all__ = ["Outcome", "Terminated"]
 
 _CASES = code_of("cases")
-
-
-class Terminated(KeyboardInterrupt):
-    """The run is to end: raised on SIGTERM, and handled like Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)

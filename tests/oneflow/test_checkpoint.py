@@ -159,3 +159,73 @@ def test_a_foreign_description_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a/w/meta").write_text("hello")
     with pytest.raises(CheckpointError, match="does not describe a variable"):
         read_checkpoint(tmp_path / "a")
+
+
+# ---- what somebody else wrote ----------------------------------------------------------------------------------------
+MANIFESTS = ['{"crc32": {"w": Infinity}}', '{"crc32": {"w": 1e999}}', '{"crc32": [1]}', "[" * 10**5, '{"crc32": {"w": "1"}}', "5"]
+
+
+@pytest.mark.parametrize("text", MANIFESTS)
+def test_a_foreign_manifest_is_an_error(tmp_path: Path, text: str) -> None:
+    """Whatever stands in it."""
+    write_checkpoint(tmp_path / "a", VALUES)
+    (tmp_path / "a/opkit.json").write_text(text)
+    with pytest.raises(CheckpointError, match="is damaged"):
+        read_checkpoint(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  dim: 1\n" * 100 + "data_type: kFloat",
+        "dim: -1\ndata_type: kFloat",
+        "dim: 1e9\ndata_type: kFloat",
+        "dim: Infinity\ndata_type: kFloat",
+        "dim: \u0663\ndata_type: kFloat",
+        "data_type: kChar",
+        "data_type: (2,)f4",
+        "data_type: O",
+        "dim: 3\ndata_type: " + "f" * 70_000,
+    ],
+)
+def test_a_hostile_description_is_an_error(tmp_path: Path, text: str) -> None:
+    """Too many axes, sizes that are none, dtypes that are objects or code."""
+    write_checkpoint(tmp_path / "a", VALUES)
+    (tmp_path / "a/w/meta").write_text(text, encoding="utf-8")
+    with pytest.raises(CheckpointError, match="does not describe a variable"):
+        read_checkpoint(tmp_path / "a")
+
+
+def test_a_huge_shape_takes_no_memory(tmp_path: Path) -> None:
+    """The size of the file is compared before anything is read or made."""
+    write_checkpoint(tmp_path / "a", VALUES)
+    (tmp_path / "a/w/meta").write_text("dim: 999999999999999\ndim: 999999999999999\ndata_type: kDouble")
+    with pytest.raises(CheckpointError, match="24 bytes, expected"):
+        read_checkpoint(tmp_path / "a")["w"].numpy()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+@pytest.mark.parametrize("place", ["opkit.json", "w/meta", "w/out"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
+def test_something_else_in_the_place_of_a_file_is_an_error(tmp_path: Path, place: str, kind: str) -> None:
+    """A pipe is not waited for, a device is not read."""
+    write_checkpoint(tmp_path / "a", VALUES)
+    file = tmp_path / "a" / place
+    file.unlink()
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("/dev/zero" if kind == "device" else file)
+    with pytest.raises(CheckpointError):
+        read_checkpoint(tmp_path / "a")["w"].numpy()
+
+
+def test_what_was_read_stays_one_save(tmp_path: Path) -> None:
+    """A later save does not change or damage what was got before."""
+    write_checkpoint(tmp_path / "a", {"w": np.zeros(3), "b": np.zeros(2)})
+    held = read_checkpoint(tmp_path / "a")
+    assert held["w"].numpy().tolist() == [0, 0, 0]
+    write_checkpoint(tmp_path / "a", {"w": np.ones(3), "b": np.ones(2)})
+    assert held["b"].numpy().tolist() == [0, 0]

@@ -117,3 +117,30 @@ def test_an_optimizer_goes_on_where_it_stopped(tmp_path: Path) -> None:
         step(resumed, second)
     assert first.numpy().tolist() == second.numpy().tolist()
     assert resumed.get_lr() == optimizer.get_lr()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x02cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\nX\x02\0\0\0O8K\0K\1\x87R(K\3X\1\0\0\0|NNNJ\xff\xff\xff\xffJ"
+        b"\xff\xff\xff\xffK?tbC\x08AAAAAAAA\x86R.",
+        b"\x80\x02Nr\xff\xff\xff\xff",
+        pickle.dumps({"StructuredToParameterName@@": 5}),
+        pickle.dumps({"w": np.ones(2), "StructuredToParameterName@@": {"w": 5}}),
+        pickle.dumps(np.array([None])),
+    ],
+)
+def test_a_hostile_file_is_refused(data: bytes) -> None:
+    """A scalar of objects, a huge memo index, a table of names that is none: an error, and no crash."""
+    with pytest.raises(ValueError, match=r"not a file that paddle\.save wrote"):
+        paddle.load(io.BytesIO(data))
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    """Arrays of objects, and what holds itself."""
+    held: list[Any] = []
+    held.append(held)
+    for item, what in ((np.array([None]), "array of object"), (held, "holds itself")):
+        with pytest.raises(ValueError, match=what):
+            paddle.save({"x": item}, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,68 @@
+"""A command that is ended, at any time, ends with the status of the signal, and what it printed is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from opkit.project import scaffold
+from opkit.signals import Terminated, terminable, undisturbed
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if sys.platform == "win32":
+    pytest.skip("signals are of another kind there", allow_module_level=True)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_ended_prints_whole_json(tmp_path: Path, number: int, status: int) -> None:
+    """At whatever time the signal comes: JSON of what was finished, or nothing where Python had only just started."""
+    for name in ("first", "second"):
+        scaffold(name, tmp_path)
+    command = [sys.executable, "-m", "opkit", "gradcheck", ".", "--format", "json", "--no-replay"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = time.monotonic()
+    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
+    whole = time.monotonic() - started
+    kinds = set()
+    for share in (0.45, 0.65, 0.85):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        time.sleep(share * whole)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        assert b"Traceback" not in err
+        just_started = -number if not out else status
+        assert process.returncode in (status, 0, just_started), (share, process.returncode, err)
+        if out:
+            assert len(json.loads(out)["ops"]) <= 2
+        kinds.add(process.returncode)
+        assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0
+    assert status in kinds
+
+
+def raised(number: int, times: int, done: list[int]) -> None:
+    """Raise a signal that many times within a block that is not to be disturbed."""
+    with terminable(), undisturbed():
+        for count in range(times):
+            os.kill(os.getpid(), number)
+            done.append(count)
+
+
+def test_output_is_finished_before_a_signal_is_raised() -> None:
+    """The first signal waits for the end of the block; the second one does not."""
+    done: list[int] = []
+    with pytest.raises(Terminated):
+        raised(signal.SIGTERM, 1, done)
+    with pytest.raises(KeyboardInterrupt):
+        raised(signal.SIGINT, 3, done)
+    assert done == [0, 0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
