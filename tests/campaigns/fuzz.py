@@ -39,7 +39,16 @@ __all__ = ["TARGETS", "main"]
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Audit events that nothing fuzzed here may cause; a file that is opened for writing is looked at by itself.
-_FORBIDDEN = ("os.system", "subprocess.Popen", "os.exec", "os.fork", "socket.connect", "os.remove", "os.rename", "os.rmdir")
+_FORBIDDEN = (
+    "os.system",
+    "subprocess.Popen",
+    "os.exec",
+    "os.fork",
+    "socket.connect",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+)
 _is_watched: list[bool] = [False]
 
 
@@ -48,7 +57,9 @@ class ForbiddenError(BaseException):
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if _is_watched[0] and (event in _FORBIDDEN or (event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"))):
+    if _is_watched[0] and (
+        event in _FORBIDDEN or (event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"))
+    ):
         raise ForbiddenError(f"{event} {args!r}")
 
 
@@ -178,7 +189,13 @@ def main(target: str, seconds: int) -> None:
         finally:
             _is_watched[0] = False
 
-    limits = [f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-max_len=8192", "-print_final_stats=1"]
+    limits = [
+        f"-max_total_time={seconds}",
+        "-timeout=20",
+        "-rss_limit_mb=2048",
+        "-max_len=8192",
+        "-print_final_stats=1",
+    ]
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={os.getcwd()}/", str(corpus)], one)
     atheris.Fuzz()
 
