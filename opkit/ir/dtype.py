@@ -53,7 +53,7 @@ def canonical_dtype(dtype: object) -> str:
         return name
     try:
         found = np.dtype(dtype).name  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # numpy evaluates parts of a text that describes a record
         found = ""
     if found not in _KNOWN:
         raise TypeError(f"not a dtype that opkit has: {dtype!r} (known: {', '.join(DTYPES)})")

@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.errors import unknown
 from opkit.foreign import FormatError, Record
-from opkit.ir import INFERENCE_ONLY, Block, Operation, Program, TensorDesc, Value, Variable, canonical_dtype, to_numpy
+from opkit.ir import DTYPES, INFERENCE_ONLY, Block, Operation, Program, TensorDesc, Value, Variable, to_numpy
 from opkit.ops.core.inference import is_same_size
 from opkit.ops.core.opdef import AttrDef, OpDef
 from opkit.ops.core.registry import BUILTIN
@@ -40,7 +40,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "double": (float, int),
     "bool": (bool,),
     "string": (str,),
-    "data_type": (str,),
 }
 _ITEMS: dict[str, tuple[type, ...]] = {
     "shape": (int,),
@@ -93,11 +92,9 @@ def program_from_data(data: Any, arrays: Sequence[np.ndarray], functions: Functi
 
 def _desc(record: Record) -> TensorDesc:
     sizes = record.wholes("shape", -1, _MOST_SIZE)
-    dtype = record.text("dtype")
-    try:
-        name = canonical_dtype(dtype)
-    except TypeError as error:
-        raise FormatError(f"{record.at('dtype')}: {error}") from error
+    name = record.text("dtype")
+    if name not in DTYPES:
+        raise FormatError(str(unknown(f"{record.at('dtype')}: there is no dtype", name, DTYPES)))
     if name in INFERENCE_ONLY or len(sizes) > _MOST_AXES:
         raise FormatError(f"{record.place}: no array is {name} with {len(sizes)} axes")
     return TensorDesc(sizes, name)
@@ -312,6 +309,8 @@ def _check_attrs(record: Record, opdef: OpDef, attrs: Mapping[str, Any]) -> None
 
 
 def _fits(attr: AttrDef, value: Any) -> bool:
+    if attr.type == "data_type":
+        return isinstance(value, str) and value in DTYPES
     if attr.type in _TYPES:
         is_true = isinstance(value, bool)
         return isinstance(value, _TYPES[attr.type]) and is_true == (attr.type == "bool") and _is_small(value)

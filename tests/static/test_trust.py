@@ -22,7 +22,7 @@ from tests.static.nets import X, fed, made, tanh
 
 #: Written in place of every field of a program.
 OTHER: list[Any] = [
-    None, True, -1, 0, 1, 10**30, 1.5, "", "x", "\ud800", "float64", "relu", [], [0], [-1, -1], {}, {"tuple": [1]},
+    None, True, -1, 0, 1, 10**30, 1.5, "", "x", "(x y)f4,i4", "\ud800", "float64", "relu", [], [0], [-1, -1], {}, {"tuple": [1]},
     {"array": 0}, {"float": "nan"}, {"slice": [1]}, {"a": 1}, [[[]]],
 ]  # fmt: skip
 
