@@ -36,10 +36,9 @@ class Words:
 
     def reduced(self, function: str, x: str, axes: str, keepdims: str = "False") -> str:
         """Return a reduction; no axes are all of them."""
-        bare = axes.strip()
-        over = (
-            f"{self.axis}={bare if _is_literal(bare) else f'tuple({bare}) or None'}" if bare not in ("()", "[]") else ""
-        )
+        over = ""
+        if axes not in ("()", "[]"):
+            over = f"{self.axis}={_tuple(axes) if _is_literal(axes) else f'tuple({axes}) or None'}"
         keeps = f"{self.keepdims}={keepdims}" if keepdims != "False" else ""
         if keeps and not over and self.module == "torch":
             over = f"dim=tuple(range({x}.ndim))"
@@ -57,6 +56,10 @@ JAX_WORDS = Words(
 Inputs = Mapping[str, Sequence[str]]
 Text = Mapping[str, str]
 Step = Callable[[Words, Inputs, Text], str]
+
+
+def _tuple(text: str) -> str:
+    return f"({text[1:-1].rstrip(',')},)" if text[:1] in "([" else text
 
 
 def _is_literal(text: str) -> bool:
@@ -208,7 +211,7 @@ BUILTIN_STEPS: Mapping[str, Step] = {
     "scalar_mul": _scalar("*"),
     "scalar_add": _scalar("+"),
     "scalar_div": _scalar("/"),
-    "scalar_pow": _formula("{x} ** {exponent}"),
+    "scalar_pow": lambda words, given, attrs: f"{given['in'][0]} ** {attrs['exponent']}",
     "scalar_mul_by_tensor": _infix("*", "x", "scalar"),
     "scalar_add_by_tensor": _infix("+", "x", "scalar"),
     "scalar_sub_by_tensor": _infix("-", "x", "scalar"),
@@ -219,7 +222,7 @@ BUILTIN_STEPS: Mapping[str, Step] = {
     "rsqrt": _formula("1 / {m}.sqrt({x})"),
     "sigmoid": lambda words, given, attrs: words.sigmoid.format(x=given["in"][0]),
     "sigmoid_v2": lambda words, given, attrs: words.sigmoid.format(x=given["x"][0]),
-    "relu": lambda words, given, attrs: f"{given['x'][0]} * ({given['x'][0]} > 0)",
+    "relu": lambda words, given, attrs: f"{given['in'][0]} * ({given['in'][0]} > 0)",
     "softmax": lambda words, given, attrs: words.softmax.format(x=given["in"][0]),
     "identity": lambda words, given, attrs: given["in"][0],
     "copy": lambda words, given, attrs: given["in"][0],

@@ -34,6 +34,13 @@ LIBRARY: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         "_at",
         (),
     ),
+    "elements": (
+        "def _elements(shape):\n"
+        '    """Return the number of elements as the definition counts them: a shape without axes has none."""\n'
+        "    return math.prod(shape) if len(shape) else 0\n",
+        "_elements",
+        (),
+    ),
     "shift_negative_axis": (
         "def _axis(axis, count):\n"
         '    """Return an axis counted from the front."""\n'

@@ -143,6 +143,7 @@ class ExportOp:
         examples: the cases of the proof.
         exceptions: deliberate deviations that the cases file declares, as a line each.
         source: the text of the kernel file.
+        refused: inputs and attributes that the definition refuses, with a label.
     """
 
     name: str
@@ -152,6 +153,7 @@ class ExportOp:
     examples: tuple[Example, ...]
     exceptions: tuple[str, ...] = ()
     source: str = ""
+    refused: tuple[tuple[Mapping[str, Any], Mapping[str, Any], str], ...] = ()
 
     @property
     def kernels(self) -> tuple[ExportKernel, ...]:

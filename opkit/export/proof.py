@@ -103,6 +103,9 @@ def task_of(op: ExportOp) -> dict[str, Any]:
         "exceptions": list(op.exceptions),
         "lists": [arg.name for arg in op.forward.inputs if op.forward.is_list(arg.name)],
         "seconds": _SECONDS,
+        "refused": [
+            {"inputs": dict(inputs), "attrs": dict(attrs), "label": label} for inputs, attrs, label in op.refused
+        ],
         "cases": [
             {
                 "inputs": dict(item.inputs),

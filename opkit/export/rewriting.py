@@ -392,7 +392,7 @@ class Rewriter(ast.NodeTransformer):
             if name in self.names.safe:
                 return _expression(f"int({self.names.safe[name]} is not None)")
         if function.attr == "elements":
-            return ast.Call(ast.Attribute(ast.Name("math"), "prod"), [self.visit(owner)], [])
+            return ast.Call(ast.Name(self._library("elements")), [self.visit(owner)], [])
         raise unknown_use(self.names.kernel, f"{ast.unparse(node)!r}")
 
     def _library(self, name: str) -> str:

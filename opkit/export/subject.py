@@ -17,6 +17,7 @@ from opkit.checker.model.trial import Trial
 from opkit.errors import KernelError, OpkitError, ProjectError
 from opkit.export.model import Example, ExportError, ExportKernel, ExportOp
 from opkit.export.provers.agreement import bound_of
+from opkit.export.refusals import refused_near
 from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
 from opkit.project.loading import LoadedOps
@@ -74,6 +75,7 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
         examples,
         exceptions,
         loaded.directory.kernel.read_text(encoding="utf-8"),
+        refused_near(kernel, cases),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from opkit.cli.app import app
+from opkit.export.gradient import gradient_trouble
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
 from tests.export.ops import ROW_WISE
@@ -75,3 +76,25 @@ def test_unknown_targets_and_forms(swish: Path, words: tuple[str, ...]) -> None:
     status, said = run(swish, str(swish), *words, "--no-check")
     assert status == 2
     assert "it has" in said
+
+
+def test_a_missing_framework_is_unverified(swish: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 1, the extra to install is named, nothing is written; --force writes and says so in the file."""
+    monkeypatch.setattr("opkit.export.proof.is_installed", lambda name: False)
+    monkeypatch.setattr("opkit.export.api.is_installed", lambda name: False)
+    monkeypatch.setattr("opkit.export.api.gradient_trouble", lambda path, ops: "")
+    status, said = run(swish, str(swish), "--to", "jax")
+    assert status == 1
+    assert "opkit[jax]" in said
+    assert not Path("swish_jax.py").exists()
+    assert run(swish, str(swish), "--to", "jax", "--force")[0] == 1
+    assert "Not verified" in Path("swish_jax.py").read_text()
+
+
+def test_a_wrong_gradient_is_a_row_of_the_proof(tmp_path: Path) -> None:
+    """What opkit's own check finds keeps an op from leaving, from the command and from Python alike."""
+    directory = write(OPS["swish"], tmp_path)
+    kernel = directory / "swish_py_kernel.py"
+    kernel.write_text(kernel.read_text().replace("return dy *", "return 1.01 * dy *"))
+    assert "swish_forward: fail (GC" in gradient_trouble(str(directory), ["swish_forward"])
+    assert gradient_trouble(str(directory), ["another"]) == ""

@@ -16,6 +16,7 @@ from opkit.ir import TensorDesc
 from opkit.project.loading import load
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
+from tests.export.ops import write_directory
 
 SHAPES = [(), (0,), (1,), (3,), (2, 3), (3, 3), (3, 1), (2, 4, 6), (2, 3, 4, 4)]
 SOME = (
@@ -69,6 +70,41 @@ def test_emitted_inference_agrees_with_the_definition(tmp_path: Path, name: str)
         assert function(*chosen, *attrs.values()) == expected
     assert accepted
     assert refused
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "given", "attrs", "expected"),
+    [
+        ("twins", "twins_windows", [(2, 7)], (2, 2, "slide"), [((2, 3), "float64"), ((1,), "int64")]),
+        ("twins", "twins_windows", [(5,)], (2, 1, "whole"), [((5,), "float64"), ((1,), "int64")]),
+        ("twins", "twins_windows", [(5,)], (2, 1, "slide"), "there must be 2 axes"),
+        ("twins", "twins_windows", [(2, 7)], (2, 0, "slide"), "step must be positive"),
+        ("joined", "joined_forward", [[(2, 3), (4, 3)]], (0,), [((6, 3), "float64")]),
+        ("joined", "joined_forward", [[(2, 3), (4, 3)]], (1,), "failed"),
+        ("joined", "joined_forward", [[(2, 3), (3,)]], (0,), "all must have as many axes"),
+        ("weighted", "weighted_forward", [(2, 3), None], (), [((2, 3), "float64")]),
+        ("weighted", "weighted_forward", [(2, 3), (3,)], (), "failed"),
+    ],
+)
+def test_helpers_early_returns_lists_and_options(
+    tmp_path: Path, name: str, op: str, given: list[Any], attrs: tuple[Any, ...], expected: Any
+) -> None:
+    """Functions of the definition file, early returns, checks of attributes, variadic and optional inputs are emitted."""
+    loaded = load(write_directory(name, tmp_path)).ops[op]
+    assert loaded.compiled is not None
+    function = compiled(ExportKernel(loaded, loaded.compiled))
+    made = [_described(item) for item in given]
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            function(*made, *attrs)
+    else:
+        assert function(*made, *attrs) == expected
+
+
+def _described(item: Any) -> Any:
+    if isinstance(item, list):
+        return [TensorDesc(shape, "float64") for shape in item]
+    return None if item is None else TensorDesc(item, "float64")
 
 
 def test_a_refusal_keeps_the_check_and_its_values(tmp_path: Path) -> None:

@@ -9,14 +9,12 @@ from opkit.export import Exported, export
 from opkit.export.native import NotNativeError
 from tests.corpus.model import Op, write
 from tests.corpus.ops import OPS
-from tests.export.ops import ROW_WISE
+from tests.export.ops import DIRECTORIES, ROW_WISE, write_directory
 
 
 def exported(folder: Path, name: str, to: str = "torch", form: str = "native") -> Exported:
     """Export an op of the corpus without a proof."""
-    made = export(write({**OPS, "row_wise": ROW_WISE}[name], folder), to=to, form=form, check=False)
-    assert isinstance(made, Exported)
-    return made
+    return export(write({**OPS, "row_wise": ROW_WISE}[name], folder), to=to, form=form, check=False)
 
 
 def body_of(text: str, function: str) -> str:
@@ -82,7 +80,6 @@ def test_a_branch_of_the_kernel_is_a_branch_of_the_text(tmp_path: Path) -> None:
         attrs=(("up", "bool", "true"),),
     )
     made = export(write(op, tmp_path), form="native", check=False)
-    assert isinstance(made, Exported)
     assert "if bool(up):" in made.text
 
 
@@ -96,3 +93,36 @@ def test_an_import_beyond_numpy_is_refused_as_callback(tmp_path: Path) -> None:
 def test_the_header_says_what_was_not_proved(tmp_path: Path) -> None:
     """Without a check the file says so itself."""
     assert "Not checked: nothing was proved." in exported(tmp_path, "swish").text
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+@pytest.mark.parametrize("form", ["native", "callback"])
+@pytest.mark.parametrize("name", list(DIRECTORIES))
+def test_lists_options_and_several_ops_are_written(tmp_path: Path, name: str, form: str, to: str) -> None:
+    """Each directory is one file, which is Python and offers all its forward ops."""
+    made = export(write_directory(name, tmp_path), to=to, form=form, check=False)
+    tree = ast.parse(made.text)
+    defined = {item.name for item in tree.body if isinstance(item, ast.FunctionDef)}
+    assert set(made.functions) <= defined
+    assert made.functions == (("twins", "twins_windows") if name == "twins" else (name,))
+
+
+def test_what_optional_inputs_decide_is_a_branch_of_the_gradient(tmp_path: Path) -> None:
+    """A weight that is left out gets no gradient, and the others' is computed without it."""
+    text = export(write_directory("weighted", tmp_path), to="torch", form="native", check=False).text
+    assert "if w is None:" in text
+    assert "return out1, out2" in text or "return out1, out" in text
+
+
+def test_a_list_of_gradients_is_unpacked(tmp_path: Path) -> None:
+    """``autograd.Function`` takes and gives the tensors of a list one by one, the custom op as a list."""
+    text = export(write_directory("joined", tmp_path), to="torch", form="native", check=False).text
+    assert "Joined.apply(axis, *xs)" in text
+    assert "return None, *dxs" in text
+    assert "return list(dxs), None" in text
+
+
+def test_loops_are_written_as_loops(tmp_path: Path) -> None:
+    """A kernel's loop over a size is a loop of the file, whatever sizes the examples have."""
+    text = body_of(exported(tmp_path, "product_axis").text, "_product_axis_backward")
+    assert "for i in range(x.shape[1]):" in text

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BOUNDS", "Proof", "bound_of", "difference", "load_exported", "run_prover"]
+__all__ = ["BOUNDS", "Proof", "bound_of", "difference", "load_exported", "refusals", "run_prover"]
 
 #: {dtype: the largest difference, relative to the largest value of the result} that counts as equal.
 BOUNDS = {"float64": 1e-10, "float32": 5e-5, "float16": 2e-2}
@@ -105,6 +105,23 @@ class Proof:
                 faults.append(f"{case['label']}: {type(error).__name__}: {str(error)[:400]}")
         note = "; ".join(faults[:3]) if faults else f"{done} of {len(cases)} cases, outputs and gradients"
         self.rows.append(("values", "FAIL" if faults else "equal", note))
+
+
+def refusals(refused: list[dict[str, Any]], run: Callable[[dict[str, Any]], Any]) -> str:
+    """Check that a file refuses what the definition refuses; return how many inputs were tried.
+
+    Raises:
+        AssertionError: one is taken, or refused by the framework instead of by the definition's checks.
+    """
+    for case in refused:
+        try:
+            run(case)
+        except (ValueError, IndexError, ZeroDivisionError):
+            continue
+        except Exception as error:
+            raise AssertionError(f"{case['label']} is not refused by the file: {type(error).__name__}") from error
+        raise AssertionError(f"{case['label']} is taken, which the definition refuses")
+    return f"{len(refused)} inputs" if refused else "the definition refuses none that were tried"
 
 
 def load_exported(path: str) -> ModuleType:

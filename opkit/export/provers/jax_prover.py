@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opkit.export.provers.agreement import Proof, run_prover
+from opkit.export.provers.agreement import Proof, refusals, run_prover
 
-__all__ = ["outcome", "prove"]
+__all__ = ["called", "outcome", "prove"]
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -28,6 +28,7 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
         return str(jax.__version__)
     full = [case for case in cases if all(item.size for item in _leaves(case))] or cases
     sample = min(full, key=lambda case: (_is_narrow(case), sum(item.size for item in _leaves(case))))
+    proof.check("refusals", lambda: refusals(task["refused"], lambda case: called(function, case)))
     proof.check("jit", lambda: _jit(function, full[:2]))
     proof.check("vmap", lambda: _vmap(function, sample))
     if not sample["grads"]:
@@ -60,6 +61,12 @@ def _made(value: Any) -> Any:
 def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return outputs and gradients of one case by name."""
     return _run(function, case)
+
+
+def called(function: Any, case: dict[str, Any]) -> Any:
+    """Call an exported function on a case's inputs."""
+    attrs = {name: value for name, value in case["attrs"].items() if name != "device_sub_tag"}
+    return function(*[_made(value) for value in case["inputs"].values()], **attrs)
 
 
 def _flat(result: Any) -> list[Any]:

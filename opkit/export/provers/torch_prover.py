@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from opkit.export.provers.agreement import Proof, run_prover
+from opkit.export.provers.agreement import Proof, refusals, run_prover
 
-__all__ = ["outcome", "prove"]
+__all__ = ["called", "outcome", "prove"]
 
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
@@ -30,6 +30,7 @@ def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     proof.rows[-1] = ("strided", *proof.rows[-1][1:])
     if any(row[1] == "FAIL" for row in proof.rows):
         return str(torch.__version__)
+    proof.check("refusals", lambda: refusals(task["refused"], lambda case: called(function, case)))
     sample = _sample(cases)
     handles = (f"{task['name']}_op", f"_{task['type']}_numpy", f"_{task['type']}")
     custom = next(getattr(module, handle) for handle in handles if hasattr(module, handle))
@@ -103,6 +104,15 @@ def _sample(cases: list[dict[str, Any]]) -> dict[str, Any]:
 def outcome(function: Any, case: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return outputs and gradients of one case by name."""
     return _run(function, case, _tensors(case))
+
+
+def called(function: Any, case: dict[str, Any]) -> Any:
+    """Call an exported function on a case's inputs."""
+    return function(*_tensors({**case, "grads": {}}).values(), **_without_tag(case["attrs"]))
+
+
+def _without_tag(attrs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attrs.items() if name != "device_sub_tag"}
 
 
 def _flat(result: Any) -> list[Any]:

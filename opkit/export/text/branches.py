@@ -15,6 +15,7 @@ __all__ = ["Body", "merged"]
 
 #: Branches that a function may have; more than these are not code that anyone would read.
 MOST_BRANCHES = 12
+_TELLS_NOTHING = 10**6
 #: Ranks at which one text held, so that it is taken to hold for all.
 _MANY_RANKS = 3
 
@@ -49,7 +50,10 @@ def merged(traced: Sequence[Body], label: str) -> list[str]:
     bodies = list(dict.fromkeys(item.lines for item in traced))
     if len(bodies) > MOST_BRANCHES:
         raise UntraceableError(f"would need {len(bodies)} branches for its ranks, sizes and attributes", 0)
-    return _split(list(traced), label, frozenset())
+    lines = _split(list(traced), label, frozenset())
+    if sum(line.lstrip().startswith("return ") for line in lines) > 2 * MOST_BRANCHES:
+        raise UntraceableError("would need more branches than anyone would read", 0)
+    return lines
 
 
 def _guards(traced: Sequence[Body], label: str, decided: frozenset[str]) -> list[str]:
@@ -88,7 +92,7 @@ def _split(traced: list[Body], label: str, decided: frozenset[str]) -> list[str]
         return [*_guards(traced, label, decided), *bodies[0]]
     common = [key for key in traced[0].features if all(key in item.features for item in traced)]
     best = min(common, key=lambda key: _impurity(traced, key), default=None)
-    if best is None or _impurity(traced, best) >= len(bodies):
+    if best is None or _impurity(traced, best) == _TELLS_NOTHING:
         raise UntraceableError(
             "does what depends on more than ranks, dtypes and what it asks of sizes and attributes", 0
         )
@@ -121,5 +125,5 @@ def _impurity(traced: Sequence[Body], key: str) -> int:
     for item in traced:
         groups.setdefault(item.features[key], set()).add(item.lines)
     if len(groups) == 1:
-        return 10**6
+        return _TELLS_NOTHING
     return max(len(bodies) for bodies in groups.values())
