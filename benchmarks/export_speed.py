@@ -2,8 +2,9 @@
 
     python benchmarks/export_speed.py [--elements 1000000] [--compiled]
 
-Native swish, softmax-like and layer-norm-like exports against torch written by hand; the callback form of swish
-against a custom_op written by hand over the same numpy kernel. Needs torch, and a C++ compiler for --compiled.
+Native swish, softmax-like and layer-norm-like exports against torch written by hand, forward alone and forward with
+backward; the callback form of swish against a custom_op written by hand over the same numpy kernel. Needs torch, and a
+C++ compiler for --compiled.
 """
 
 from __future__ import annotations
@@ -58,6 +59,17 @@ def numpy_swish(x: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(a / (1 + np.exp(-1.0 * a)))
 
 
+def with_backward(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that also computes the gradients of all inputs."""
+
+    def run(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        given = [item.detach().requires_grad_() for item in args]
+        result = function(*given)
+        return torch.autograd.grad(result, given, torch.ones_like(result))
+
+    return run
+
+
 def ratio(theirs: Callable[..., Any], ours: Callable[..., Any], args: tuple[Any, ...]) -> float:
     """Return the median of ours over that of theirs, run in turns."""
     times: dict[Any, list[float]] = {theirs: [], ours: []}
@@ -82,11 +94,13 @@ def main() -> None:
     by_hand = {"swish": (swish, (x,)), "soft_max": (soft_max, (x,)), "layer_norm": (layer_norm, (x, g, b))}
     with tempfile.TemporaryDirectory() as folder:
         for name, (theirs, args) in by_hand.items():
-            ours = exported(name, "native", Path(folder))
-            print(f"{name:12} native, eager     {ratio(theirs, ours, args):.2f} times by hand")
+            pairs = {"eager": (theirs, exported(name, "native", Path(folder)))}
             if options.compiled:
-                pair = torch.compile(theirs), torch.compile(ours)
-                print(f"{name:12} native, compiled  {ratio(*pair, args):.2f} times by hand")
+                pairs["compiled"] = tuple(torch.compile(item) for item in pairs["eager"])
+            for how, pair in pairs.items():
+                both = tuple(with_backward(item) for item in pair)
+                print(f"{name:12} native, {how:8}  forward {ratio(*pair, args):.2f}, with backward ", end="")
+                print(f"{ratio(*both, args):.2f} times by hand", flush=True)
         ours = exported("swish", "callback", Path(folder))
         print(f"{'swish':12} callback, eager   {ratio(numpy_swish, ours, (x,)):.2f} times a custom_op by hand")
 

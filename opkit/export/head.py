@@ -36,7 +36,9 @@ def head_of(ops: Sequence[ExportOp], to: str, form: str, proof: ProofResult | No
     else:
         lines.append(f"Proved with {to} {proof.version}:")
         for name, check, outcome, note in proof.rows:
-            lines.append(f"  {name + ', ' if len(ops) > 1 else ''}{check}: {outcome}, {' '.join(note.split())}")
+            lines.append(
+                f"  {name + ', ' if len(ops) > 1 else ''}{check}: {outcome}, {' '.join(note.split())}".rstrip(", ")
+            )
     lines += [f"  declared: {item}" for op in ops for item in op.exceptions]
     wrapped = [textwrap.fill(line, _WIDTH, subsequent_indent="    ") if line else "" for line in lines]
     return "\n".join(line.replace("\\", "\\\\").replace('"""', "'''") for line in wrapped) + "\n"
