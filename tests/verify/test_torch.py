@@ -34,6 +34,7 @@ _OWN = {
     "KeptAsNumpy": "GC203",
     "GradientIsInput": "GC204",
     "JvpForgets": "GC205",
+    "WrongInBfloat16": "GC207",
     "WritesIncoming": "GC123",
     "WritesInput": "GC122",
     "MarksTheOther": "GC122",

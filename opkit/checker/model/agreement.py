@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opkit.checker.model.thresholds import AGREEMENT_ULPS, COARSE_ULPS, MOSTLY
+from opkit.checker.model.thresholds import AGREEMENT_ULPS, CANCELLED, COARSE_ULPS, MOSTLY
 
 __all__ = ["agree", "mostly_agree", "sums_agree"]
 
@@ -43,20 +43,21 @@ def sums_agree(one: Sequence[float], other: Sequence[float], eps: float) -> bool
     return abs(sum(one) - sum(other)) <= AGREEMENT_ULPS * eps * size
 
 
-def mostly_agree(one: Sequence[np.ndarray], other: Sequence[np.ndarray], eps: float) -> bool:
+def mostly_agree(one: Sequence[np.ndarray], other: Sequence[np.ndarray], eps: float, of: float) -> bool:
     """Say whether arrays agree in most of their entries as far as a coarse dtype can tell.
 
     Args:
         one: expected.
         other: in the coarse dtype.
         eps: its resolution.
+        of: magnitude of what they were computed from; what is far below it comes of cancellation.
     """
     for first, second in zip(one, other):
         if first.dtype.kind != "f" or not first.size or first.shape != second.shape:
             continue
         wide, narrow = first.astype(np.float64), second.astype(np.float64)
         finite = np.isfinite(wide)
-        scale = float(np.abs(wide).max(initial=0.0, where=finite))
+        scale = float(np.abs(wide).max(initial=CANCELLED * of, where=finite))
         with np.errstate(all="ignore"):
             near = (np.abs(wide - narrow) <= COARSE_ULPS * eps * scale) | ~finite
         if np.count_nonzero(near) < MOSTLY * near.size:

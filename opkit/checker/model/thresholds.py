@@ -328,6 +328,8 @@ OWN_CASES = 4
 AGREEMENT_ULPS = 4096.0
 #: The same where one way is computed in a coarse dtype, and the share of entries that must be so near. Tuned.
 COARSE_ULPS, MOSTLY = 16.0, 0.5
+#: Results below this share of what they were computed from come of cancellation in a coarse dtype. Tuned.
+CANCELLED = 0.1
 #: Regimes in which rounding alone may make results worthless; not used where exactness is asked for. Tuned.
 EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep", "wide"})
 #: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.

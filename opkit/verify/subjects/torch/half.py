@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from opkit.checker.model.agreement import mostly_agree
+from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.own import Fault
 from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of
@@ -48,18 +49,24 @@ def half_precision(
             continue
         name = str(dtype).removeprefix("torch.")
         eps = float(torch.finfo(dtype).eps)
-        if not mostly_agree(one, other, eps):
+        if not mostly_agree(one, other, eps, _largest(arrays)):
             return [Fault(f"forward gives other results in {name} than in float32")]
-        seeds = [torch.ones_like(item) for item in expected.outputs]
+        seeds = [torch.from_numpy(np.array(dout)).to(dtype) for dout in douts]
         try:
-            wanted = gradients_of(expected, seeds)
-            found = gradients_of(actual, [torch.ones_like(item) for item in actual.outputs])
+            wanted, found = gradients_of(expected, seeds), gradients_of(actual, seeds)
         except Exception as error:  # user code
             return [Fault(f"backward raises in {name}, which forward takes: {type(error).__name__}: {error}")]
+        largest = max((float(np.abs(dout).max(initial=0.0)) for dout in douts if dout.dtype.kind == "f"), default=0.0)
         for key, value in wanted.items():
             given = found.get(key)
             if value is None or given is None:
                 continue
-            if not mostly_agree([array_of(value)], [array_of(given)], eps):
+            if not mostly_agree([array_of(value)], [array_of(given)], eps, largest):
                 return [Fault(f"the gradient of {key[0]} is another one in {name} than in float32", input=key[0])]
     return []
+
+
+def _largest(arrays: Mapping[str, Any]) -> float:
+    """Return the largest magnitude among float inputs."""
+    sizes = [float(np.abs(array).max(initial=0.0)) for _, array in leaves_of(arrays) if array.dtype.kind == "f"]
+    return max(sizes, default=0.0)

@@ -119,6 +119,9 @@ class Runner:
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
         changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
+
+    Attributes:
+        is_short: options at their defaults are left out at the end of a call: backward runs only so.
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class Runner:
     ) -> None:
         self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
         self.changes_inputs = changes_inputs
+        self.is_short = False
 
     # --- one application
     def apply(
@@ -166,10 +170,13 @@ class Runner:
         return _Entrance.apply(leaf) if leaf.requires_grad else leaf.clone(memory_format=torch.preserve_format)
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-        """Call a function with arguments by name; options at their defaults are left out at the end, as users do."""
+        """Call a function with arguments by name; of a short call options at their defaults are left out at the end."""
         rest = {name: value for name, value in values.items() if not self._is_left_out(name, value)}
         defaults = self.parameters.defaults
-        told = [name in rest and not _is_default(rest[name], defaults, name) for name in self.parameters.positional]
+        told = [
+            name in rest and not (self.is_short and _is_default(rest[name], defaults, name))
+            for name in self.parameters.positional
+        ]
         last = max((place for place, is_told in enumerate(told) if is_told), default=-1)
         rest = {name: value for name, value in rest.items() if name not in self.parameters.positional[last + 1 :]}
         args = [
@@ -208,12 +215,25 @@ class Runner:
             try:
                 found = gradients_of(applied, seeds)
             except Exception:
-                if is_first:
+                if is_first and (self.is_short or not self.parameters.defaults):
                     raise
-                found = gradients_of(self.apply(arrays, attrs), seeds)  # a context may serve once only
+                found = self._once_more(arrays, attrs, seeds, is_first)
             return _by_name(applied, found, needs)
 
         return [array_of(item) for item in applied.outputs], pullback
+
+    def _once_more(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], seeds: Sequence[Any], is_short: bool
+    ) -> dict[tuple[str, int | None], Any]:
+        """Run anew: a context may serve once only, or backward may look for the arguments of a short call."""
+        if not is_short:
+            return gradients_of(self.apply(arrays, attrs), seeds)
+        self.is_short = True
+        try:
+            return gradients_of(self.apply(arrays, attrs), seeds)
+        except Exception:
+            self.is_short = False
+            raise
 
     def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
         """Return a declared function, which takes the same arguments, as a forward."""

@@ -1108,3 +1108,16 @@ class JvpForgets(Function):
     def jvp(ctx, tx, ty):
         _, y = ctx.saved_tensors
         return tx * y
+
+
+@fault("precision")
+class WrongInBfloat16(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return (x if x.dtype == torch.bfloat16 else 2 * x) * g
