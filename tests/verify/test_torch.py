@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from opkit.checker import Options, Status, check
+from opkit.checker import Options, Report, Status, check
 from opkit.errors import UsageError
+from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
 from opkit.verify import gradcheck
+from opkit.verify.outcome import Outcome
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 from tests.corpus.torch_corpus import FILES, checked, loaded, names_in
 
@@ -275,3 +277,23 @@ def test_a_wrong_gradient_of_the_gradient_fails_where_it_is_promised() -> None:
         report = check(made, options)
         assert report.status is expected
         assert {item.code for item in report.findings} <= {"GC171"}
+
+
+#: One fault for each code of torch's own, and for the rules of all kernels that torch states in its own words.
+_SHOWN = {
+    "faults": ("NoneRaises", "NeedsShifted", "KeptInput", "GradientIsInput", "JvpForgets", "WrongInBfloat16"),
+    "library_faults": ("fake_shape",),
+}
+
+
+def test_the_report_of_torchs_own_faults_is_as_its_golden_file() -> None:
+    """The text of each code, times masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
+    options = Options(effort=0.2)
+    reports = tuple(checked(file, name, options) for file, names in _SHOWN.items() for name in names)
+    text = text_report(Outcome(Report("0", 0, reports)), width=160)
+    text = re.sub(r" +\d+\.\d\d s", " 0.00 s", re.sub(r"\(\d+\.\d\d s, seed", "(0.00 s, seed", text))
+    text = re.sub(r"(?m)^( *-->) \S*/(\w+\.py)", r"\1 \2", re.sub(r"(?m)^  note .*\n(    .*\n)*", "", text))
+    path = Path(__file__).parent / "golden" / "torch.text"
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
