@@ -29,11 +29,12 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import OUT_OF_TIME
-from opkit.checker.model.custody import Custody
+from opkit.checker.model.codes import CODES, OUT_OF_TIME
+from opkit.checker.model.custody import NAMED, Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
+from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SEARCH_SHARE
@@ -72,14 +73,30 @@ def check(
     try:
         report = _checked(checkable, options, tell, custody)
     except Exception:
-        if not custody.interpreter.put_back():
+        changed = custody.interpreter.put_back()
+        if not changed:
             raise
     else:
-        if not custody.interpreter.put_back():
+        changed = custody.interpreter.put_back()
+        if not changed:
             return report
     # A function changed what the checker itself stands on, so nothing found is to be trusted: all is checked again,
     # and put back after each call.
-    return _checked(checkable, options, tell, Custody(is_watchful=True))
+    try:
+        return _checked(checkable, options, tell, Custody(is_watchful=True))
+    except Exception as error:  # what was changed reaches further than what can be put back
+        custody.interpreter.put_back()
+        return _unchecked(checkable, changed, error)
+
+
+def _unchecked(checkable: Checkable, changed: Sequence[str], error: Exception) -> OpReport:
+    """Return the report of an op after which the checker cannot go on."""
+    row = CODES["GC198"]
+    message = (
+        f"the op's functions changed {', '.join(changed[:NAMED])}, after which no check can run ({words_of(error)})"
+    )
+    failure = CheckResult(row.name, Status.FAIL, row.code, message, where=checkable.forward_where)
+    return OpReport(checkable.name, (failure,), checkable.directory)
 
 
 def _checked(

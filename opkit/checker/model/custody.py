@@ -20,10 +20,10 @@ from opkit.checker.model.loans import Handed, Lent
 from opkit.checker.model.raised import readable
 from opkit.errors import KernelError
 
-__all__ = ["Breach", "Custody"]
+__all__ = ["NAMED", "Breach", "Custody"]
 
 #: How many changes of the interpreter a message names.
-_NAMED = 5
+NAMED = 5
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
 
@@ -118,7 +118,7 @@ class Custody:
         if self._is_watchful:
             changed = self.interpreter.put_back()
             if changed:
-                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:_NAMED])}")
+                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:NAMED])}")
 
     # --- the op's functions
     def _forward(self, function: Callable[..., Any], who: str = "forward") -> Callable[..., Any]:
