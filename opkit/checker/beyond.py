@@ -37,8 +37,9 @@ def beyond(
     bad = [item for item in report.checks if item.status is Status.FAIL]
     for item in bad[:MOST_BEYOND]:
         where = _difference(item, other.seen)
+        hint = item.hint or _hint(item, other.seen)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
-        yield replace(item, status=Status.UNDECIDED, message=message, beyond=True)
+        yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
 
 
 def doubtful(session: CheckSession, doubts: Sequence[Doubt]) -> Iterator[CheckResult]:
@@ -64,16 +65,27 @@ def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
     ]
 
 
+def _hint(item: CheckResult, seen: Sequence[Case]) -> str:
+    """Return what an option that breaks a gradient suggests, "" where no option differs."""
+    names = [] if item.evidence is None or item.evidence.case is None else list(_options(item.evidence.case, seen))
+    return f"backward may not get the option {' and '.join(names)}, or not use it" if names else ""
+
+
+def _options(case: Case, seen: Sequence[Case]) -> dict[str, str]:
+    """Return the options of a case that no case seen has so, with their values."""
+    return {
+        name: repr(plain(value))
+        for name, value in case.attrs.items()
+        if not any(name in one.attrs and plain(one.attrs[name]) == plain(value) for one in seen)
+    }
+
+
 def _difference(item: CheckResult, seen: Sequence[Case]) -> str:
     """Say in a few words how a case differs from what was seen: options, shapes, or values."""
     case = None if item.evidence is None else item.evidence.case
     if case is None:
         return ""
-    options = [
-        f"{name} = {plain(value)!r}"
-        for name, value in case.attrs.items()
-        if not any(plain(one.attrs.get(name)) == plain(value) for one in seen)
-    ]
+    options = [f"{name} = {value}" for name, value in _options(case, seen).items()]
     if options:
         return ", ".join(options)
     shapes = {tuple(array.shape for _, array in leaves_of(one.inputs)) for one in seen}

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.report import CheckResult, Status
 
 __all__ = ["folded", "hint_of"]
@@ -25,11 +28,13 @@ _FOLLOWS: dict[str, frozenset[str]] = {
     "GC144": _NUMBERS | _EDGES | {"GC130", "GC140", "GC141", "GC142", "GC143", "GC144", "GC145", "GC148", "GC181"},
     "GC140": _NUMBERS | _EDGES | {"GC130", "GC140", "GC142", "GC145", "GC148", "GC181"},
     "GC181": _NUMBERS | _EDGES | {"GC142", "GC148", "GC181"},
+    "GC143": frozenset({"GC148"}),
     "GC142": _NUMBERS | _EDGES | {"GC148"},
     "GC145": _NUMBERS,
+    "GC101": frozenset({"GC161"}),
 }
 #: Causes that concern one input: findings about another input stand for themselves.
-_OF_AN_INPUT = frozenset({"GC142", "GC145"})
+_OF_AN_INPUT = frozenset({"GC142", "GC145", "GC101"})
 
 
 def folded(results: list[CheckResult]) -> list[CheckResult]:
@@ -42,7 +47,9 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
             if id(cause) in taken:
                 continue
             mine = [
-                item for item in open_ if item is not cause and id(item) not in taken and _is_of(item, cause, follows)
+                item
+                for item in (*open_, *(one for one in results if _is_stopped(one)))
+                if item is not cause and id(item) not in taken and _is_of(item, cause, follows)
             ]
             taken.update(id(item) for item in mine)
             under[id(cause)] = mine
@@ -53,6 +60,11 @@ def folded(results: list[CheckResult]) -> list[CheckResult]:
         for item in results
         if id(item) not in taken
     ]
+
+
+def _is_stopped(item: CheckResult) -> bool:
+    """Say whether a check is undecided because a call raised."""
+    return item.status is Status.UNDECIDED and "could not be compared" in item.message
 
 
 def _is_of(item: CheckResult, cause: CheckResult, follows: frozenset[str]) -> bool:
@@ -72,7 +84,20 @@ def hint_of(item: CheckResult) -> str:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
         return _of_shapes(item.expected, item.actual)
+    if item.code == "GC101" and "element" in message and _repeats_index(item):
+        return "an index occurs several times: np.add.at adds its contributions up, an assignment keeps one of them"
     return ""
+
+
+def _repeats_index(item: CheckResult) -> bool:
+    """Say whether a finding rests on inputs of which one holds indices that repeat."""
+    case = item.evidence.case if item.evidence is not None else None
+    arrays = [] if case is None else [array for _, array in leaves_of(case.inputs)]
+    return any(
+        array.dtype.kind in "iu" and array.ndim and len(np.unique(array)) < array.size
+        for array in arrays
+        if isinstance(array, np.ndarray)
+    )
 
 
 def _of_shapes(expected: object, actual: object) -> str:
@@ -82,6 +107,8 @@ def _of_shapes(expected: object, actual: object) -> str:
         size for size in actual if size != 1
     ]:
         return "a reduction without keepdims=True loses its axis"
+    if not expected:
+        return "a 0-d input has a 0-d gradient: np.atleast_1d, x[:] and reshape(-1) give it an axis"
     padded = [1] * (len(actual) - len(expected)) + list(expected)
     if len(padded) == len(actual) and all(want in (1, size) for want, size in zip(padded, actual)):
         return "the input is broadcast in forward: its gradient is the sum over the broadcast axes"

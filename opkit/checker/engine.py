@@ -40,6 +40,7 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
+from opkit.checker.rests import rests_on
 from opkit.errors import KernelError
 
 __all__ = ["check"]
@@ -133,6 +134,7 @@ def _checked(
         perf_counter() - start,
         tuple(_tried(session)),
         tuple(_notes(checkable, session)),
+        rests_on(checkable, session.cases),
     )
 
 

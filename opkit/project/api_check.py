@@ -32,7 +32,11 @@ class _Chain:
 
 
 def check_api(
-    source: SourceText, ops: Mapping[str, CompiledOp], skipped: Collection[str], others: Collection[str]
+    source: SourceText,
+    ops: Mapping[str, CompiledOp],
+    skipped: Collection[str],
+    others: Collection[str],
+    is_whole: bool = True,
 ) -> list[Diagnostic]:
     """Compare the builder calls of an API file with the definitions.
 
@@ -41,6 +45,7 @@ def check_api(
         ops: the definitions that compiled.
         skipped: op types whose definitions have errors; nothing is reported about them.
         others: op types that exist elsewhere.
+        is_whole: whether the definitions were read to their end; otherwise nothing says that an op type is not defined.
     """
     try:
         tree = ast.parse(source.text)
@@ -61,7 +66,7 @@ def check_api(
         name = str(chain.op.value)
         if name in ops:
             found.extend(_check_chain(source, chain, ops[name]))
-        elif name not in others:
+        elif name not in others and is_whole:
             found.append(_finding(source, chain.op, unknown_op(name, ops)))
     return found
 

@@ -145,7 +145,8 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
         found.extend(check_kernels(source_of(directory.kernel), directory.name, result))
     if directory.api.is_file():
         broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
-        found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent)))
+        is_whole = not any(item.is_error and not item.subject for item in result.diagnostics)
+        found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent), is_whole))
     return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
 
 

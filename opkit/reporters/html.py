@@ -59,6 +59,7 @@ def _op(run: RunView, place: int) -> dict[str, Any]:
         "power": f"{max(power):.1e}" if power else "",
         "notes": op.notes,
         "tried": op.tried,
+        "rests_on": op.rests_on,
         "checks": [_row(item.result) for item in seen],
         "findings": [_finding(item) for item in seen if item.result.status in shown],
     }

@@ -39,9 +39,10 @@ def _suite(root: ElementTree.Element, op: OpReport) -> ElementTree.Element:
     suite.set("tests", str(len(op.checks)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    if op.notes or op.tried:
+    rests = [f"rests on {op.rests_on}"] if op.rests_on else []
+    if op.notes or op.tried or rests:
         output = ElementTree.SubElement(suite, "system-out")
-        output.text = _clean("\n".join((*op.notes, *op.tried)))
+        output.text = _clean("\n".join((*rests, *op.notes, *op.tried)))
     return suite
 
 

@@ -91,6 +91,7 @@ def printable_op(op: OpReport) -> OpReport:
         checks=checks,
         tried=tuple(map(printable, op.tried)),
         notes=tuple(map(printable, op.notes)),
+        rests_on=printable(op.rests_on),
     )
 
 

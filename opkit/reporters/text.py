@@ -66,9 +66,11 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
         text = f"does not build: {broken} error{'s' if broken != 1 else ''}, shown above"
         console.print(Padding(Text(text), (0, 0, 0, 10)))
     if op.status is Status.PASS:
-        console.print(Padding(Text(_rests_on(op), style="dim"), (0, 0, 0, 10)))
+        console.print(Padding(Text(_held(op), style="dim"), (0, 0, 0, 10)))
     elif op.status is Status.SKIP and op.undifferentiated is not None:
         console.print(Padding(Text(op.undifferentiated.message, style="dim"), (0, 0, 0, 10)))
+    if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
+        console.print(Padding(Text(f"rests on {op.rests_on}", style="dim"), (0, 0, 0, 10)))
     for index, result in enumerate(op.checks):
         finding = Finding(op, result, run.saved.get((place, index), ""))
         if result.check == "build" and run.diagnostics:
@@ -109,8 +111,8 @@ def _word(status: Status) -> str:
     return word.upper() if status in (Status.FAIL, Status.ERROR) else word
 
 
-def _rests_on(op: OpReport) -> str:
-    """Return one line about what the passed checks rest on and the smallest error that they would have seen."""
+def _held(op: OpReport) -> str:
+    """Return one line about how many checks hold, on how many cases, and the smallest error they would have seen."""
     passed = [result for result in op.checks if result.status is Status.PASS and not result.hint]
     text = f"{len(passed)} check{' holds' if len(passed) == 1 else 's hold'}"
     tried = max((result.cases for result in op.checks), default=0)

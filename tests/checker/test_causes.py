@@ -10,6 +10,7 @@ import pytest
 
 from opkit.checker import CheckResult, Report, Status, check, checkable_of
 from opkit.checker.causes import folded
+from opkit.verify import gradcheck
 
 X = [[np.linspace(-1.0, 2.0, 12).reshape(3, 4)], [np.linspace(-1.0, 1.0, 16).reshape(4, 4)]]
 
@@ -73,3 +74,33 @@ def test_a_report_reads_as_text_in_python() -> None:
     assert "hint: " in str(report)
     assert "--&gt;" in report._repr_html_()
     assert [item.code for item in report.failures] == ["GC181"]
+
+
+def picked_once(x: np.ndarray, index: np.ndarray, y: np.ndarray, dy: np.ndarray) -> Any:
+    dx = np.zeros_like(x)
+    dx[index] = dy
+    return dx, None
+
+
+def test_an_index_that_repeats_is_a_hint() -> None:
+    """Assigning where contributions have to be added is what such a failure usually is."""
+    made = checkable_of(lambda x, index: x[index], picked_once, [np.arange(4.0), np.array([0, 2, 2])])
+    (finding,) = [item for item in check(made).findings if item.code == "GC101"]
+    assert "np.add.at" in finding.hint
+    made = checkable_of(lambda x: x * x, lambda x, y, dy: 3 * x * dy, [np.arange(4.0)])
+    assert all("np.add.at" not in item.hint for item in check(made).findings)
+
+
+def test_a_0d_input_is_not_called_broadcast() -> None:
+    """A gradient with an axis too many for a 0-d input has another reason."""
+    made = checkable_of(lambda x: x * 2.0, lambda x, y, dy: np.atleast_1d(2.0 * dy), [np.array(1.5)])
+    (finding,) = check(made).findings
+    assert "0-d" in finding.hint
+    assert "broadcast" not in finding.hint
+
+
+def test_an_option_that_breaks_a_gradient_beyond_a_recording_is_a_hint() -> None:
+    """The finding names the option that backward may not get."""
+    report = gradcheck(forward=lambda x, k=1.0: x * k, backward=lambda x, dy: dy, inputs=[np.arange(3.0)])
+    open_ = [item for item in report.ops[0].checks if item.beyond]
+    assert [item.hint for item in open_] == ["backward may not get the option k, or not use it"]

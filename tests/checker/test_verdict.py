@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opkit.checker import Arrays, Attrs, Checkable, CheckResult, OpReport, Options, Status, check, checkable_of
+from opkit.checker import Arrays, Attrs, Checkable, CheckResult, OpReport, Options, Report, Status, check, checkable_of
 
 X = np.array([0.3, 0.5, -1.5, 2.0])
 
@@ -90,3 +90,22 @@ def test_what_is_told_of_a_run_that_asked_no_gradient_is_undecided_at_once() -> 
     wrong = [item for item in told if item.code == "GC101"]
     assert [(item.status, item.beyond) for item in wrong] == [(Status.UNDECIDED, True)] * len(wrong)
     assert wrong
+
+
+def test_a_pair_that_the_bound_does_not_decide_is_undecided() -> None:
+    """An output that is noise beside its own slope: its pair is undecided, the others pass, and strict refuses it."""
+
+    def forward(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return a * 2.0, b + 1e-2 * np.sin(1e13 * b)
+
+    made = checkable_of(forward, lambda a, b, y, z, dy, dz: (2.0 * dy, dz), [X, X])
+    report = check(made)
+    assert report.status is Status.UNDECIDED
+    pairs = {(item.input, item.output): item.status for item in report.checks if item.code == "GC101"}
+    assert {pair for pair, status in pairs.items() if status is Status.UNDECIDED} == {("b", "out1")}
+    assert len(pairs) == 4
+    (open_,) = [item for item in report.checks if item.status is Status.UNDECIDED]
+    assert "the smallest error that would have been seen" in open_.message
+    assert not open_.beyond
+    assert not Report("", 0, (report,)).is_clean(strict=True)
+    assert Report("", 0, (report,)).is_clean()

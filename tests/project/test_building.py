@@ -54,6 +54,16 @@ def test_names_of_the_api_file(tmp_path: Path, old: str, new: str, code: str, he
     assert finding.severity is Severity.ERROR
 
 
+def test_nothing_is_said_of_op_types_where_the_definitions_do_not_parse(tmp_path: Path) -> None:
+    """An op type that the parser never reached is not called undefined."""
+    path = write_op(tmp_path)
+    spec = path / "t_cpp_def.cpp"
+    spec.write_text(spec.read_text().replace('REGISTER_USER_OP("t_forward")', 'REGISTER_USER_OP("t_forward"', 1))
+    codes = {item.code for item in built(tmp_path).diagnostics}
+    assert codes
+    assert "PROJ007" not in codes
+
+
 @pytest.mark.parametrize(("call", "kind"), [('.Input("b", [b])', "input"), ('.Output("y")', "output")])
 def test_left_out_arguments(tmp_path: Path, call: str, kind: str) -> None:
     """A builder that leaves out an argument is an error that says how to add it."""

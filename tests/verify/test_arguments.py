@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from opkit.checker import Case
 from opkit.checker.model.recast import recast, root_of
+from opkit.checker.model.session import cast_case
 from opkit.eager import Tensor
 from opkit.verify.subjects.arguments import arrangement, kept
 
@@ -41,3 +43,10 @@ def test_another_dtype_leaves_the_arrangement_as_it_is() -> None:
         assert array.dtype == "float64"
         assert array.strides == tuple(2 * step for step in origin.strides)
         np.testing.assert_array_equal(array, origin)
+
+
+def test_numpy_scalars_among_the_inputs_are_cast_as_well() -> None:
+    """Arithmetic on 0-d arrays makes them; the arrays beside them keep their places."""
+    found = cast_case(Case({"a": np.float64(1.5), "b": BASE, "c": [BASE.T], "d": np.arange(3)}), "float64").inputs
+    assert [found["a"], found["b"].dtype.name, found["c"][0].dtype.name, found["d"].dtype.kind] == [1.5, "float64", "float64", "i"]
+    assert np.shares_memory(found["b"], found["c"][0])

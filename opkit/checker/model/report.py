@@ -178,6 +178,7 @@ class OpReport:
         seconds: wall time.
         tried: what was run, a line each ("12 shapes, 3 regimes ...").
         notes: what a reader should know (constants, dropped cases, declared exceptions).
+        rests_on: the inputs that the verdict rests on, in a line: how many, their ranges, options that never varied.
     """
 
     op: str
@@ -186,6 +187,7 @@ class OpReport:
     seconds: float = 0.0
     tried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rests_on: str = ""
 
     @property
     def status(self) -> Status:
@@ -213,6 +215,7 @@ class OpReport:
             "status": self.status.value,
             "checks": [check.to_json() for check in self.checks],
             "seconds": round(self.seconds, 6),
+            **({"rests_on": self.rests_on} if self.rests_on else {}),
         }
 
 
@@ -272,6 +275,8 @@ def _lines(op: OpReport) -> Iterator[str]:
     yield f"{op.status.value:<9} {op.op}" + (f"  {op.dir}" if op.dir else "")
     if op.status is Status.SKIP and op.undifferentiated is not None:
         yield f"  {op.undifferentiated.message}"
+    if op.rests_on and op.status in (Status.PASS, Status.UNDECIDED):
+        yield f"  rests on {op.rests_on}"
     for item in op.checks:
         if item.status in (Status.PASS, Status.SKIP):
             continue

@@ -45,12 +45,15 @@ def is_scalar(case: Case) -> bool:
 def cast_case(case: Case, dtype: str) -> Case:
     """Return the case with its float arrays in another float dtype."""
 
-    wide = iter(recast([array for _, array in leaves_of(case.inputs) if is_float(array)], dtype))
+    arrays = [array for _, array in leaves_of(case.inputs) if isinstance(array, np.ndarray) and is_float(array)]
+    wide = iter(recast(arrays, dtype))
 
     def cast(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return [cast(item) for item in value]
-        return next(wide) if is_float(value) else value
+        if isinstance(value, np.ndarray):
+            return next(wide) if is_float(value) else value
+        return value.astype(dtype) if is_float(value) else value
 
     return replace(case, inputs={name: cast(value) for name, value in case.inputs.items()})
 

@@ -1,0 +1,80 @@
+"""Rests: in one line, what a verdict rests on: how many inputs, where from, their ranges, which options varied."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from opkit.checker.model.case import Case, plain
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import leaves_of
+
+__all__ = ["rests_on"]
+
+#: Where cases came from, as the line says it: of one case, of several.
+_ORIGINS = {
+    "recorded": ("recorded input", "recorded inputs"),
+    "given": ("input given", "inputs given"),
+    "user": ("case drawn", "cases drawn"),
+    "search": ("case found by search", "cases found by search"),
+}
+#: Longer lists of inputs, options and values are cut.
+_MOST, _LONGEST = 6, 24
+
+
+def rests_on(checkable: Checkable, cases: Sequence[Case]) -> str:
+    """Return the line, "" where there is no case.
+
+    Args:
+        checkable: the op.
+        cases: those that were checked.
+
+    Example:
+        >>> op = Checkable("f", (), (), lambda arrays, attrs: [])
+        >>> rests_on(op, [Case({"x": np.array([-1.25, 3.5])}, {"k": 1.0}, origin="recorded")])
+        '1 recorded input (x in [-1.25, 3.5], float64), k only 1.0'
+    """
+    if not cases:
+        return ""
+    counts = Counter(case.origin for case in cases)
+    counted = " and ".join(
+        f"{counts[origin]} {one if counts[origin] == 1 else many}"
+        for origin, (one, many) in _ORIGINS.items()
+        if counts[origin]
+    )
+    ranges = list(_ranges(cases))
+    inside = f" ({'; '.join(_cut(ranges))})" if ranges else ""
+    return ", ".join([f"{counted}{inside}", *_cut(list(_options(checkable, cases)))])
+
+
+def _ranges(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield the range and the dtype of each input over all cases."""
+    names = dict.fromkeys(leaf.name for case in cases for leaf, _ in leaves_of(case.inputs))
+    for name in names:
+        arrays = [(case, array) for case in cases for leaf, array in leaves_of(case.inputs) if leaf.name == name]
+        dtypes = dict.fromkeys(
+            case.precision if case.precision and array.dtype.kind == "f" else array.dtype.name for case, array in arrays
+        )
+        values = [array for _, array in arrays if array.size and array.dtype.kind in "biuf"]
+        if values:
+            low, high = (float(side([side(array) for array in values])) for side in (np.min, np.max))
+            yield f"{name} in [{low:.3g}, {high:.3g}], {' and '.join(dtypes)}"
+
+
+def _options(checkable: Checkable, cases: Sequence[Case]) -> Iterator[str]:
+    """Yield each option with its only value, or with how many it had."""
+    for name in dict.fromkeys(
+        [attr.name for attr in checkable.attrs] + [name for case in cases for name in case.attrs]
+    ):
+        values = dict.fromkeys(repr(plain(case.attrs[name])) for case in cases if name in case.attrs)
+        if name == "device_sub_tag" or not values:
+            continue
+        only = next(iter(values))
+        text = only if len(only) <= _LONGEST else f"{only[: _LONGEST - 3]}..."
+        yield f"{name} only {text}" if len(values) == 1 else f"{name} with {len(values)} values"
+
+
+def _cut(items: list[str]) -> list[str]:
+    return items if len(items) <= _MOST else [*items[:_MOST], f"{len(items) - _MOST} more"]

@@ -1,0 +1,33 @@
+"""A verdict says in one line what it rests on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opkit.checker import Attr, Case, Checkable
+from opkit.checker.rests import rests_on
+
+OP = Checkable("f", (), (), lambda arrays, attrs: [], attrs=(Attr("k", "any", 1.0), Attr("mode", "any", "sum")))
+
+
+def case(*values: float, origin: str = "recorded", precision: str = "", **attrs: object) -> Case:
+    """Return a case of one array and its options."""
+    return Case({"x": np.array(values)}, {"k": 1.0, "mode": "sum", **attrs}, origin=origin, precision=precision)
+
+
+def test_ranges_are_those_of_all_inputs_and_dtypes_those_that_were_seen() -> None:
+    """What was recorded in float32 and is checked in float64 rests on float32."""
+    line = rests_on(OP, [case(-1.2, 0.0, precision="float32"), case(3.4, precision="float32")])
+    assert line == "2 recorded inputs (x in [-1.2, 3.4], float32), k only 1.0, mode only 'sum'"
+
+
+def test_options_that_varied_are_counted() -> None:
+    """The others are shown with their only value."""
+    line = rests_on(OP, [case(0.5, k=2.0, origin="search"), case(1.5, origin="search")])
+    assert line == "2 cases found by search (x in [0.5, 1.5], float64), k with 2 values, mode only 'sum'"
+
+
+def test_recorded_inputs_and_cases_are_counted_apart() -> None:
+    """Each by where it came from; nothing is said of no case at all."""
+    assert rests_on(OP, [case(1.0), case(2.0, origin="user")]).startswith("1 recorded input and 1 case drawn (x in [1, 2]")
+    assert rests_on(OP, []) == ""
