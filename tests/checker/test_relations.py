@@ -66,3 +66,15 @@ def test_a_forward_that_takes_nothing_is_given_up_soon(tmp_path: Path) -> None:
     begun = perf_counter()
     report_on(tmp_path, "p, q, r, s, t, u", "raise ValueError('no')", "return dy")
     assert perf_counter() - begun < 30
+
+
+def test_a_run_in_float64_says_nothing_of_float32(tmp_path: Path) -> None:
+    """A numpy float64 in forward widens float32 inputs; near a run that saw float64 alone, none are tried."""
+    text = "class Op(PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n        return paddle.to_tensor(x.numpy() * np.cos(0.3))\n\n"
+    text += (
+        "    @staticmethod\n    def backward(ctx, dy):\n        return paddle.to_tensor(dy.numpy() * np.cos(0.3))\n\n\n"
+    )
+    text += "x = paddle.to_tensor(np.linspace(-1, 1, 5))\nx.stop_gradient = False\nOp.apply(x).sum().backward()\n"
+    path = tmp_path / "script.py"
+    path.write_text(HEAD + text)
+    assert opkit.gradcheck([str(path)], jobs=1, replay=False).ops[0].status is Status.PASS
