@@ -6,10 +6,11 @@ Needs jax 0.4.34 or newer.
 
 Proved with jax 0.10.2:
   values: equal, 9 of 9 cases, outputs and gradients
+  refusals: pass, 2 inputs
   jit: pass, 2 cases
   vmap: pass, a new first axis
   check_grads: pass, reverse mode, inputs x
-  opkit gradcheck: pass,
+  opkit gradcheck: pass
 """
 
 import jax

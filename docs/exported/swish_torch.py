@@ -7,12 +7,13 @@ Needs torch 2.4 or newer.
 Proved with torch 2.13.0+cpu:
   values: equal, 9 of 9 cases, outputs and gradients
   strided: equal, 2 of 2 cases, outputs and gradients
+  refusals: pass, 1 inputs
   opcheck: pass, schema, autograd registration, fake tensors, AOT dispatch
   gradcheck: pass, inputs x
   compile aot_eager: pass, fullgraph, 2 cases
-  export: skip, 30 s were over
-  compile inductor: skip, 30 s were over
-  opkit gradcheck: pass,
+  export: pass, torch.export
+  compile inductor: pass, fullgraph, 1 cases
+  opkit gradcheck: pass
 """
 
 from __future__ import annotations

@@ -65,16 +65,16 @@ MUTANTS = [
     ("layer_norm", "torch", "if len(x.shape) < 2:", "if False:"),
     # a sort that is not stable, as one that leaves equal values in the other order
     (
-        "middle",
+        "top_two",
         "torch",
-        "torch.argsort(",
-        "(lambda x, dim, stable: 2 - torch.argsort(x.flip(0), dim=0, stable=True).flip(0))(",
+        "torch.argsort(-x, dim=1, stable=True)",
+        "(x.shape[1] - 1 - torch.argsort(-x.flip(1), dim=1, stable=True))",
     ),
     # a loop with a round too few, a state that starts elsewhere
     ("product_axis", "torch", "in range(x.shape[1]):", "in range(x.shape[1] - 1):"),
     ("horner", "jax", "range(len(coefs) - 1, 0, -1)", "range(len(coefs) - 1, 1, -1)"),
     # a broadcast axis that is not summed over
-    ("add_bias", "torch", "dim=0", "dim=-1"),
+    ("add_bias", "torch", "dim=(0,)", "dim=(-1,)"),
     ("group_sum", "torch", "accumulate=True", "accumulate=False"),
     ("lookup", "jax", ".add(", ".set("),
 ]
