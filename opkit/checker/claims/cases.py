@@ -27,6 +27,7 @@ from opkit.checker.model.thresholds import (
     PROOF_GROUPS,
     PROOF_GROWN,
     PROOF_LARGER,
+    PROOF_MODERATE,
     PROOF_WHOLE,
     PROOF_WHOLE_SCALE,
 )
@@ -46,6 +47,7 @@ _Key = tuple[int, ...]
 def proof_cases(checkable: Checkable, found: Sequence[Case], options: Options, trial: Trial) -> list[Case]:
     """Return the cases on which claims are proved, the smallest first."""
     usable = [case for case in found if _is_usable(case)]
+    usable = [case for case in usable if _is_moderate(case)] or usable
     if not usable:
         larger = sorted((case for case in found if _has_elements(case)), key=_elements)
         usable = larger[:PROOF_LARGER] or list(_filled(checkable, found, options, trial))
@@ -75,6 +77,12 @@ def _elements(case: Case) -> int:
 
 def _is_usable(case: Case) -> bool:
     return _has_elements(case) and _elements(case) <= PROOF_ELEMENTS
+
+
+def _is_moderate(case: Case) -> bool:
+    """Say whether partial sums of the case's floats stay far from infinity, and their products too."""
+    arrays = [array for _, array in leaves_of(case.inputs) if is_float(array)]
+    return all(float(np.abs(array).max()) < float(np.finfo(array.dtype).max) ** PROOF_MODERATE for array in arrays)
 
 
 def _has_elements(case: Case) -> bool:

@@ -415,6 +415,8 @@ PROOF_KEPT = 8
 PROOF_CANDIDATES, PROOF_TRIED = 200, 10
 #: Cuts on which an unclaimed signature must hold to be worth a line, and cases that show which inputs are read. Tuned.
 PROOF_LEAST, PROOF_READ = 6, 3
+#: Floats of a case are below this power of the largest: products of three of them are finite. Derived.
+PROOF_MODERATE = 0.3
 #: Cases with more elements, where there are no smaller ones. Cost.
 PROOF_LARGER = 3
 #: Cases that are cut however long it takes. Cost.
