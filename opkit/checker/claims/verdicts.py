@@ -197,21 +197,35 @@ def _guard(item: Unclaimed) -> tuple[str, str]:
         if all(arg in args for args in others) and not any(arg in args for args in own):
             return f"if (!{has}) ", f" where {word} left out"
     for place, (arg, _) in enumerate(item.ranks[0]):
-        where = f'ctx->LogicalTensorDesc4InputArgNameAndIndex("{arg[0]}", {arg[1]}).shape().NumAxes()'
         have = {ranks[place][1] for ranks in item.ranks if len(ranks) > place}
         not_have = {ranks[place][1] for ranks in item.others if len(ranks) > place}
         if have & not_have:
             continue
-        least, most = min(have), max(have)
+        least = min(have)
         if len(have) > 1 and all(rank < least for rank in not_have):
-            return (
-                f"if ({where} >= {least}) ",
-                f" where {arg[0]} has {least} {'axis' if least == 1 else 'axes'} or more",
-            )
-        if least == most:
-            return f"if ({where} == {least}) ", f" where {arg[0]} has {least} ax{'i' if least == 1 else 'e'}s"
+            word = "axis" if least == 1 else "axes"
+            return f"if ({_axes(arg)} >= {least}) ", f" where {arg[0]} has {least} {word} or more"
+        tests = " || ".join(f"{_axes(arg)} == {rank}" for rank in sorted(have))
+        word = "axis" if have == {1} else "axes"
+        return f"if ({tests}) ", f" where {arg[0]} has {' or '.join(map(str, sorted(have)))} {word}"
+    args = set().union(*own, *others)
+    tests = " || ".join(f"({_test(ranks, args)})" for ranks in item.ranks)
     shown = " or ".join(_ranks(ranks) for ranks in item.ranks[:3])
-    return "", f" where the inputs have {shown} axes"
+    return f"if ({tests}) ", f" where the inputs have {shown} axes"
+
+
+def _axes(arg: Arg) -> str:
+    return f'ctx->LogicalTensorDesc4InputArgNameAndIndex("{arg[0]}", {arg[1]}).shape().NumAxes()'
+
+
+def _test(ranks: Sequence[tuple[Arg, int]], args: set[Arg]) -> str:
+    """Return the condition for exactly these inputs with exactly these numbers of axes."""
+    known = dict(ranks)
+    left_out = [f'!ctx->user_op_conf().has_input("{arg[0]}", {arg[1]})' for arg in sorted(args - set(known))]
+    given = [
+        f'ctx->user_op_conf().has_input("{arg[0]}", {arg[1]}) && {_axes(arg)} == {rank}' for arg, rank in known.items()
+    ]
+    return " && ".join([*left_out, *given])
 
 
 def _ranks(ranks: Sequence[tuple[Arg, int]]) -> str:

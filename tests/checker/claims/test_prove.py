@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from opkit.checker import CheckResult, OpReport, Options, Status
+from opkit.checker.claims.candidates import Unclaimed
 from opkit.checker.claims.engine import check_claims
+from opkit.checker.claims.verdicts import suggestion
+from opkit.checker.model.claim import Claims
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import assemble
+from opkit.sharding import Signature, split
 from opkit.verify.subjects.directory import checkables_of
 from tests.corpus.sbp.model import FLOATS, SAME_DTYPE, Op, proved
 from tests.corpus.sbp.right import EACH, KEPT_2, RANK_2, ROWS
@@ -196,3 +200,35 @@ def test_an_op_without_results_to_compare_is_undecided(tmp_path: Path) -> None:
     report = proved(Op("t", kernel, "S0 -> S0", shape=KEPT_2, cases=cases), tmp_path)
     assert report.status is Status.UNDECIDED
     assert {item.code for item in report.checks} == {"SBP209"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "others", "expected"),
+    [
+        ([(2,)], [], ""),
+        ([(2,), (3,)], [(0,), (1,)], "if ({x} >= 2) "),
+        ([(3,), (4,)], [(2,), (5,)], "if ({x} == 3 || {x} == 4) "),
+        ([(2, 1), (2, 2)], [(2, 3), (1, 1)], None),
+        ([(2, 1)], [(2, 2), (1, 1)], None),
+    ],
+)
+def test_a_line_never_claims_more_than_was_tried(ranks: list, others: list, expected: str | None) -> None:
+    """Its condition is true for the numbers of axes with which it holds, and for none with which it was seen not to."""
+    names = (("x", 0), ("w", 0))
+    item = Unclaimed(
+        Signature(((("x", 0), split(0)),), ((("y", 0), split(0)),)),
+        tuple(tuple(zip(names, one)) for one in ranks),
+        tuple(tuple(zip(names, one)) for one in others),
+        9,
+    )
+    line = suggestion(Claims("t", lambda *_: (), ("x", "w"), ("y",)), item, "").hint
+    guard = line.partition("ctx->NewBuilder")[0]
+    axes = 'ctx->LogicalTensorDesc4InputArgNameAndIndex("{}", 0).shape().NumAxes()'
+    if expected is not None:
+        assert guard == expected.replace("{x}", axes.format("x"))
+    for one in (*ranks, *others):
+        code = guard.removeprefix("if ").strip() or "True"
+        for name, rank in zip(("x", "w"), one):
+            code = code.replace(axes.format(name), str(rank))
+            code = code.replace(f'ctx->user_op_conf().has_input("{name}", 0)', "True")
+        assert eval(code.replace("&&", "and").replace("||", "or")) == (one in ranks)
