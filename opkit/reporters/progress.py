@@ -46,7 +46,8 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # older versions of rich end a line that was never begun
+            self._bar.stop()
 
     def planned(self, ops: tuple[str, ...]) -> None:
         """Add ops that will be checked."""

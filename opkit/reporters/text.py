@@ -95,14 +95,14 @@ def _op(console: Console, run: RunView, place: int, op: OpReport, is_verbose: bo
 def _heading(op: OpReport) -> Table:
     """Return the op's line: status, name, directory, time."""
     table = Table.grid(padding=(0, 1), expand=True)
-    table.add_column(width=9, no_wrap=True)
+    table.add_column(no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     name = Text(op.op, style="bold")
     if op.dir:
         name.append(f"  {op.dir}", style="dim")
     seconds = Text(f"{op.seconds:.2f} s", style="dim")
-    table.add_row(Text(_word(op.status), style=_STYLE[op.status]), name, seconds)
+    table.add_row(Text(f"{_word(op.status):<9}", style=_STYLE[op.status]), name, seconds)
     return table
 
 

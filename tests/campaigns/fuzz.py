@@ -23,6 +23,7 @@ import atheris
 
 with atheris.instrument_imports(include=["opkit"]):
     from opkit.cli.arguments import shape_of
+    from opkit.diagnostics import SourceText
     from opkit.errors import OpkitError, UsageError
     from opkit.foreign import FormatError, read_array, read_entries, read_json, read_pickle
     from opkit.oneflow.semantics.checkpoint import CheckpointError, read_checkpoint
@@ -64,7 +65,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _definition(data: bytes) -> None:
-    result = compile_spec(data)
+    result = compile_spec(SourceText(data.decode("utf-8", "replace"), "a_cpp_def.cpp"))
     for op in result.ops.values():
         op.python_source()
 
