@@ -16,7 +16,7 @@ from opkit import __version__
 from opkit.cli.build import build
 from opkit.cli.demo import demo
 from opkit.cli.doctor import doctor
-from opkit.cli.edge import Edge
+from opkit.cli.edge import Edge, choice
 from opkit.cli.explain import explain
 from opkit.cli.export import export
 from opkit.cli.gradcheck import gradcheck
@@ -34,7 +34,7 @@ app = typer.Typer(
     name="opkit",
     cls=Edge,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -49,13 +49,22 @@ def _show_version(is_wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out hints about the next step.")] = False,
+    color: Annotated[
+        str, typer.Option("--color", metavar="auto|always|never", help="Whether output is coloured.")
+    ] = "auto",
 ) -> None:
     """Scaffold an op, build it, verify its gradient, run it in a job.
 
     Exit status: 0 clean, 1 findings, 2 usage, 3 the definitions or the op directory have errors, 5 nothing to do.
     """
+    from opkit.cli.console import be_quiet, use_colour
+
+    if quiet:
+        be_quiet()
+    use_colour(choice("--color", color, ("auto", "always", "never")))
 
 
 app.command()(new)

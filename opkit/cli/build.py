@@ -18,7 +18,7 @@ def build(
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
+    form: Annotated[str, typer.Option("--format", metavar="text|json|github|sarif", help="What is printed.")] = "text",
     show_python: Annotated[
         bool, typer.Option("--show-python", help="Show the Python that the definitions are compiled to.")
     ] = False,
@@ -28,6 +28,8 @@ def build(
     ] = False,
 ) -> None:
     """Compile and load op directories, and check each as a whole; by default those below the current folder.
+
+    Example: `opkit build my_op`.
 
     The functions of the API file are called with stub blobs, in a process of their own; --spec-only runs no Python of a
     directory.

@@ -14,7 +14,7 @@ import opkit
 from opkit.atomic import write_file
 from opkit.checker import Report
 from opkit.cli.arguments import shape_of
-from opkit.cli.console import put, uses_colour, warn
+from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
@@ -138,7 +138,7 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
 
     data, script = write_repro(failure_id, options=options)
     put(f"{data}\n{script}")
-    warn(f"next: python {script}")
+    hint(f"next: python {script}")
     return 0
 
 

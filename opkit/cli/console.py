@@ -13,8 +13,20 @@ if TYPE_CHECKING:
 
     from opkit.errors import OpkitError
 
-__all__ = ["console", "error_line", "paint", "put", "user_code", "uses_colour", "warn"]
+__all__ = [
+    "be_quiet",
+    "console",
+    "error_line",
+    "hint",
+    "paint",
+    "put",
+    "use_colour",
+    "user_code",
+    "uses_colour",
+    "warn",
+]
 
+_settings = {"is_quiet": False}
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "strong": "1", "dim": "2"}
 
 
@@ -27,6 +39,25 @@ def warn(text: str) -> None:
     """Write a message for the person at the terminal to standard error."""
     sys.stdout.flush()
     sys.stderr.write(text if text.endswith("\n") else text + "\n")
+
+
+def hint(text: str) -> None:
+    """Write a hint about the next step to standard error, unless the person asked for none."""
+    if not _settings["is_quiet"]:
+        warn(text)
+
+
+def be_quiet() -> None:
+    """Leave out hints from here on."""
+    _settings["is_quiet"] = True
+
+
+def use_colour(wanted: str) -> None:
+    """Colour what this process and those that it starts write: always, never, or (auto) where a terminal reads it."""
+    if wanted != "auto":
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+        os.environ["FORCE_COLOR" if wanted == "always" else "NO_COLOR"] = "1"
 
 
 @contextlib.contextmanager

@@ -12,7 +12,10 @@ __all__ = ["demo"]
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the folder and print its path.")] = False,
 ) -> None:
-    """Scaffold an op in a temporary folder, build it, verify its gradient, run a job; show each step."""
+    """Scaffold an op in a temporary folder, build it, verify its gradient, run a job; show each step.
+
+    Example: `opkit demo`.
+    """
     import shutil
     import tempfile
 

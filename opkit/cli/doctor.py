@@ -8,7 +8,10 @@ __all__ = ["doctor"]
 
 
 def doctor() -> None:
-    """Check this installation: versions, templates, the compiler and the runtime, each by using it."""
+    """Check this installation: versions, templates, the compiler and the runtime, each by using it.
+
+    Example: `opkit doctor`.
+    """
     from opkit.cli.checkup import checkup
     from opkit.cli.console import paint, put, warn
     from opkit.cli.edge import FINDINGS

@@ -20,7 +20,10 @@ def explain(
         typer.Argument(help="A code such as SPEC020, or a family: SPEC, PROJ, GC, SBP.", show_default=False),
     ] = None,
 ) -> None:
-    """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`; list a family, or all without an argument."""
+    """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`; list a family, or all without an argument.
+
+    Example: `opkit explain GC101`.
+    """
     from opkit.cli.console import put
     from opkit.diagnostics import FAMILIES, codes
     from opkit.diagnostics import explain as page

@@ -27,6 +27,8 @@ def export(
 ) -> None:
     """Write an op as one file of today's framework, free of opkit, and prove that it is the same op.
 
+    Example: `opkit export my_op --to torch`.
+
     Exit status: 0 proved, or --no-check; 1 unequal, unverified, its gradient fails opkit gradcheck, or untraceable
     under native; 2 the output exists; 3 the op does not build.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from opkit.cli.console import put, warn
+from opkit.cli.console import hint, put
 from opkit.errors import UsageError, unknown
 
 __all__ = ["new_from_formula"]
@@ -72,7 +72,7 @@ def new_from_formula(
             [target], options_of(select="", ignore="", shape=[]), "text", [], is_verbose=False, interpreter=None
         )
         if job and not status:
-            warn(f"next: opkit run {folder / 'job.py'}")
+            hint(f"next: opkit run {folder / 'job.py'}")
         raise typer.Exit(status)
 
 

@@ -55,13 +55,15 @@ def gradcheck(
         str,
         typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),
     ] = "",
-    form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
+    form: Annotated[str, typer.Option("--format", metavar="text|json|github|sarif", help="What is printed.")] = "text",
     report: Annotated[
         list[str] | None,
         typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
     ] = None,
 ) -> None:
     """Verify that backward is the derivative of forward, and that the op keeps its other promises.
+
+    Example: `opkit gradcheck my_op --report html=report.html`.
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """

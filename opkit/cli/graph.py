@@ -32,6 +32,8 @@ def graph(
 ) -> None:
     """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
 
+    Example: `opkit graph my_op`.
+
     Of op directories: without --shape, small shapes are tried until the definitions accept one. No Python of a
     directory is run.
 

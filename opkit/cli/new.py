@@ -19,7 +19,9 @@ def new(
     kind: Annotated[
         str,
         typer.Option(
-            "--kind", help="elementwise, binary, reduction, matmul, loss (op directories); pylayer, py_func (one file)."
+            "--kind",
+            metavar="elementwise|binary|reduction|matmul|loss|pylayer|py_func",
+            help="What to scaffold: an op directory, or with pylayer and py_func one file.",
         ),
     ] = "elementwise",
     attr: Annotated[
@@ -49,9 +51,9 @@ def new(
 ) -> None:
     """Scaffold an op that builds, passes its gradient check and runs without any edit.
 
-    Example: opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0
+    Examples: `opkit new my_relu --job`; `opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0`.
     """
-    from opkit.cli.console import put, warn
+    from opkit.cli.console import hint, put
     from opkit.project import KINDS, scaffold
 
     if formula:
@@ -74,4 +76,6 @@ def new(
         steps.append(f"opkit gradcheck {target}")
     if job or not chosen.has_spec:
         steps.append(f"opkit run {folder / 'job.py' if chosen.has_spec else target}")
-    warn("next: " + "\n      ".join(steps))
+    if job and not chosen.has_spec:
+        hint(f"note: {name}.py holds its own job; --job adds none")
+    hint("next: " + "\n      ".join(steps))

@@ -15,7 +15,10 @@ def ops(
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
 ) -> None:
-    """List the built-in op types, which gradients of op directories may use."""
+    """List the built-in op types, which gradients of op directories may use.
+
+    Example: `opkit ops conv`.
+    """
     from opkit.cli.console import warn
     from opkit.cli.edge import NOTHING, choice
     from opkit.cli.listing import builtin_ops, show_ops

@@ -22,6 +22,8 @@ def run(
 ) -> None:
     """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.
 
+    Example: `opkit run --profile job.py`.
+
     Everything else is as under `python JOB.py`: arguments, exit status, tracebacks. opkit's options come first.
 
     OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.

@@ -32,13 +32,15 @@ def sbp(
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the signatures that hold.")] = False,
-    form: Annotated[str, typer.Option("--format", help="text, json, github or sarif.")] = "text",
+    form: Annotated[str, typer.Option("--format", metavar="text|json|github|sarif", help="What is printed.")] = "text",
     report: Annotated[
         list[str] | None,
         typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
     ] = None,
 ) -> None:
     """Prove the sharding signatures (SBP) that definitions claim, on 2, 3 and 4 devices; report what else holds.
+
+    Example: `opkit sbp my_op`.
 
     Exit status: 0 clean, 1 a claim is false, 3 an op directory does not build, 5 no op.
     """

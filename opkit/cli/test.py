@@ -17,6 +17,8 @@ def test(
 ) -> None:
     """Run pytest on op directories: each is built and gradient-checked, its claims are proved, its own test files run.
 
+    Example: `opkit test my_op -- -q`.
+
     Arguments after `--` are passed to pytest: `opkit test my_op -- -k values -x`. With `-- -s` what kernels print is
     shown as it is printed. Kernels run in processes of their own, in which pytest's `--pdb` cannot stop: use
     `opkit gradcheck --pdb`.

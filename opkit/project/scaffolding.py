@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import keyword
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -148,7 +149,11 @@ def check_name(name: str, *, has_spec: bool) -> None:
     if any(sep in name for sep in ("/", "\\", os.sep)) or name in (".", ".."):
         raise UsageError(f"{name!r} holds a path; give a plain name and use --dir for the folder")
     if not (name.isascii() and name.isidentifier()):
-        raise UsageError(f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first")
+        near = re.sub(r"\W", "_", name, flags=re.ASCII)
+        raise UsageError(
+            f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first",
+            help=f"did you mean {near!r}?" if near.isidentifier() and near != name else "",
+        )
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
     if not has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):
