@@ -152,7 +152,7 @@ def check_name(name: str, *, has_spec: bool) -> None:
         near = re.sub(r"\W", "_", name, flags=re.ASCII)
         raise UsageError(
             f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first",
-            help=f"did you mean {near!r}?" if near.isidentifier() and near != name else "",
+            help=f"{near!r} would be one" if near.isidentifier() else "",
         )
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")

@@ -67,7 +67,7 @@ def test_every_command_shows_an_example(tmp_path: Path) -> None:
 
 def test_a_name_with_a_hyphen_gets_a_suggestion(tmp_path: Path) -> None:
     """The nearest identifier is offered."""
-    assert "did you mean 'my_op'?" in opkit(tmp_path, "new", "my-op").stderr
+    assert "'my_op' would be one" in opkit(tmp_path, "new", "my-op").stderr
 
 
 def test_a_job_that_is_not_written_is_said(tmp_path: Path) -> None:
