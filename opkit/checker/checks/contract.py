@@ -282,12 +282,10 @@ def registration(session: CheckSession) -> Iterator[CheckResult]:
 def single_cases(session: CheckSession) -> list[Evaluator]:
     """Return evaluators of ordinary float64 cases cast to float32, where infer and forward take them."""
     found = []
-    seen = [array.dtype for case in session.checkable.seen for _, array in leaves_of(case.inputs)]
-    is_wide = bool(seen) and np.dtype(np.float32) not in seen
     for ev in session.diverse(SINGLE_CASES, 0, session.evaluators):
         if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
             continue
-        if session.checkable.infer is None and (session.checkable.recorded or is_wide):
+        if session.checkable.infer is None and session.checkable.recorded:
             continue  # other dtypes than the recorded ones need not be accepted
         if session.checkable.infer is None and session.checkable.seen and not ev.case.precision:
             continue  # nor those near a recording in float64 alone
