@@ -30,14 +30,14 @@ from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
-from opkit.checker.model.custody import NAMED, Custody
+from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import SEARCH_SHARE
+from opkit.checker.model.thresholds import MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
@@ -93,9 +93,8 @@ def check(
 def _unchecked(checkable: Checkable, changed: Sequence[str], error: Exception) -> OpReport:
     """Return the report of an op after which the checker cannot go on."""
     row = CODES["GC198"]
-    message = (
-        f"the op's functions changed {', '.join(changed[:NAMED])}, after which no check can run ({words_of(error)})"
-    )
+    what = ", ".join(changed[:MOST_NAMED])
+    message = f"the op's functions changed {what}, after which no check can run ({words_of(error)})"
     failure = CheckResult(row.name, Status.FAIL, row.code, message, where=checkable.forward_where)
     return OpReport(checkable.name, (failure,), checkable.directory)
 

@@ -18,12 +18,11 @@ from opkit.checker.model.copies import option_copied
 from opkit.checker.model.interpreter import Interpreter
 from opkit.checker.model.loans import Handed, Lent
 from opkit.checker.model.raised import readable
+from opkit.checker.model.thresholds import MOST_NAMED
 from opkit.errors import KernelError
 
-__all__ = ["NAMED", "Breach", "Custody"]
+__all__ = ["Breach", "Custody"]
 
-#: How many changes of the interpreter a message names.
-NAMED = 5
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
 
@@ -118,7 +117,7 @@ class Custody:
         if self._is_watchful:
             changed = self.interpreter.put_back()
             if changed:
-                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:NAMED])}")
+                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:MOST_NAMED])}")
 
     # --- the op's functions
     def _forward(self, function: Callable[..., Any], who: str = "forward") -> Callable[..., Any]:

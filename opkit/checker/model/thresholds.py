@@ -138,12 +138,17 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 SEEN_ULPS = 8.0
 #: Assignments of shapes after which one reading of a signature without cases is given up. Cost.
 FEW_SHAPES = 1500
+#: Shapes that forward takes with plain floats, among which one is looked for in which every input has several elements.
+#: Without infer alone. Cost.
+FIRST_PLAIN = 12
 #: Attempts, and seconds, after which such a reading is given up too. Cost.
 FIRST_TRIALS, FIRST_SECONDS = 5000, 4.0
 #: Inputs that may hold whole numbers together, where forward is all that says what it takes. Cost.
 MOST_INTEGERS = 2
 #: Domains after which others are not tried where forward raises the same in each: it is not about the values. Tuned.
 TELLING_DOMAINS = 1
+#: Changes of the interpreter that a message names. Cost.
+MOST_NAMED = 5
 #: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.
 MOST_NEIGHBOURS, MOST_BEYOND = 14, 4
 #: Rows count as shares where they sum to 1 within this; values of an input that say something of their kind. Tuned.

@@ -8,7 +8,9 @@ from itertools import product
 from typing import Any
 
 from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
+    FIRST_PLAIN,
     FOLLOWED,
     KINDS_REPEAT,
     LEAST_EFFORT,
@@ -103,6 +105,19 @@ class Natural:
             most: assignments of shapes to look at.
             patience: those after which to stop where infer refused all.
         """
+        scope = self.scope
+        if scope.checkable.infer is None and scope.roles is None and len(scope.args) > 1:
+            # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
+            self.roles.is_plain = True
+            found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
+            self.roles.is_plain = False
+            telling = [case for case in found if all(array.size > 1 for _, array in leaves_of(case.inputs))]
+            if telling:
+                return [*telling, *(case for case in found if case not in telling)][:limit]
+            scope.roles = None
+        return self._accepted(attrs, limit, seed, most, patience)
+
+    def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
         seen: set[tuple[object, ...]] = set()
         relations: dict[int, Any] = {}

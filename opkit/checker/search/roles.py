@@ -42,6 +42,7 @@ class Roles:
     """
 
     scope: SearchScope
+    is_plain: bool = False
     _bound: frozenset[str] | None = None
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -73,6 +74,8 @@ class Roles:
         said = ""
         if reached == ACCEPTED:
             yield real
+            if self.is_plain:
+                return
             said = self.scope.trial.said
             names = list(DOMAINS)
             is_told = not said  # where nothing raised, other values may be what is wanted
