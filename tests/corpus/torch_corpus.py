@@ -29,11 +29,12 @@ def names_in(file: str) -> list[str]:
 
 def loaded(file: str) -> ModuleType:
     """Return a file of the corpus as a module."""
-    if file not in sys.modules:
+    name = f"torch_files.{file}"  # the files import each other by their own names, which other folders of tests may have
+    if name not in sys.modules:
         if str(FOLDER) not in sys.path:
             sys.path.insert(0, str(FOLDER))
-        sys.modules[file] = load_module(str(FOLDER / f"{file}.py"))
-    return sys.modules[file]
+        sys.modules[name] = load_module(str(FOLDER / f"{file}.py"))
+    return sys.modules[name]
 
 
 def checked(file: str, name: str, options: Options | None = None) -> OpReport:
