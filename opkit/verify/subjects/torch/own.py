@@ -237,7 +237,7 @@ def _pushed(
             return tensor if tangent is None else forward_ad.make_dual(tensor, tangent)
 
         values: dict[str, Any] = {}
-        for name in runner.inputs:
+        for name in runner.order:
             value = arrays.get(name)
             if isinstance(value, (list, tuple)):
                 values[name] = [make(name, index, item) for index, item in enumerate(value)]

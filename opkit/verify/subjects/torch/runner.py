@@ -134,6 +134,9 @@ class Runner:
     ) -> None:
         self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
         self.changes_inputs = changes_inputs
+        names = parameters.names
+        #: The inputs in the order of a call, so that what is found first does not depend on the process.
+        self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
         self.is_short = False
 
     # --- one application
@@ -154,7 +157,7 @@ class Runner:
         """
         leaves: dict[str, Any] = {}
         given: dict[str, Any] = {}
-        for name in self.inputs:
+        for name in self.order:
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
             leaves[name] = _each(value, partial(_leaf, make, is_open))
