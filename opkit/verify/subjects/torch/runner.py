@@ -65,6 +65,7 @@ class OwnRunner(Protocol):
     """A runner of something with a context of its own."""
 
     inputs: frozenset[str]
+    order: tuple[str, ...]
     changes_inputs: bool
 
     @property
