@@ -9,14 +9,16 @@ tests get opkit's packages.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from opkit.checker import Status
+from opkit.configuration import Configuration, read_configuration
 from opkit.diagnostics import render_text
+from opkit.errors import UsageError
 from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
 from opkit.shim import install_frameworks
@@ -30,6 +32,8 @@ __all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
 _SPEC = "_cpp_def.cpp"
 #: What a definition that claims signatures calls.
 _CLAIMS = "SetGetSbpFn"
+#: What [tool.opkit] says where pytest was started.
+_CONFIGURATION = pytest.StashKey[Configuration]()
 #: The property of a test whose op is undecided.
 _UNDECIDED = ("opkit", "undecided")
 
@@ -75,15 +79,25 @@ class OpFile(pytest.File):
 class OpkitPlugin:
     """The plugin as an object, for callers that want to know what happened.
 
+    Args:
+        paths: what to collect where neither arguments nor pytest's own settings name anything.
+
     Attributes:
         has_broken_builds: whether a directory did not build.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, paths: Sequence[str] = ()) -> None:
+        self._paths = paths
         self.has_broken_builds = False
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Serve the frameworks' import names until the session ends."""
+        """Read [tool.opkit], and serve the frameworks' import names until the session ends."""
+        try:
+            config.stash[_CONFIGURATION] = read_configuration(config.invocation_params.dir)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from error
+        if self._paths and config.args_source is pytest.Config.ArgsSource.INVOCATION_DIR:
+            config.args = list(self._paths)
         config.add_cleanup(install_frameworks())
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -119,7 +133,7 @@ def _build(item: OpItem) -> None:
 
 def _gradcheck(item: OpItem) -> None:
     is_shown = item.config.getoption("capture") == "no"  # pytest's -s
-    outcome = run_targets([str(item.directory.path)], RunOptions(shows_output=is_shown))
+    outcome = run_targets([str(item.directory.path)], _options(item, "GC", shows_output=is_shown))
     ops = outcome.report.ops
     if not outcome.is_broken and ops and all(op.status is Status.SKIP for op in ops):
         pytest.skip("; ".join(op.undifferentiated.message for op in ops if op.undifferentiated is not None))
@@ -127,16 +141,20 @@ def _gradcheck(item: OpItem) -> None:
 
 
 def _sbp(item: OpItem) -> None:
-    outcome = run_targets([str(item.directory.path)], RunOptions(command="sbp", replay=False))
+    outcome = run_targets([str(item.directory.path)], _options(item, "SBP", command="sbp", replay=False))
     if not outcome.is_broken and not outcome.report.ops:
         pytest.skip("there is no op whose claims could be proved")
     _judge(item, outcome)
+
+
+def _options(item: OpItem, family: str, **others: Any) -> RunOptions:
+    return RunOptions.of({**item.config.stash[_CONFIGURATION].options(family), **others})
 
 
 def _judge(item: OpItem, outcome: Outcome) -> None:
     """Fail where a run found something; say where it could not decide."""
     if outcome.report.status is Status.UNDECIDED:
         item.user_properties.append(_UNDECIDED)
-    if outcome.exit_status() != 0:
+    if outcome.exit_status(item.config.stash[_CONFIGURATION].value("strict")) != 0:
         width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
         raise OpTestError(text_report(outcome, width=width))

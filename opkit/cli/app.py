@@ -14,6 +14,7 @@ import typer
 
 from opkit import __version__
 from opkit.cli.build import build
+from opkit.cli.config import config
 from opkit.cli.demo import demo
 from opkit.cli.doctor import doctor
 from opkit.cli.edge import Edge, choice
@@ -77,6 +78,7 @@ app.command()(export)
 app.command()(ops)
 app.command()(graph)
 app.command()(explain)
+app.command()(config)
 app.command()(demo)
 app.command()(doctor)
 

@@ -37,6 +37,7 @@ def build(
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """
     pin_threads()
+    from opkit.cli.configured import paths_of
     from opkit.cli.console import user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
     from opkit.cli.tables import show_build
@@ -45,7 +46,7 @@ def build(
     from opkit.verify.trial import tried
 
     choice("--format", form, _FORMS)
-    directories = discover(paths or [])
+    directories = discover(paths_of([str(path) for path in paths or []]))
     with user_code():
         facts = {} if spec_only else tried(directories)
         result = build_directories(directories, runs_python=not spec_only, facts=facts)

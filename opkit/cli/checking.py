@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -29,8 +29,17 @@ __all__ = ["check", "debug", "options_of", "put_repro"]
 _PRINTED = ("text", "json", "github", "sarif")
 
 
-def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any) -> RunOptions:
+def options_of(
+    *, select: str, ignore: str, shape: Sequence[str], configured: Mapping[str, Any] | None = None, **others: Any
+) -> RunOptions:
     """Return the run's options for the flags of the command line.
+
+    Args:
+        select: codes to run, comma-separated.
+        ignore: codes to leave out.
+        shape: ``NAME=SIZES``.
+        configured: what the configuration says in place of flags that were not given.
+        others: options by name.
 
     Raises:
         UsageError: a shape or a number cannot be used.
@@ -41,6 +50,7 @@ def options_of(*, select: str, ignore: str, shape: Sequence[str], **others: Any)
             "select": _codes("--select", select, others.get("command", "gradcheck")),
             "ignore": _codes("--ignore", ignore, others.get("command", "gradcheck")),
             "shapes": dict(shape_of(item) for item in shape),
+            **(configured or {}),
         }
     )
 

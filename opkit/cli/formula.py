@@ -67,10 +67,10 @@ def new_from_formula(
     target = os.fspath(folder / name)
     if grad:
         from opkit.cli.checking import check, options_of
+        from opkit.configuration import read_configuration
 
-        status = check(
-            [target], options_of(select="", ignore="", shape=[]), "text", [], is_verbose=False, interpreter=None
-        )
+        options = options_of(select="", ignore="", shape=[], configured=read_configuration(Path.cwd()).options())
+        status = check([target], options, "text", [])
         if job and not status:
             hint(f"next: opkit run {folder / 'job.py'}")
         raise typer.Exit(status)

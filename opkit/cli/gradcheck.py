@@ -22,7 +22,7 @@ def gradcheck(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Undecided checks count as failed.")] = False,
+    strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Undecided checks count as failed.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Run only these checks.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Skip these checks.")] = "",
     shape: Annotated[
@@ -67,7 +67,11 @@ def gradcheck(
 
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """
+    from opkit.cli.configured import configured
+
+    settled = configured(context, targets or [], "GC")
     given: dict[str, Any] = {
+        "configured": settled.options,
         "seed": seed,
         "strict": strict,
         "select": select,
@@ -90,7 +94,7 @@ def gradcheck(
     from opkit.cli.checking import check, debug, options_of
 
     if pdb:
-        raise typer.Exit(debug(targets or [], options_of(**given)))
-    pairs = [pair_of(item) for item in report or []]
+        raise typer.Exit(debug(settled.targets, options_of(**given)))
+    pairs = [pair_of(item) for item in report or settled.reports]
     options = options_of(**given)
-    raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))
+    raise typer.Exit(check(settled.targets, options, form, pairs, is_verbose=verbose, interpreter=context.obj))

@@ -58,13 +58,14 @@ def _is_script(path: str) -> bool:
 
 def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, form: str) -> int:
     from opkit.cli.arguments import shape_of
+    from opkit.cli.configured import paths_of
     from opkit.cli.console import warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS
     from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
     from opkit.project import assemble, discover
 
     shapes = dict(shape_of(item) for item in shape)
-    directories = discover(paths)
+    directories = discover(paths_of(paths))
     loaded = [assemble(directory, runs_python=False) for directory in directories]
     found, troubles = graphs_of(loaded, shapes, dtype)
     if form == "json":

@@ -14,7 +14,7 @@ __all__ = ["new"]
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The op's name, an identifier.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The op's name, an identifier.", show_default=False)] = "",
     folder: Annotated[Path, typer.Option("--dir", metavar="D", help="The folder to create it in.")] = Path(),
     kind: Annotated[
         str,
@@ -47,6 +47,10 @@ def new(
     outputs: Annotated[
         list[str] | None, typer.Option("--output", metavar="NAME", help="An output of the formula; repeatable.")
     ] = None,
+    ci: Annotated[
+        bool,
+        typer.Option("--ci", help="Write .github/workflows/opkit.yml, which checks all ops; NAME may be left out."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files instead of writing them.")] = False,
 ) -> None:
     """Scaffold an op that builds, passes its gradient check and runs without any edit.
@@ -54,8 +58,16 @@ def new(
     Examples: `opkit new my_relu --job`; `opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0`.
     """
     from opkit.cli.console import hint, put
-    from opkit.project import KINDS, scaffold
+    from opkit.project import KINDS, scaffold, scaffold_workflow
 
+    if ci and not dry_run:
+        put(str(scaffold_workflow(folder, force=force)))
+    if not name:
+        if not ci:
+            raise UsageError(
+                "new needs the op's NAME", help="opkit new my_op, or opkit new --ci for the workflow alone"
+            )
+        return
     if formula:
         from opkit.cli.formula import new_from_formula
 

@@ -18,7 +18,7 @@ def sbp(
         typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Undecided signatures count as false.")] = False,
+    strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Undecided signatures count as false.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Report only these checks.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Leave out these checks.")] = "",
     shape: Annotated[
@@ -45,8 +45,11 @@ def sbp(
     Exit status: 0 clean, 1 a claim is false, 3 an op directory does not build, 5 no op.
     """
     from opkit.cli.checking import check, options_of
+    from opkit.cli.configured import configured
 
+    settled = configured(context, targets or [], "SBP")
     given: dict[str, Any] = {
+        "configured": settled.options,
         "command": "sbp",
         "seed": seed,
         "strict": strict,
@@ -62,4 +65,4 @@ def sbp(
     }
     pairs = [pair_of(item) for item in report or []]
     options = options_of(**given)
-    raise typer.Exit(check(targets or [], options, form, pairs, is_verbose=verbose, interpreter=context.obj))
+    raise typer.Exit(check(settled.targets, options, form, pairs, is_verbose=verbose, interpreter=context.obj))

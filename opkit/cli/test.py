@@ -25,10 +25,11 @@ def test(
     """
     import pytest
 
+    from opkit.cli.configured import paths_of
     from opkit.cli.edge import CLEAN, FINDINGS, INTERRUPTED, NOTHING, SPEC_ERRORS, USAGE
     from opkit.pytest_plugin import OpkitPlugin
 
-    plugin = OpkitPlugin()
+    plugin = OpkitPlugin(paths_of([]))
     # A test file that does not import leaves it to the ops' build items to report why.
     options = ["--import-mode=prepend", "--continue-on-collection-errors"]
     outcome = pytest.main([*options, *(paths or [])], plugins=[plugin])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opkit.project.loading import LoadedOps, assemble, load
     from opkit.project.scaffolding import scaffold
     from opkit.project.user_op import UserOp, to_op_def
+    from opkit.project.workflow import scaffold_workflow
 
 __all__ = [
     "KINDS",
@@ -43,6 +44,7 @@ __all__ = [
     "render_formula",
     "scaffold",
     "scaffold_formula",
+    "scaffold_workflow",
     "to_op_def",
 ]
 
@@ -67,6 +69,7 @@ _HOMES = {
     "render_formula": "from_formula",
     "scaffold": "scaffolding",
     "scaffold_formula": "from_formula",
+    "scaffold_workflow": "workflow",
     "to_op_def": "user_op",
 }
 

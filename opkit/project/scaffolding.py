@@ -22,7 +22,7 @@ from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
 
-__all__ = ["BackwardInput", "check_name", "render_directory", "scaffold", "templates_folder", "write_new"]
+__all__ = ["BackwardInput", "check_name", "render_directory", "rendered", "scaffold", "templates_folder", "write_new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +177,13 @@ def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job
     """Return {path relative to the target folder: text}."""
     context = _context(name, kind, attrs, grad)
     if not kind.has_spec:
-        return {f"{name}.py": _environment().get_template(f"{kind.name}/module.py.jinja").render(context)}
+        return {f"{name}.py": rendered(f"{kind.name}/module.py.jinja", context)}
     return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job)
+
+
+def rendered(template: str, context: Mapping[str, object]) -> str:
+    """Return the text of a template, by its path in the folder of the templates."""
+    return _environment().get_template(template).render(context)
 
 
 def _environment() -> jinja2.Environment:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from opkit import checker
@@ -32,6 +34,8 @@ class RunOptions:
         cache: where failures are remembered; "" for the user's cache folder.
         shows_output: what the user's files print goes to standard error as it is printed.
         command: "gradcheck", or "sbp": what is checked of each op.
+        overrides: options of single ops, by the name of the op or of its directory; ``*`` stands for any text. The
+            last one that names an option wins.
     """
 
     check: checker.Options = field(default_factory=checker.Options)
@@ -43,6 +47,7 @@ class RunOptions:
     cache: str = ""
     shows_output: bool = False
     command: str = "gradcheck"
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("jobs", "timeout", "memory"):
@@ -56,10 +61,36 @@ class RunOptions:
         return self.jobs or _cores()
 
     @property
+    def longest(self) -> float:
+        """The longest time limit that any op has; 0 where one has none."""
+        limits = [self.timeout, *(given["timeout"] for given in self.overrides.values() if "timeout" in given)]
+        return 0.0 if 0 in limits else max(limits)
+
+    @property
     def limits(self) -> str:
         """The limits in words, for messages."""
         time = f"{self.timeout:g} s" if self.timeout else "no time limit"
         return f"{time}, {self.memory} MiB" if self.memory else f"{time}, no memory limit"
+
+    def for_op(self, op: str, directory: str | None) -> RunOptions:
+        """Return the options of one op: these, with what ``overrides`` say of it.
+
+        The checker's own budget is kept well below the time limit, so that a slow op is reported, not killed.
+
+        Args:
+            op: the op's name, such as ``my_relu_forward`` or ``layers.py::Cube``.
+            directory: its op directory, None where it has none.
+        """
+        names = (op, Path(directory).resolve().name) if directory is not None else (op,)
+        changes: dict[str, Any] = {}
+        for pattern, given in self.overrides.items():
+            if any(fnmatchcase(name, pattern) for name in names):
+                changes.update(given)
+        its = {name: changes.pop(name) for name in list(changes) if name in _CHECKER}
+        chosen = replace(self, check=replace(self.check, **its), **changes)
+        if not chosen.timeout or chosen.check.seconds <= chosen.timeout / 3:
+            return chosen
+        return replace(chosen, check=replace(chosen.check, seconds=chosen.timeout / 3))
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> RunOptions:

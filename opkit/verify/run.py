@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from subprocess import Popen
 from typing import Protocol
 
@@ -74,7 +73,6 @@ def collect(
 ) -> Outcome:
     """Run targets and put their messages in order."""
     started = time.perf_counter()
-    options = _within(options)
     ledger = Ledger(targets)
     is_interrupted = is_terminated = False
     why = "the workers ended without a report of this op"
@@ -97,21 +95,15 @@ def collect(
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
 
 
-def _within(options: RunOptions) -> RunOptions:
-    """Keep the checker's own budget well below the time limit, so that a slow op is reported, not killed."""
-    if not options.timeout or options.check.seconds <= options.timeout / 3:
-        return options
-    return replace(options, check=replace(options.check, seconds=options.timeout / 3))
-
-
 def remember(report: Report, options: RunOptions) -> Mapping[tuple[int, int], str]:
     """Keep the failures of a report in the user's cache; return their ids by (op, check)."""
     if not options.replay:
         return {}
     store = FailureStore(options.cache)
-    is_whole = not options.check.select and not options.check.ignore
     saved: dict[tuple[int, int], str] = {}
     for place, op in enumerate(report.ops):
+        chosen = options.for_op(op.op, op.dir).check
+        is_whole = not chosen.select and not chosen.ignore
         for index, failure_id in store.update(op, is_whole).items():
             saved[place, index] = failure_id
     return saved

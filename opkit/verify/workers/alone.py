@@ -37,7 +37,7 @@ def check_alone(
 
     Args:
         checkable: the op.
-        options: of the run; former failures are checked first where it says so.
+        options: of the run; former failures are checked first where it says so. What they say of this op alone holds.
         flight: notified of each call of a user's function.
         tell: called with each finished check, as it is finished.
         passes: what a user's function may raise through the check, besides what the check itself handles.
@@ -45,6 +45,7 @@ def check_alone(
     Returns:
         The report; or the call at which the flight recorder stopped the check (replay).
     """
+    options = options.for_op(checkable.name, checkable.directory)
     watch = Watch(flight, options.memory, passes)
     watched = watch.over(checkable)
     started = time.perf_counter()

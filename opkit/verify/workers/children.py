@@ -33,6 +33,7 @@ _LAST, _WIDEST = 5, 200
 
 
 def _task(begun: Begun, checkable: Checkable, options: RunOptions, is_leader: bool) -> Task:
+    options = options.for_op(checkable.name, checkable.directory)
     run = partial(_check_in_child, begun, checkable, options)
     seconds = options.timeout or math.inf
     return Task(begun.order, run, seconds, options.memory, is_leader, is_loud=options.shows_output)
@@ -76,7 +77,8 @@ def check_forked(
                 again = replace(task, stop_at=number, seconds=seconds, is_loud=False)
                 return _replay(again, private, not is_leader)
 
-            yield account.closed(order, blame_death(message, options.limits, replay), message.seconds)
+            limits = options.for_op(checkables[order].name, checkables[order].directory).limits
+            yield account.closed(order, blame_death(message, limits, replay), message.seconds)
 
 
 def _with_output(report: OpReport, output: str) -> OpReport:

@@ -104,6 +104,7 @@ def _ops_of(errand: Errand, request: Request, outbox: Outbox) -> Iterator[tuple[
 def _check(number: int, order: int, checkable: Checkable, options: RunOptions, outbox: Outbox) -> bool:
     """Check an op; say whether the interpreter is as it was."""
     flight = outbox.flight
+    options = options.for_op(checkable.name, checkable.directory)
     flight.restart()
     flight.enter(Phase.CHECKING)
     flight.arm(options.timeout or math.inf)

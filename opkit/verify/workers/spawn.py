@@ -144,7 +144,7 @@ class _Spawned:
             target, order = interpreter.at
             if order in self._accounts[target].owed:
                 seconds = time.monotonic() - interpreter.since
-                finding = self._finding(number, replace(ended, seconds=seconds))
+                finding = self._finding(number, replace(ended, seconds=seconds), self._of_op(target, order).limits)
                 yield self._accounts[target].closed(order, finding, seconds)
                 return
         rest = self.rest(number)
@@ -162,11 +162,19 @@ class _Spawned:
             if order in account.owed:
                 yield account.closed(order, finding, ended.seconds)
 
-    def _finding(self, number: int, ended: Ended) -> CheckResult:
+    def _of_op(self, target: int, order: int) -> RunOptions:
+        """Return what holds for an op: its account names it and its directory."""
+        account = self._accounts[target]
+        plan = account.plan
+        if plan is None or not 0 <= order < min(len(plan.ops), len(plan.directories)):
+            return self._options
+        return self._options.for_op(plan.ops[order], plan.directories[order])
+
+    def _finding(self, number: int, ended: Ended, limits: str) -> CheckResult:
         """Return what an op's unfinished check says of it."""
         if ended.death is Death.DONE:
             return _internal("the report could not be read; the op was not judged")
-        return blame_death(ended, self._options.limits, lambda call: self._replayed(number, call, ended))
+        return blame_death(ended, limits, lambda call: self._replayed(number, call, ended))
 
     def _replayed(self, number: int, call: int, ended: Ended) -> UserCall | None:
         """Make an op again and run its check up to a call of a user's function, where the time allows it.
@@ -175,10 +183,12 @@ class _Spawned:
             that call with its inputs, None where it was not reached.
         """
         interpreter = self.interpreters[number]
-        left = max((self._options.timeout or math.inf) - ended.seconds, 0.0) + _REPLAY
-        if interpreter.at is None or interpreter.loading > left:
+        if interpreter.at is None:
             return None
         target, order = interpreter.at
+        left = max((self._of_op(target, order).timeout or math.inf) - ended.seconds, 0.0) + _REPLAY
+        if interpreter.loading > left:
+            return None
         errand = next(item for item in interpreter.errands if _has(item, target, order))
         made = range(order + 1) if errand.orders is None else errand.orders
         again = replace(errand, orders=tuple(place if place == order else -1 for place in made))

@@ -63,7 +63,7 @@ def run_alone(number: int, target: Target, options: RunOptions, start: Callable[
 
 
 def _limit(target: Target, options: RunOptions) -> float | None:
-    seconds = options.timeout * (PATIENCE if target.kind is TargetKind.SCRIPT else 1)
+    seconds = options.longest * (PATIENCE if target.kind is TargetKind.SCRIPT else 1)
     return seconds + 5 if seconds and math.isfinite(seconds) else None
 
 

@@ -86,7 +86,7 @@ def _in_turn(
         if order not in account.owed:
             continue
         yield Begun(account.number, order)
-        flight.arm(options.timeout or math.inf)
+        flight.arm(options.for_op(item.name, item.directory).timeout or math.inf)
         report = check_alone(item, options, flight, teller(account.number, order, outbox))
         if isinstance(report, OpReport):
             yield Checked(account.number, order, sendable(report))

@@ -1,0 +1,65 @@
+"""Configured: what a command works with once its flags and the configuration are put together.
+
+Flags win. What the keys may hold is the configuration's own business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from opkit.configuration import KEYS, read_configuration
+
+__all__ = ["Configured", "configured", "paths_of"]
+
+#: What a command calls a key, where it is not the key's name.
+_FLAGS = {"reports": "report"}
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What the configuration says beside the flags.
+
+    Args:
+        targets: what to work on.
+        options: {option: value}, and "overrides" of single ops.
+        reports: reports to write where no flag names one.
+    """
+
+    targets: tuple[str, ...]
+    options: dict[str, Any]
+    reports: tuple[str, ...]
+
+
+def configured(context: typer.Context, targets: Sequence[str], family: str) -> Configured:
+    """Return what the configuration of the working folder says beside a command's flags.
+
+    Args:
+        context: the command's; it knows which flags were given.
+        targets: the command's.
+        family: how the codes begin that the command knows.
+
+    Raises:
+        UsageError: the configuration cannot be used.
+    """
+    found = read_configuration(Path.cwd())
+    given = {name for name in KEYS if _is_given(context, _FLAGS.get(name, name))}
+    return Configured(found.paths(targets), found.options(family, given), found.value("reports"))
+
+
+def paths_of(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths that a command works on: the given ones, else the configured ones.
+
+    Raises:
+        UsageError: the configuration cannot be used.
+    """
+    return read_configuration(Path.cwd()).paths(given)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

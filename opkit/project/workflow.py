@@ -1,0 +1,37 @@
+"""The workflow that ``opkit new --ci`` writes: op directories built and checked on GitHub.
+
+What the commands in it do is not known here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import opkit
+from opkit.atomic import write_file
+from opkit.errors import UsageError
+from opkit.project.scaffolding import rendered
+
+__all__ = ["scaffold_workflow"]
+
+_PLACE = ".github/workflows/opkit.yml"
+
+
+def scaffold_workflow(folder: Path, *, force: bool = False) -> Path:
+    """Write ``folder/.github/workflows/opkit.yml`` and return its path.
+
+    Args:
+        folder: the root of the repository.
+        force: replace a file that exists.
+
+    Raises:
+        UsageError: it would be overwritten, or the folder cannot be written.
+    """
+    path = folder / _PLACE
+    if path.exists() and not force:
+        raise UsageError(f"{path} already exists", help="--force replaces it")
+    try:
+        write_file(path, rendered("ci/opkit.yml.jinja", {"version": opkit.__version__}).encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}", help="choose a folder with --dir") from error
+    return path
