@@ -1,11 +1,14 @@
-"""Gradient checkers compared on the corpus: opkit, torch's gradcheck (slow, fast, tight), HIPS's and jax's check_grads.
+"""Gradient checkers compared on the corpora of this repository, each kind of op beside its own framework's checkers.
 
-Each right op and each op with one planted fault is loaded anew for every checker. The peers get a float64 function of
-the op's float inputs to one vector of its float results, with the op's own gradient as its derivative, and the first
-three inputs that opkit's search or the cases file gives; opkit runs as `opkit gradcheck` does. A peer that is not
-installed is named and left out.
+directories: ops with numpy kernels; torch's gradcheck, HIPS's and JAX's check_grads get their float64 functions.
+torch: ``torch.autograd.Function`` and library ops; ``torch.autograd.gradcheck`` (slow, fast, tight) and ``opcheck``.
+jax: ``custom_vjp`` and ``custom_jvp``; ``jax.test_util.check_grads``.
 
-Run: python benchmarks/gradcheck_compare.py [--markdown FILE]
+The others get float64 arguments with the values of the first three ordinary cases that opkit's search or the cases
+functions give, and default settings; opkit runs as `opkit gradcheck` does. Seconds are of the processor. A framework
+that is not installed is named and left out.
+
+Run: python benchmarks/gradcheck_compare.py [directories|torch|jax ...] [--op NAME ...] [--markdown FILE]
 """
 
 from __future__ import annotations
@@ -16,241 +19,48 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import argparse
-import contextlib
-import importlib.util
-import io
 import sys
-import tempfile
-import time
-import warnings
-from collections import defaultdict
-from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from opkit.checker import Checkable, Options, Status, check
-from opkit.checker.collect import collect
-from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.session import cast_case, is_empty
-from opkit.checker.model.trial import Trial
-from opkit.project.directory import op_directory_of
-from opkit.project.loading import assemble
-from opkit.shim import frameworks
-from opkit.verify.subjects.directory import checkables_of
-from tests.corpus.model import CLASSES, Mutant, Op, write
-from tests.corpus.mutants import MUTANTS
-from tests.corpus.ops import OPS
-
-#: A peer says whether it accuses the vector function at one input.
-Peer = Callable[["Vector"], bool]
-
-
-class Vector:
-    """An op at one case, as a function of its float inputs to one vector."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
-        self.arguments = [np.array(evaluator.array(leaf)) for leaf in evaluator.leaves]
-        self.size = sum(evaluator.sizes)
-
-    def forward(self, *arrays: np.ndarray) -> np.ndarray:
-        """Return the results as one vector."""
-        return np.array(self.evaluator.vector(self.evaluator.forward(self._inputs(arrays))), copy=True)
-
-    def backward(self, arrays: tuple[np.ndarray, ...], weights: np.ndarray) -> list[np.ndarray]:
-        """Return the gradients of <weights, forward(arrays)>."""
-        found = self.evaluator.gradients(self.evaluator.douts_from(np.asarray(weights)), inputs=self._inputs(arrays))
-        return [np.asarray(found[leaf]) for leaf in self.evaluator.leaves]
-
-    def _inputs(self, arrays: tuple[np.ndarray, ...]) -> dict[str, object]:
-        inputs: dict[str, object] = dict(self.evaluator.inputs)
-        for leaf, array in zip(self.evaluator.leaves, arrays):
-            inputs = self.evaluator.replaced(leaf, np.asarray(array), inputs)
-        return inputs
-
-
-def _torch(**options: object) -> Peer:
-    import torch
-
-    torch.set_num_threads(1)
-
-    def accuses(vector: Vector) -> bool:
-        class Run(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, *tensors):
-                ctx.save_for_backward(*tensors)
-                return torch.from_numpy(vector.forward(*[item.detach().numpy() for item in tensors]))
-
-            @staticmethod
-            @torch.autograd.function.once_differentiable
-            def backward(ctx, weights):
-                arrays = tuple(item.detach().numpy() for item in ctx.saved_tensors)
-                gradients = vector.backward(arrays, weights.numpy())
-                return tuple(torch.from_numpy(np.ascontiguousarray(item)) for item in gradients)
-
-        tensors = [torch.from_numpy(item.copy()).requires_grad_() for item in vector.arguments]
-        return not torch.autograd.gradcheck(Run.apply, tensors, **options)
-
-    return accuses
-
-
-def _hips() -> Peer:
-    from autograd.extend import defvjp, primitive
-    from autograd.test_util import check_grads
-
-    def accuses(vector: Vector) -> bool:
-        @primitive
-        def run(*arrays):
-            return vector.forward(*arrays)
-
-        makers = [
-            (lambda place: lambda _, *arrays: lambda g: vector.backward(arrays, g)[place])(index)
-            for index in range(len(vector.arguments))
-        ]
-        defvjp(run, *makers)
-        check_grads(run, modes=["rev"], order=1)(*[item.copy() for item in vector.arguments])
-        return False
-
-    return accuses
-
-
-def _jax() -> Peer:
-    import jax
-    from jax.test_util import check_grads
-
-    jax.config.update("jax_enable_x64", True)
-
-    def accuses(vector: Vector) -> bool:
-        shape = jax.ShapeDtypeStruct((vector.size,), np.float64)
-        shapes = tuple(jax.ShapeDtypeStruct(item.shape, np.float64) for item in vector.arguments)
-
-        @jax.custom_vjp
-        def run(*arrays):
-            return jax.pure_callback(lambda *a: vector.forward(*map(np.asarray, a)), shape, *arrays)
-
-        def back(arrays, weights):
-            function = lambda w, *a: tuple(vector.backward(tuple(map(np.asarray, a)), np.asarray(w)))  # noqa: E731
-            return jax.pure_callback(function, shapes, weights, *arrays)
-
-        run.defvjp(lambda *arrays: (run(*arrays), arrays), back)
-        check_grads(run, tuple(item.copy() for item in vector.arguments), order=1, modes=["rev"])
-        return False
-
-    return accuses
-
-
-def peers() -> dict[str, Peer]:
-    """Return the peers that are installed."""
-    found: dict[str, Peer] = {}
-    if importlib.util.find_spec("torch"):
-        found["torch slow"] = _torch()
-        found["torch fast"] = _torch(fast_mode=True)
-        found["torch tight"] = _torch(eps=1e-6, atol=1e-9, rtol=1e-6)
-    if importlib.util.find_spec("autograd"):
-        found["HIPS"] = _hips()
-    if importlib.util.find_spec("jax"):
-        found["jax"] = _jax()
-    for name in ("torch", "autograd", "jax"):
-        if not importlib.util.find_spec(name):
-            print(f"{name} is not installed: left out", file=sys.stderr)
-    return found
-
-
-def load(op: Op, mutant: Mutant | None, folder: Path) -> Checkable | None:
-    """Write and load one op anew; None where the directory does not build."""
-    directory = write(op, folder, mutant)
-    with frameworks():
-        loaded = assemble(op_directory_of(directory))
-        cases = loaded.cases()
-    made = checkables_of(loaded, cases)
-    errors = [item for item in loaded.diagnostics if item.is_error]
-    return made[0] if made and not errors else None
-
-
-def vectors(checkable: Checkable) -> list[Vector]:
-    """Return the first three non-empty cases in float64."""
-    found: list[Vector] = []
-    for case in collect(checkable, Options(), Trial(checkable)).cases:
-        if is_empty(case):
-            continue
-        evaluator = Evaluator(checkable, cast_case(case, "float64")).prepare()
-        if evaluator.leaves and evaluator.sizes:
-            found.append(Vector(evaluator))
-        if len(found) == 3:
-            break
-    return found
-
-
-def accused_by_peer(peer: Peer, checkable: Checkable | None) -> bool:
-    """Say whether a peer accuses the op: it reports a mismatch, or anything raises."""
-    if checkable is None:
-        return True
-    try:
-        return any(peer(vector) for vector in vectors(checkable))
-    except Exception:  # a peer accuses by raising
-        return True
-
-
-def accused_by_opkit(checkable: Checkable | None) -> bool:
-    """Say whether opkit accuses the op."""
-    return checkable is None or check(checkable, Options()).status in (Status.FAIL, Status.ERROR)
-
-
-def run(folder: Path) -> tuple[dict[str, dict[str, list[bool]]], dict[str, float]]:
-    """Return per checker the accusations by group (class, "right", "tricky"), and seconds per op."""
-    outcomes: dict[str, dict[str, list[bool]]] = {}
-    seconds: dict[str, float] = {}
-    rows = [(op, None, "tricky" if op.tricky else "plain") for op in OPS.values()]
-    rows += [(OPS[mutant.op], mutant, mutant.fault) for mutant in MUTANTS]
-    checkers: dict[str, Callable[[Checkable | None], bool]] = {"opkit": accused_by_opkit}
-    for name, peer in peers().items():
-        checkers[name] = (lambda one: lambda checkable: accused_by_peer(one, checkable))(peer)
-    for name, accuses in checkers.items():
-        groups: dict[str, list[bool]] = defaultdict(list)
-        spent = 0.0
-        for number, (op, mutant, group) in enumerate(rows):
-            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stderr(io.StringIO()):
-                warnings.simplefilter("ignore")
-                checkable = load(op, mutant, folder / name.replace(" ", "_") / str(number))
-                start = time.perf_counter()
-                groups[group].append(accuses(checkable))
-                spent += time.perf_counter() - start
-        outcomes[name], seconds[name] = groups, spent / len(rows)
-        print(f"{name}: done, {seconds[name]:.2f} s an op", file=sys.stderr)
-    return outcomes, seconds
-
-
-def table(outcomes: dict[str, dict[str, list[bool]]], seconds: dict[str, float]) -> str:
-    """Return the comparison as a markdown table."""
-    names = list(outcomes)
-    lines = [f"| | of | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}"]
-    total = len(MUTANTS)
-    for fault in CLASSES:
-        of = sum(1 for mutant in MUTANTS if mutant.fault == fault)
-        lines.append(f"| {fault} | {of} | {' | '.join(str(sum(outcomes[name][fault])) for name in names)} |")
-    found = [sum(sum(outcomes[name][fault]) for fault in CLASSES) for name in names]
-    lines.append(f"| **faults found** | {total} | {' | '.join(f'**{count}**' for count in found)} |")
-    for group, text in (("plain", "plain right ops accused"), ("tricky", "tricky right ops accused")):
-        of = len(outcomes[names[0]][group])
-        lines.append(f"| {text} | {of} | {' | '.join(str(sum(outcomes[name][group])) for name in names)} |")
-    lines.append(f"| seconds an op | | {' | '.join(f'{seconds[name]:.2f}' for name in names)} |")
-    return "\n".join(lines)
+#: The module that compares each kind, and the framework that it cannot do without.
+KINDS = {
+    "directories": ("benchmarks.compared.directories", ""),
+    "torch": ("benchmarks.compared.torch_functions", "torch"),
+    "jax": ("benchmarks.compared.jax_functions", "jax"),
+}
 
 
 def main() -> int:
-    """Run the comparison and print it."""
+    """Print a table for each kind; 1 where an op has the wrong verdict by opkit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all by default")
+    parser.add_argument("--op", action="append", default=[], help="these ops alone")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        text = table(*run(Path(folder)))
-    print(text)
+    unknown = sorted(set(given.kinds) - set(KINDS))
+    if unknown:
+        parser.error(f"unknown kind {unknown[0]!r}; there are {', '.join(KINDS)}")
+    texts, status = [], 0
+    for kind in given.kinds or KINDS:
+        module, framework = KINDS[kind]
+        if framework and not find_spec(framework):
+            print(f"{framework} is not installed: {kind} is left out", file=sys.stderr)
+            continue
+        table = import_module(module).compared(frozenset(given.op))
+        print(table.markdown(), end="\n\n", flush=True)
+        texts.append(table.markdown())
+        for op in table.missed():
+            status = 1
+            print(f"{kind} {op}: the wrong verdict by opkit", file=sys.stderr)
+        for op, checkers in table.only_by_others().items():
+            print(f"{kind} {op}: found by {', '.join(checkers)}, not by opkit", file=sys.stderr)
     if given.markdown:
-        given.markdown.write_text(text + "\n", encoding="utf-8")
-    return 0
+        given.markdown.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+    return status
 
 
 if __name__ == "__main__":

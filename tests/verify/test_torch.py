@@ -197,6 +197,26 @@ def test_several_functions_of_a_file_share_interpreters(tmp_path: Path) -> None:
     assert len(set((tmp_path / "many.py.pids").read_text().split())) <= 2
 
 
+LIBRARY_OP = """
+import torch
+
+@torch.library.custom_op("tests_script::half", mutates_args=())
+def half(x: torch.Tensor) -> torch.Tensor:
+    return x * 0.5
+
+half.register_fake(torch.empty_like)
+half.register_autograd(lambda ctx, g: g)
+"""
+
+
+def test_library_ops_of_a_file_that_calls_nothing_are_searched(tmp_path: Path) -> None:
+    """As its Functions are."""
+    (tmp_path / "ops.py").write_text(LIBRARY_OP)
+    done = run("gradcheck", "--effort", "0.1", str(tmp_path / "ops.py"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL GC101" in done.stdout
+
+
 # --- bad input
 def test_a_function_without_backward_is_said_to_have_none(tmp_path: Path) -> None:
     """With its place, and what to do."""

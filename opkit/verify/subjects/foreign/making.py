@@ -20,7 +20,7 @@ from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.guess import Guess, guesses
 
-__all__ = ["UntakenError", "given", "recorded", "searched"]
+__all__ = ["UntakenError", "constants_in", "given", "recorded", "searched"]
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -115,7 +115,13 @@ def _is_list(subject: Subject, name: str) -> bool:
 
 
 # --- cases
-def given(subject: Subject, cases: Cases, declared: Declared, label: str) -> Checkable:
+def given(
+    subject: Subject,
+    cases: Cases,
+    declared: Declared,
+    label: str,
+    learn: Callable[[Mapping[str, Any]], object] = lambda call: None,
+) -> Checkable:
     """Make a checkable of a subject with cases.
 
     Args:
@@ -124,6 +130,7 @@ def given(subject: Subject, cases: Cases, declared: Declared, label: str) -> Che
             framework that take none beside others that do.
         declared: exceptions that the file declares.
         label: what the report calls it.
+        learn: is shown each of the first cases.
 
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
@@ -131,12 +138,14 @@ def given(subject: Subject, cases: Cases, declared: Declared, label: str) -> Che
     named = [_named(subject, case) for case, _ in zip(cases(np.random.default_rng(0)), range(_LOOKED_AT))]
     if not named:
         raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
+    for case in named:
+        learn(case)
 
     def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in cases(rng):
             yield {key: subject.plain(value) for key, value in _named(subject, case).items()}
 
-    made = _of_examples(subject, named, declared, label, _constants(subject, named))
+    made = _of_examples(subject, named, declared, label, constants_in(subject, named))
     return replace(made, cases=drawn, cases_where=declared.cases_where)
 
 
@@ -221,8 +230,8 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
     )
 
 
-def _constants(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-    """Return the inputs that cases give as tensors without a gradient, where others have one.
+def constants_in(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Return the inputs that examples give as tensors without a gradient, where others have one.
 
     None where no tensor has one: nothing says then which inputs are constants.
     """

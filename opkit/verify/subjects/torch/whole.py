@@ -6,7 +6,7 @@ The custom functions that it goes through are subjects of their own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
 
-__all__ = ["examples_of", "whole_case", "whole_subject"]
+__all__ = ["whole_case", "whole_subject"]
 
 
 def whole_subject(function: Any) -> Subject:
@@ -88,13 +88,3 @@ def _functional(module: Any, names: frozenset[str]) -> Callable[..., Any]:
         return torch.func.functional_call(module, tensors, args, kwargs)
 
     return call
-
-
-def examples_of(inputs: Any) -> Sequence[Any]:
-    """Return example inputs as a list of cases: a tensor is one, what holds tuples or dicts is a list of them."""
-    if isinstance(inputs, torch.Tensor):
-        return [[inputs]]
-    if isinstance(inputs, Mapping):
-        return [inputs]
-    items = list(inputs)
-    return items if items and all(isinstance(item, (tuple, dict)) for item in items) else [items]

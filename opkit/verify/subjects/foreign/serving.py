@@ -1,0 +1,244 @@
+"""Serving: how custom functions of another framework become checkables, whatever the framework.
+
+What is a framework's own (what it calls a custom function, how it listens to calls, how a value of it looks) is asked
+of the class that extends this one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from opkit.checker import CheckResult, OpReport, Options, Status
+from opkit.errors import OpkitError, UsageError
+from opkit.verify.subjects.declared import Declared, declared_in
+from opkit.verify.subjects.foreign.framework import Served
+from opkit.verify.subjects.foreign.making import UntakenError, constants_in, given, recorded, searched
+from opkit.verify.subjects.foreign.recording import Recording
+from opkit.verify.subjects.foreign.subject import Subject
+
+__all__ = ["Serving"]
+
+
+class Serving(ABC):
+    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+
+    # --- what each framework says
+    @property
+    @abstractmethod
+    def kinds(self) -> str:
+        """What its custom functions are called."""
+
+    @abstractmethod
+    def knows(self, value: Any) -> bool:
+        """Say whether a value is a custom function of the user's."""
+
+    @abstractmethod
+    def is_array(self, value: Any) -> bool:
+        """Say whether a value is one array of the framework."""
+
+    @abstractmethod
+    def subject_of(self, value: Any) -> Subject:
+        """Return a custom function as a subject.
+
+        Raises:
+            UsageError: it has no gradient to check.
+        """
+
+    @abstractmethod
+    def recording(self) -> AbstractContextManager[Recording]:
+        """Record the calls of custom functions from here on."""
+
+    @abstractmethod
+    def takes(self, target: Any, inputs: Any = None) -> bool:
+        """Say whether ``called`` can serve a value."""
+
+    @abstractmethod
+    def whole(self, target: Any) -> Subject:
+        """Return any other function, or a model, as a subject."""
+
+    @abstractmethod
+    def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
+        """Call a function or a model with example inputs, so that the recorder hears what it goes through."""
+
+    def custom(self, target: Any) -> Any:
+        """Return the custom function behind a value, the value itself where there is none."""
+        return target
+
+    def is_alias(self, name: str, value: Any) -> bool:
+        """Say whether a name of a script stands for a custom function that goes by another one."""
+        return False
+
+    def has_home(self, value: Any) -> bool:
+        """Say whether a custom function was defined by the script itself."""
+        return getattr(value, "__module__", "__main__") == "__main__"
+
+    @abstractmethod
+    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
+        """Note what an example call shows of a function's arguments beyond arrays."""
+
+    def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
+        """Return one set of example inputs of a function or a model by name."""
+        return _bound(subject, case)
+
+    def whole_constants(self, subject: Subject, cases: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+        """Return the inputs of a function or a model that take no gradient, None where nothing says which."""
+        return constants_in(subject, cases)
+
+    # --- FILE.py::Name
+    def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
+        """Serve one custom function of a file."""
+        subject = self.subject_of(value)
+        declared = declared_in(names, ["forward", subject.name], subject.name)
+        declared = replace(declared, second_order=declared.second_order or options.demand_second)
+        return self._served(value, subject, declared, declared.cases, label, options)
+
+    def _served(
+        self,
+        function: Any,
+        subject: Subject,
+        declared: Declared,
+        cases: Callable[..., Any] | None,
+        label: str,
+        options: Options,
+    ) -> Served:
+        if cases is None and options.shapes:
+            shapes = dict(options.shapes)
+
+            def cases(rng: Any) -> Any:
+                return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
+
+        if cases is not None:
+            return Served((given(subject, cases, declared, label, lambda call: self.learn(function, call)),))
+        try:
+            return Served((searched(subject, declared, label, options),))
+        except UntakenError as error:
+            result = CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where)
+            return Served(reports=(OpReport(label, (result,)),))
+
+    # --- FILE.py
+    def gathered(self, heard: Recording, names: Mapping[str, Any], label: str, options: Options) -> Served:
+        """Serve what a run called, and the custom functions of its script that it did not call."""
+        served: set[Any] = set()
+        every = [*self._heard(heard, names, label, served), *self._uncalled(heard, served, names, label, options)]
+        taken: set[str] = set()
+        checkables = []
+        for checkable in (checkable for item in every for checkable in item.checkables):
+            name, number = checkable.name, 1
+            while name in taken:
+                number += 1
+                name = f"{checkable.name}#{number}"
+            taken.add(name)
+            checkables.append(checkable if name == checkable.name else replace(checkable, name=name))
+        return Served(tuple(checkables), tuple(report for item in every for report in item.reports))
+
+    def _heard(self, heard: Recording, names: Mapping[str, Any], label: str, served: set[Any]) -> Iterator[Served]:
+        """Serve what was called, by the inputs that took no gradient; what is served is added to ``served``."""
+        for function in heard.calls:
+            try:
+                subject = self.subject_of(function)
+                declared = declared_in(names, ["forward", subject.name], subject.name)
+            except OpkitError as error:
+                served.add(function)
+                yield Served(reports=(_malformed(f"{label}::{_name_of(function)}", error),))
+                continue
+            for constants, is_idle, calls in heard.groups(function):
+                served.add(function)
+                made = recorded(subject, calls, constants, declared, f"{label}::{subject.name}", is_idle)
+                yield Served((made,))
+
+    def _uncalled(
+        self, heard: Recording, served: set[Any], names: Mapping[str, Any], label: str, options: Options
+    ) -> Iterator[Served]:
+        """Serve what the script defines and did not call: on cases, or searched where it called nothing at all."""
+        for name, value in names.items():
+            if not self.knows(value) or not self.has_home(value) or value in served or self.is_alias(name, value):
+                continue
+            if any(heard.calls.values()) and f"cases_{name}" not in names:
+                text = f"{name} was never called in this run; call it, or define cases_{name}(rng)"
+                skip = CheckResult("domain", Status.SKIP, "GC182", text)
+                yield Served(reports=(OpReport(f"{label}::{name}", (skip,), notes=(text,)),))
+                continue
+            try:
+                yield self.named(value, names, f"{label}::{name}", options)
+            except OpkitError as error:
+                yield Served(reports=(_malformed(f"{label}::{name}", error),))
+
+    # --- gradcheck(f, inputs)
+    def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
+        """Serve a function, a custom function or a model of this process.
+
+        Args:
+            target: what to check.
+            inputs: example inputs: what is wrong on them fails, what is wrong only near them is undecided.
+            cases: in place of inputs: ``cases(rng)`` yields them.
+            options: of the check.
+
+        Raises:
+            UsageError: a function or model without inputs, or both inputs and cases.
+        """
+        target = self.custom(target)
+        if inputs is not None and cases is not None:
+            raise UsageError("gradcheck takes inputs, or cases=function of a generator, not both")
+        if not self.knows(target):
+            if inputs is None:
+                raise UsageError("gradcheck of a function or a model takes example inputs: gradcheck(f, (x, w))")
+            return self._whole(target, inputs)
+        subject = self.subject_of(target)
+        declared = Declared(second_order=options.demand_second)
+        if inputs is None:
+            return self._served(target, subject, declared, cases, subject.name, options)
+        examples = [_bound(subject, case) for case in self._examples(inputs)]
+        return Served((self._on_examples(target, subject, examples, constants_in(subject, examples), declared),))
+
+    def _on_examples(
+        self,
+        target: Any,
+        subject: Subject,
+        examples: Sequence[Mapping[str, Any]],
+        constants: frozenset[str] | None,
+        declared: Declared,
+    ) -> Any:
+        for case in examples:
+            self.learn(target, case)
+        calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
+        return recorded(subject, calls, constants, declared, subject.name)
+
+    def _whole(self, target: Any, inputs: Any) -> Served:
+        """Serve a function or a model, and each custom function that it goes through on these inputs."""
+        subject = self.whole(target)
+        examples = [self.whole_case(target, subject, case) for case in self._examples(inputs)]
+        made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), Declared())
+        with self.recording() as heard:
+            self.run(target, subject, examples)
+        parts = list(self._heard(heard, {}, subject.name, set()))
+        return Served(
+            (replace(made, beyond=None), *(item for part in parts for item in part.checkables)),
+            tuple(report for part in parts for report in part.reports),
+        )
+
+    def _examples(self, inputs: Any) -> Sequence[Any]:
+        """Return example inputs as a list of cases: an array is one, what holds tuples or dicts is a list of them."""
+        if self.is_array(inputs):
+            return [[inputs]]
+        if isinstance(inputs, Mapping):
+            return [inputs]
+        items = list(inputs)
+        return items if items and all(isinstance(item, (tuple, dict)) for item in items) else [items]
+
+
+def _bound(subject: Subject, case: Any) -> dict[str, Any]:
+    if isinstance(case, Mapping):
+        return dict(case)
+    return subject.parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(getattr(function, "fun", function), "__name__", function))
+
+
+def _malformed(label: str, error: OpkitError) -> OpReport:
+    return OpReport(label, (CheckResult("cases", Status.ERROR, "GC183", str(error), where=error.where),))
