@@ -28,13 +28,9 @@ __all__ = ["builders_for", "composed"]
 
 Builder = Callable[..., Any]
 
-#: Made of several ops, or with attributes; their first operand is a tensor of real numbers.
+#: Made of several ops; their first operand is a tensor of real numbers.
 _COMPOSED: tuple[Builder, ...] = (
-    activation.elu,
-    activation.gelu,
     activation.hardshrink,
-    activation.hardtanh,
-    activation.leaky_relu,
     activation.mish,
     activation.relu6,
     activation.selu,
@@ -67,7 +63,7 @@ def _of_reals(build: Builder, choose: Choose) -> Builder:
 
 
 def composed(choose: Choose) -> dict[str, Builder]:
-    """Return the builders of functions of real numbers that are made of several ops or have attributes, by name."""
+    """Return the builders of functions of real numbers that are made of several ops, by name."""
     return {build.__name__: _of_reals(build, choose) for build in _COMPOSED}
 
 
@@ -82,5 +78,5 @@ def builders_for(choose: Choose) -> dict[str, Callable[..., Any]]:
         >>> "div" in builders_for(strictly)
         True
     """
-    families = (arithmetic, sums, functions, comparisons, choices, bit_pairs, powers, composed)
+    families = (arithmetic, sums, functions, comparisons, choices, bit_pairs, powers, activation.parametric, composed)
     return {name: build for family in families for name, build in family(choose).items()}

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from opkit.ir import STRICT
 from opkit.ops.basis.arithmetic import add, div, mul, scalar_add, scalar_mul, sub
 from opkit.ops.basis.broadcasting import reduce_sum_like
-from opkit.ops.basis.creation import as_value, cast_like
-from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.basis.creation import as_value, cast, cast_like
+from opkit.ops.core.define import NO_ATTRS, define, first_only, named, quiet
 from opkit.ops.core.inference import broadcasted, same_shape, unchanged
-from opkit.ops.core.meeting import function_dtype
+from opkit.ops.core.meeting import Choose, function_dtype, strictly
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
@@ -36,6 +35,7 @@ __all__ = [
     "hardtanh",
     "leaky_relu",
     "mish",
+    "parametric",
     "prelu",
     "relu",
     "relu6",
@@ -107,17 +107,6 @@ def _activation(
     )
 
 
-def _apply(opdef: OpDef, x: Any, attrs: Mapping[str, Any] = NO_ATTRS) -> Value:
-    try:
-        kind = x._data.dtype.kind
-    except AttributeError:
-        x = as_value(x)
-        kind = x._data.dtype.kind
-    if kind not in "fc":
-        function_dtype(opdef.name, x, STRICT)
-    return local.mode.apply(opdef, (x,), attrs)
-
-
 # ---- relu ------------------------------------------------------------------------------------------------------------
 def _relu(x: np.ndarray, out: np.ndarray | None = None) -> Any:
     return np.maximum(x, 0, out=out)
@@ -171,16 +160,6 @@ ELU: OpDef = _activation(
     lambda x, attrs: _where_negative(x, scalar_mul(exp(x), float(attrs["alpha"]))),
     attrs="alpha:double",
 )
-
-
-def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
-    """Return x where it is positive, else alpha * x; the slope at 0 is 1."""
-    return _apply(LEAKY_RELU, x, {"alpha": float(alpha)})
-
-
-def elu(x: Value, alpha: float = 1.0) -> Value:
-    """Return x where it is positive, else alpha * (exp(x) - 1)."""
-    return _apply(ELU, x, {"alpha": float(alpha)})
 
 
 def selu(x: Value, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772) -> Value:
@@ -282,10 +261,7 @@ GELU: OpDef = _activation("gelu", _gelu, _gelu_slope, gelu_second)
 SILU: OpDef = _activation("silu", _silu, _silu_slope, _silu_second)
 
 
-def gelu(x: Value, approximate: bool = False) -> Value:
-    """Return x * Phi(x), with the normal distribution's Phi; approximate: by a tanh (Hendrycks and Gimpel 2016)."""
-    if not approximate:
-        return _apply(GELU, x)
+def _gelu_by_tanh(x: Value) -> Value:
     inner = scalar_mul(mul(x, add(scalar_mul(square(x), 0.044715), 1.0)), math.sqrt(2 / math.pi))
     return mul(scalar_mul(x, 0.5), add(tanh(inner), 1.0))
 
@@ -342,9 +318,38 @@ hardsigmoid = entered("hardsigmoid", HARDSIGMOID, "clip(x / 6 + 1/2, 0, 1), whos
 hardswish = entered("hardswish", HARDSWISH, "x * hardsigmoid(x)")
 
 
-def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:
-    """Return x clipped to [min, max]; the gradient at the corners is 0."""
-    return _apply(HARDTANH, x, {"min_val": float(min), "max_val": float(max)})
+def parametric(choose: Choose) -> dict[str, Callable[..., Any]]:
+    """Return the builders of activations with attributes, by name."""
+
+    def real(name: str, x: Any) -> Any:
+        try:
+            kind = x._data.dtype.kind
+        except AttributeError:
+            x = as_value(x)
+            kind = x._data.dtype.kind
+        return x if kind in "fc" else cast(x, function_dtype(name, x, choose(x)))
+
+    def elu(x: Value, alpha: float = 1.0) -> Value:
+        """Return x where it is positive, else alpha * (exp(x) - 1)."""
+        return local.mode.apply(ELU, (real("elu", x),), {"alpha": float(alpha)})
+
+    def gelu(x: Value, approximate: bool = False) -> Value:
+        """Return x * Phi(x), with the normal distribution's Phi; approximate: by a tanh (Hendrycks and Gimpel 2016)."""
+        x = real("gelu", x)
+        return _gelu_by_tanh(x) if approximate else local.mode.apply(GELU, (x,), NO_ATTRS)
+
+    def hardtanh(x: Value, min: float = -1.0, max: float = 1.0) -> Value:
+        """Return x clipped to [min, max]; the gradient at the corners is 0."""
+        return local.mode.apply(HARDTANH, (real("hardtanh", x),), {"min_val": float(min), "max_val": float(max)})
+
+    def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
+        """Return x where it is positive, else alpha * x; the slope at 0 is 1."""
+        return local.mode.apply(LEAKY_RELU, (real("leaky_relu", x),), {"alpha": float(alpha)})
+
+    return named({"elu": elu, "gelu": gelu, "hardtanh": hardtanh, "leaky_relu": leaky_relu})
+
+
+elu, gelu, hardtanh, leaky_relu = parametric(strictly).values()
 
 
 def relu6(x: Value) -> Value:
