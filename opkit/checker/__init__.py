@@ -21,6 +21,7 @@ from opkit.checker.model.checkable import (
     KernelCall,
     Pullback,
     Registration,
+    Results,
     Value,
 )
 from opkit.checker.model.codes import CODES, CheckCode, code_of
@@ -53,6 +54,7 @@ __all__ = [
     "Pullback",
     "Registration",
     "Report",
+    "Results",
     "Slopes",
     "Status",
     "Value",

@@ -7,6 +7,7 @@ written as a difference of means) act on the steps.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import sympy
 
@@ -20,9 +21,7 @@ __all__ = ["careful", "careful_steps", "guarded", "prune", "substitute"]
 def substitute(operation: Operation, change: Callable[[Expr], Expr]) -> Operation:
     """Return the operation with each of its operands changed."""
     names = ("left", "right") if hasattr(operation, "left") else ("operand",)
-    fields = {name: getattr(operation, name) for name in operation.__slots__}
-    fields |= {name: change(fields[name]) for name in names}
-    return type(operation)(**fields)
+    return replace(operation, **{name: change(getattr(operation, name)) for name in names})
 
 
 def careful(expr: Expr) -> Expr:

@@ -105,30 +105,18 @@ def _is_finite(
     reads: Sequence[str],
 ) -> bool:
     try:
-        return _all_finite(formula, values, attrs, forward, backward, reads)
+        with np.errstate(all="ignore"):
+            results = _tuple(forward(tuple(values[name] for name in formula.inputs), attrs))
+            if backward is None or not _are_finite(results):
+                return _are_finite(results)
+            ones = {f"d{name}": np.ones_like(result) for name, result in zip(formula.outputs, results, strict=True)}
+            return _are_finite(_tuple(backward(tuple((values | ones)[name] for name in reads), attrs)))
     except (ValueError, ArithmeticError):  # functions of math raise where numpy gives NaN
         return False
 
 
-def _all_finite(
-    formula: Formula,
-    values: dict[str, Any],
-    attrs: Mapping[str, object],
-    forward: Any,
-    backward: Any,
-    reads: Sequence[str],
-) -> bool:
-    with np.errstate(all="ignore"):
-        results = _tuple(forward(tuple(values[name] for name in formula.inputs), attrs))
-        if not all(np.all(np.isfinite(result)) for result in results):
-            return False
-        if backward is None:
-            return True
-        known = values | {
-            f"d{name}": np.ones_like(result) for name, result in zip(formula.outputs, results, strict=True)
-        }
-        gradients = _tuple(backward(tuple(known[name] for name in reads), attrs))
-        return all(bool(np.all(np.isfinite(gradient))) for gradient in gradients)
+def _are_finite(results: Sequence[Any]) -> bool:
+    return all(bool(np.all(np.isfinite(result))) for result in results)
 
 
 def _tuple(results: Any) -> tuple[Any, ...]:

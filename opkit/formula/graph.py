@@ -31,31 +31,10 @@ Axes: TypeAlias = "tuple[int, ...] | str | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce:
-    """A sum, mean, variance, largest or smallest element over axes."""
-
-    kind: Literal["sum", "mean", "var", "max", "min"]
-    operand: Expr
-    axes: Axes
-    keepdims: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Softmax:
-    """exp(operand) over its sum along one axis; or the logarithm of that."""
+class Swap:
+    """The transpose of the last two axes."""
 
     operand: Expr
-    axes: Axes
-    log: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LogSumExp:
-    """log(sum(exp(operand))) over axes."""
-
-    operand: Expr
-    axes: Axes
-    keepdims: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +46,43 @@ class MatMul:
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
-    """The transpose of the last two axes."""
-
+class _Along:
     operand: Expr
+    axes: Axes
 
 
 @dataclass(frozen=True, slots=True)
-class Expand:
+class Softmax(_Along):
+    """exp(operand) over its sum along one axis; or the logarithm of that."""
+
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogSumExp(_Along):
+    """log(sum(exp(operand))) over axes."""
+
+    keepdims: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(_Along):
     """Axes that a reduction dropped, put back with size 1."""
 
-    operand: Expr
-    axes: Axes
+
+@dataclass(frozen=True, slots=True)
+class Count(_Along):
+    """How many elements of an expression's shape lie along the axes: a Python number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many elements of an expression's shape lie along the axes: a Python number."""
+class Reduce:
+    """A sum, mean, variance, largest or smallest element over axes."""
 
+    kind: Literal["sum", "mean", "var", "max", "min"]
     operand: Expr
     axes: Axes
+    keepdims: bool
 
 
 Operation: TypeAlias = Reduce | Softmax | LogSumExp | MatMul | Swap | Expand | Count

@@ -14,19 +14,7 @@ from collections.abc import Iterable
 import sympy
 
 from opkit.errors import UsageError
-from opkit.formula.graph import (
-    Axes,
-    Count,
-    Expand,
-    Formula,
-    LogSumExp,
-    MatMul,
-    Operation,
-    Reduce,
-    Softmax,
-    Swap,
-    operands,
-)  # fmt: skip
+from opkit.formula import graph
 from opkit.formula.helpers import HELPERS
 from opkit.formula.language import FUNCTIONS, Expr
 from opkit.formula.shapes import Scalar, Shapes, Term
@@ -64,9 +52,9 @@ class Kernel:
         targets: {output: the array whose shape the result has, or "" for one number}.
     """
 
-    def __init__(self, formula: Formula, shapes: Shapes, targets: dict[str, str]) -> None:
+    def __init__(self, formula: graph.Formula, shapes: Shapes, targets: dict[str, str]) -> None:
         self.formula, self.shapes, self.targets = formula, shapes, targets
-        self.scalars = {*formula.attrs} | {s.name for s, op in formula.steps.items() if isinstance(op, Count)}
+        self.scalars = {*formula.attrs} | {s.name for s, op in formula.steps.items() if isinstance(op, graph.Count)}
         self.taken = {*formula.inputs, *formula.attrs, "args", "attrs", "np", "math", *HELPERS}
         self.names: dict[Expr, str] = {sympy.Symbol(name, real=True): name for name in formula.inputs + formula.attrs}
         self.lines: list[str] = []
@@ -86,7 +74,7 @@ class Kernel:
             if counts[expr] > 1 and self._worth(expr):
                 return
             if expr in self.formula.steps:
-                for inner in operands(self.formula.steps[expr]):
+                for inner in graph.operands(self.formula.steps[expr]):
                     visit(inner, False)
             for inner in expr.args:
                 visit(inner, False)
@@ -97,7 +85,7 @@ class Kernel:
 
     def _worth(self, expr: Expr) -> bool:
         if expr in self.formula.steps:
-            return not isinstance(self.formula.steps[expr], Count | Swap)
+            return not isinstance(self.formula.steps[expr], graph.Count | graph.Swap)
         has_step = any(symbol in self.formula.steps for symbol in expr.free_symbols)
         if isinstance(expr, sympy.Piecewise):
             return has_step or not _is_indicator(expr)
@@ -128,7 +116,7 @@ class Kernel:
         if _is_indicator(expr):
             return "attains"
         if expr.is_Add and any(
-            isinstance(step, Reduce) and step.kind == "mean" and -symbol in expr.args
+            isinstance(step, graph.Reduce) and step.kind == "mean" and -symbol in expr.args
             for symbol, step in self.formula.steps.items()
         ):
             return "centred"
@@ -348,33 +336,33 @@ class Kernel:
         return f"{self.text(left, _SUM)} {_SYMBOLS[type(expr)]} {self.text(right, _SUM)}", _LOW
 
     # -- operations ---------------------------------------------------------------------------------------------------
-    def _operation(self, operation: Operation) -> tuple[str, int]:
+    def _operation(self, operation: graph.Operation) -> tuple[str, int]:
         match operation:
-            case Reduce():
+            case graph.Reduce():
                 extra = f", axis={_axes(operation.axes)}" if operation.axes is not None else ""
                 extra += ", keepdims=True" if operation.keepdims else ""
                 if _is_indicator(operation.operand):
                     extra += f", dtype={self._array_of(operation.operand)}.dtype"
                 return f"np.{operation.kind}({self.text(operation.operand, _LOW)}{extra})", _ATOM
-            case Softmax():
+            case graph.Softmax():
                 name = "log_softmax" if operation.log else "softmax"
                 self.helpers.add(name)
                 return f"{name}({self.text(operation.operand)}, axis={_axes(operation.axes)})", _ATOM
-            case LogSumExp():
+            case graph.LogSumExp():
                 self.helpers.add("logsumexp")
                 extra = f", axis={_axes(operation.axes)}" if operation.axes is not None else ""
                 extra += ", keepdims=True" if operation.keepdims else ""
                 return f"logsumexp({self.text(operation.operand)}{extra})", _ATOM
-            case MatMul():
+            case graph.MatMul():
                 return f"{self.text(operation.left, _FACTOR)} @ {self.text(operation.right, _POWER)}", _TERM
-            case Swap():
+            case graph.Swap():
                 return f"np.swapaxes({self.text(operation.operand)}, -1, -2)", _ATOM
-            case Expand():
+            case graph.Expand():
                 return f"np.expand_dims({self.text(operation.operand)}, {_axes(operation.axes)})", _ATOM
-            case Count():
+            case graph.Count():
                 return self._count(operation)
 
-    def _count(self, operation: Count) -> tuple[str, int]:
+    def _count(self, operation: graph.Count) -> tuple[str, int]:
         array = self._named(self.shapes.of(operation.operand), operation.operand)
         if operation.axes is None:
             return f"{array}.size", _ATOM
@@ -395,7 +383,7 @@ class Kernel:
         return name
 
 
-def _axes(axes: Axes) -> str:
+def _axes(axes: graph.Axes) -> str:
     if isinstance(axes, tuple):
         return str(axes[0]) if len(axes) == 1 else str(axes)
     return str(axes)
@@ -425,6 +413,6 @@ def _needs_parentheses(text: str) -> bool:
     return " * " in text and not text.endswith(")")
 
 
-def write(formula: Formula, shapes: Shapes, targets: dict[str, str]) -> Kernel:
+def write(formula: graph.Formula, shapes: Shapes, targets: dict[str, str]) -> Kernel:
     """Write a kernel's lines."""
     return Kernel(formula, shapes, targets)

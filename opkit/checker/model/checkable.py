@@ -31,6 +31,7 @@ __all__ = [
     "KernelCall",
     "Pullback",
     "Registration",
+    "Results",
     "Value",
     "describe_inputs",
 ]
@@ -39,6 +40,8 @@ __all__ = [
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
 Arrays: TypeAlias = Mapping[str, Value]
 Attrs: TypeAlias = Mapping[str, Any]
+#: Outputs, or incoming gradients: one array for each declared output.
+Results: TypeAlias = Sequence[np.ndarray]
 Gradients: TypeAlias = Mapping[str, Value]
 Pullback: TypeAlias = "Callable[[Sequence[np.ndarray], frozenset[str]], Gradients]"
 
@@ -111,8 +114,8 @@ class Backward(Protocol):
     def __call__(
         self,
         arrays: Arrays,
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
+        outputs: Results,
+        douts: Results,
         attrs: Attrs,
         needs: frozenset[str],
     ) -> Gradients:

@@ -45,45 +45,45 @@ __all__ = [
 
 
 # ---- functions of one operand ----------------------------------------------------------------------------------------
-#: Paddle's name -> op builder.
+_OF_ONE = (
+    ops.acos,
+    ops.acosh,
+    ops.asin,
+    ops.asinh,
+    ops.atan,
+    ops.atanh,
+    ops.ceil,
+    ops.cos,
+    ops.cosh,
+    ops.digamma,
+    ops.erf,
+    ops.exp,
+    ops.expm1,
+    ops.floor,
+    ops.isfinite,
+    ops.isinf,
+    ops.isnan,
+    ops.lgamma,
+    ops.log,
+    ops.log10,
+    ops.log1p,
+    ops.log2,
+    ops.neg,
+    ops.reciprocal,
+    ops.round,
+    ops.rsqrt,
+    ops.sigmoid,
+    ops.sin,
+    ops.sinh,
+    ops.sqrt,
+    ops.tan,
+    ops.tanh,
+    ops.bitwise_not,
+)
+#: Paddle's name -> the function; the builders have Paddle's names.
 UNARY: dict[str, Callable[..., Any]] = {
     name: of_one(name, build)
-    for name, build in {
-        "acos": ops.acos,
-        "acosh": ops.acosh,
-        "asin": ops.asin,
-        "asinh": ops.asinh,
-        "atan": ops.atan,
-        "atanh": ops.atanh,
-        "ceil": ops.ceil,
-        "cos": ops.cos,
-        "cosh": ops.cosh,
-        "digamma": ops.digamma,
-        "erf": ops.erf,
-        "exp": ops.exp,
-        "expm1": ops.expm1,
-        "floor": ops.floor,
-        "isfinite": ops.isfinite,
-        "isinf": ops.isinf,
-        "isnan": ops.isnan,
-        "lgamma": ops.lgamma,
-        "log": ops.log,
-        "log10": ops.log10,
-        "log1p": ops.log1p,
-        "log2": ops.log2,
-        "neg": ops.neg,
-        "reciprocal": ops.reciprocal,
-        "round": ops.round,
-        "rsqrt": ops.rsqrt,
-        "sigmoid": ops.sigmoid,
-        "sin": ops.sin,
-        "sinh": ops.sinh,
-        "sqrt": ops.sqrt,
-        "tan": ops.tan,
-        "tanh": ops.tanh,
-        "bitwise_not": ops.bitwise_not,
-        **integers.CLOSED,
-    }.items()
+    for name, build in (*((build.__name__, build) for build in _OF_ONE), *integers.CLOSED.items())
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opkit.spec.runtime import windows
 from opkit.spec.runtime.arithmetic import Stream, idiv
 from opkit.spec.runtime.containers import axes, filled
 from opkit.spec.runtime.contexts import InferContext, ParallelContext
@@ -22,18 +23,6 @@ from opkit.spec.runtime.placing import logical_shape, parse_distribution, placem
 from opkit.spec.runtime.reshape import group_start_axes, reshape_signatures, reshaped, squeeze
 from opkit.spec.runtime.sbp import Distribution, Sbp
 from opkit.spec.runtime.sbp_contexts import SbpContext
-from opkit.spec.runtime.windows import (
-    AvgPoolingParams,
-    Params3D,
-    PoolingParams,
-    calc_conv_out,
-    calc_out_and_padding,
-    calc_same_padding,
-    channel_index,
-    in_dim,
-    index_offset,
-    windowed_ceil,
-)
 
 __all__ = ["FUNCTIONS"]
 
@@ -301,16 +290,7 @@ FUNCTIONS: dict[str, object] = {
     "identical_assign": identical_assign,
     "is_containing": is_containing,
     "expand_dims_shape": expand_dims_shape,
-    "calc_out_and_padding": calc_out_and_padding,
-    "windowed_ceil": windowed_ceil,
-    "calc_same_padding": calc_same_padding,
-    "calc_conv_out": calc_conv_out,
-    "index_offset": index_offset,
-    "channel_index": channel_index,
-    "in_dim": in_dim,
-    "Params3D": Params3D,
-    "PoolingParams": PoolingParams,
-    "AvgPoolingParams": AvgPoolingParams,
+    **{name: getattr(windows, name) for name in windows.__all__},
     "regulate_slice_start": regulate_slice_start,
     "regulate_slice_stop": regulate_slice_stop,
     "BalancedSplitter": BalancedSplitter,

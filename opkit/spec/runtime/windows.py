@@ -6,6 +6,8 @@ user/kernels/pooling_kernel_util.cpp and avg_pooling_kernel_util.cpp.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from opkit.spec.runtime.arithmetic import idiv, to_i32, to_i64
 from opkit.spec.runtime.containers import Cell
 from opkit.spec.runtime.faults import FatalError, check
@@ -23,6 +25,9 @@ __all__ = [
     "index_offset",
     "windowed_ceil",
 ]
+
+#: One number for each axis.
+_Sizes: TypeAlias = list[int]
 
 
 def _effective(size: int, dilation: int, stride: int) -> int:
@@ -159,24 +164,25 @@ class Params3D:
         x: Shape,
         data_format: str,
         padding: str,
-        before: list[int],
-        after: list[int],
-        size: list[int],
-        strides: list[int],
+        before: _Sizes,
+        after: _Sizes,
+        size: _Sizes,
+        strides: _Sizes,
         ceil: bool,
     ) -> None:
-        self.count = count
-        self.size = _three(size, count, 1)
-        self.strides = _three(strides, count, 1)
+        self._place(count, x, data_format, size, strides)
         self.padding_before = _three(before, count, 0)
         self.padding_after = _three(after, count, 0)
-        self.data_format = data_format
-        self.x = [in_dim(x, data_format, axis, count) for axis in range(3)]
         self.y = [0, 0, 0]
         for axis in range(3):
             out, front, rear = Cell(0), Cell(self.padding_before[axis]), Cell(self.padding_after[axis])
             windowed_ceil(self.x[axis], self.size[axis], 1, self.strides[axis], padding, ceil, out, front, rear)
             self.y[axis], self.padding_before[axis], self.padding_after[axis] = out.v, front.v, rear.v
+
+    def _place(self, count: int, x: Shape, data_format: str, size: _Sizes, strides: _Sizes) -> None:
+        self.count, self.data_format = count, data_format
+        self.size, self.strides = _three(size, count, 1), _three(strides, count, 1)
+        self.x = [in_dim(x, data_format, axis, count) for axis in range(3)]
         self.channel = x.at(1) if data_format == "channels_first" else x.at(len(x.dims) - 1)
         self.batch = x.at(0)
 
@@ -193,7 +199,7 @@ class Params3D:
         return Shape((self.batch, self.channel, *(self.y if of_y else self.x)))
 
 
-def _three(values: list[int], count: int, missing: int) -> list[int]:
+def _three(values: _Sizes, count: int, missing: int) -> _Sizes:
     lead = 3 - count
     out = []
     for axis in range(3):
@@ -223,43 +229,28 @@ class PoolingParams(Params3D):
         count: int,
         x: Shape,
         data_format: str,
-        padding: list[int],
-        window: list[int],
-        stride: list[int],
-        dilation: list[int],
+        padding: _Sizes,
+        window: _Sizes,
+        stride: _Sizes,
+        dilation: _Sizes,
         _return_indices: bool,
         is_ceil: bool,
     ) -> None:
-        self.count = count
-        self.data_format = data_format
+        self._place(count, x, data_format, window, stride)
         self.padding_before = self.padding_after = _three(padding, count, 0)
-        self.size = _three(window, count, 1)
-        self.strides = _three(stride, count, 1)
         spread = _three(dilation, count, 1)
-        self.x = [in_dim(x, data_format, axis, count) for axis in range(3)]
         self.y = [
             _pooled(self.x[i], self.size[i], self.strides[i], self.padding_before[i], is_ceil, spread[i])
             for i in range(3)
         ]
-        self.channel = x.at(1) if data_format == "channels_first" else x.at(len(x.dims) - 1)
-        self.batch = x.at(0)
 
 
 class AvgPoolingParams(PoolingParams):
-    """The window arithmetic of v0.5.0's average pooling."""
+    """The window arithmetic of v0.5.0's average pooling; what it divides by does not change a size."""
 
     __slots__ = ()
 
     def __init__(
-        self,
-        count: int,
-        x: Shape,
-        data_format: str,
-        padding: list[int],
-        window: list[int],
-        stride: list[int],
-        is_ceil: bool,
-        _count_include_pad: bool,
-        _divisor: int,
+        self, count: int, x: Shape, layout: str, padding: _Sizes, window: _Sizes, stride: _Sizes, ceil: bool, *_: object
     ) -> None:
-        super().__init__(count, x, data_format, padding, window, stride, [1] * count, False, is_ceil)
+        super().__init__(count, x, layout, padding, window, stride, [1] * count, False, ceil)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arrays, Attrs
+from opkit.checker import Arrays, Attrs, Results
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.errors import UsageError
 from opkit.verify.isolation.blame import is_users
@@ -93,12 +93,7 @@ class Functions:
         return _listed(self._forward(*(values[name] for name in self._given), **named))
 
     def backward(
-        self,
-        arrays: Arrays,
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Attrs,
-        needs: frozenset[str],
+        self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run backward; see ``opkit.checker.Backward``."""
         found = _listed(self.binding(len(douts))({**attrs, **arrays}, list(outputs), list(douts)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import KernelCall, Registration
+from opkit.checker import Arrays, Attrs, KernelCall, Registration, Results
 from opkit.errors import AutogradError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
@@ -70,23 +70,13 @@ class RawGradient:
 
     # --- what the checker calls
     def backward(
-        self,
-        arrays: Mapping[str, Any],
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Mapping[str, Any],
-        needs: frozenset[str],
+        self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> dict[str, Any]:
         """Run the gradient; see ``opkit.checker.Backward``."""
         return self._run(arrays, outputs, douts, attrs, needs, None)
 
     def trace(
-        self,
-        arrays: Mapping[str, Any],
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Mapping[str, Any],
-        needs: frozenset[str],
+        self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> tuple[dict[str, Any], list[KernelCall]]:
         """Run the gradient and report what each user kernel received and returned."""
         calls: list[KernelCall] = []
@@ -103,10 +93,10 @@ class RawGradient:
     # --- how
     def _run(
         self,
-        arrays: Mapping[str, Any],
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Mapping[str, Any],
+        arrays: Arrays,
+        outputs: Results,
+        douts: Results,
+        attrs: Attrs,
         needs: frozenset[str],
         tell: Callable[[KernelCall], None] | None,
     ) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attrs, Case, Checkable
+from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Results
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import KernelError, UsageError
 from opkit.static.py_func import PyFuncDef
@@ -133,12 +133,7 @@ class _Calls:
         return self.forward(arrays, attrs)
 
     def backward(
-        self,
-        arrays: Arrays,
-        outputs: Sequence[np.ndarray],
-        douts: Sequence[np.ndarray],
-        attrs: Attrs,
-        needs: frozenset[str],
+        self, arrays: Arrays, outputs: Results, douts: Results, attrs: Attrs, needs: frozenset[str]
     ) -> Mapping[str, Any]:
         """Run the backward function; see ``opkit.checker.Backward``."""
         passed = [*(arrays[name] for name in self._names), *outputs]

@@ -1,0 +1,113 @@
+"""The gradient of an op as an op of its own: (inputs, incoming gradients) -> gradients, and the cases of it.
+
+How a framework runs that gradient, and the gradient of that, is its own module's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Pullback
+
+__all__ = ["GradientOp", "has_gradient_op"]
+
+#: Cases taken over from the first order.
+_MOST = 6
+
+
+def has_gradient_op(first: Checkable) -> bool:
+    """Say whether a gradient can be an op: inputs are single arrays, always given, and backward is the derivative."""
+    is_plain = not any(arg.is_variadic or arg.is_optional for arg in first.inputs)
+    return is_plain and bool(first.gradients) and first.surrogate is None and not first.tolerance
+
+
+class GradientOp(ABC):
+    """Runs the gradient of an op, and the gradient of that.
+
+    Args:
+        first: the op, for which ``has_gradient_op`` is true.
+        douts: names of the incoming gradients; one that an input has already gets an underscore.
+
+    Attributes:
+        names: the op's inputs.
+        targets: those with a gradient.
+        douts: the incoming gradients.
+    """
+
+    def __init__(self, first: Checkable, douts: Sequence[str]) -> None:
+        self._first = first
+        self.names = [arg.name for arg in first.inputs]
+        self.targets = sorted(first.gradients or (), key=self.names.index)
+        self.douts = [name if name not in self.names else f"{name}_" for name in douts]
+
+    @abstractmethod
+    def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Say whether the gradients can be differentiated with respect to some input."""
+
+    @abstractmethod
+    def outputs(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        """Return what the op itself computes."""
+
+    @abstractmethod
+    def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
+        """Return the first gradients; see ``opkit.checker.Forward``."""
+
+    @abstractmethod
+    def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[list[np.ndarray], Pullback]:
+        """Return the first gradients, and the way back from them."""
+
+    def checkable(self, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as something to check, None where it cannot be differentiated.
+
+        Args:
+            example: arguments by name, arrays among them.
+        """
+        if not self.leads_back(*self._split(example)):
+            return None
+        first = self._first
+        return Checkable(
+            name=f"{first.name} backward",
+            inputs=(*first.inputs, *map(Arg, self.douts)),
+            outputs=tuple(Arg(f"d{name}") for name in self.targets),
+            forward=self.forward,
+            vjp=self.vjp,
+            attrs=first.attrs,
+            cases=None if first.cases is None else self._drawn(first.cases),
+            recorded=tuple(map(self._extended, first.recorded[:_MOST])),
+            gradients=frozenset(self.targets) | frozenset(self.douts),
+            allow=first.allow,
+            forward_where=first.backward_where,
+            backward_where=first.backward_where,
+            cases_where=first.cases_where,
+        )
+
+    def _split(self, example: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        arrays = {name: example[name] for name in self.names}
+        return arrays, {name: value for name, value in example.items() if name not in arrays}
+
+    def _extended(self, case: Case) -> Case:
+        """Return a case with incoming gradients beside the inputs."""
+        rng = np.random.default_rng([case.seed, 171])
+        return replace(case, inputs={**case.inputs, **self._drawn_douts(case.inputs, case.attrs, rng)})
+
+    def _drawn(
+        self, cases: Callable[[np.random.Generator], Iterable[Mapping[str, Any]]]
+    ) -> Callable[[np.random.Generator], Iterator[Mapping[str, Any]]]:
+        """Return a cases function with incoming gradients beside the inputs."""
+
+        def extended(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+            for case, _ in zip(cases(rng), range(_MOST)):
+                yield {**case, **self._drawn_douts(*self._split(case), rng)}
+
+        return extended
+
+    def _drawn_douts(self, arrays: Arrays, attrs: Attrs, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {
+            name: np.asarray(rng.uniform(-1.5, 1.5, item.shape), item.dtype)
+            for name, item in zip(self.douts, self.outputs(arrays, attrs))
+        }
