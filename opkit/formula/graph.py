@@ -38,14 +38,6 @@ class Swap:
 
 
 @dataclass(frozen=True, slots=True)
-class MatMul:
-    """The product of two stacks of matrices with the same leading axes."""
-
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True, slots=True)
 class _Along:
     operand: Expr
     axes: Axes
@@ -73,6 +65,14 @@ class Expand(_Along):
 @dataclass(frozen=True, slots=True)
 class Count(_Along):
     """How many elements of an expression's shape lie along the axes: a Python number."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul:
+    """The product of two stacks of matrices with the same leading axes."""
+
+    left: Expr
+    right: Expr
 
 
 @dataclass(frozen=True, slots=True)
