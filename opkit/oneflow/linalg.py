@@ -8,6 +8,7 @@ from opkit.errors import ShapeError
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value
 from opkit.ops.core.value import shape_of
+from opkit.shim.missing import guard
 
 __all__ = ["linalg", "matmul"]
 
@@ -36,3 +37,6 @@ class linalg:
     """``flow.linalg``."""
 
     matmul = staticmethod(matmul)
+
+
+__getattr__ = guard("flow.linalg", __all__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from opkit.oneflow.job import enable_eager_execution
 from opkit.oneflow.session import clear_default_session
+from opkit.shim.missing import guard
 
 __all__ = [
     "TestCase",
@@ -76,3 +77,6 @@ skip_unless_2n4d = _skip_unless(2, 4)
 def num_nodes_required(num_nodes: int) -> Callable[[Any], Any]:
     """Run the test only where that many nodes are there."""
     return _skip_unless(num_nodes, 1)()
+
+
+__getattr__ = guard("flow.unittest", __all__)

@@ -17,6 +17,7 @@ from types import FrameType, ModuleType
 
 from opkit.errors import unknown
 from opkit.shim.freezing import Freezing
+from opkit.shim.missing import missing_module
 
 __all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
 
@@ -58,9 +59,33 @@ class _AliasFinder(MetaPathFinder):
         if package is None:
             return None
         real = package + dot + rest
-        if importlib.util.find_spec(real) is None:
+        if _has_module(real):
+            return ModuleSpec(fullname, _AliasLoader(real, self._freezing), is_package=True)
+        placeholder = missing_module(fullname)
+        if placeholder is None:
             return None
-        return ModuleSpec(fullname, _AliasLoader(real, self._freezing), is_package=True)
+        return ModuleSpec(fullname, _PlaceholderLoader(placeholder), is_package=True)
+
+
+def _has_module(real: str) -> bool:
+    """Say whether opkit has a module; the parent of one that it lacks may be missing too."""
+    try:
+        return importlib.util.find_spec(real) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class _PlaceholderLoader(Loader):
+    """Provide the placeholder of a module that opkit lacks."""
+
+    def __init__(self, placeholder: ModuleType) -> None:
+        self._placeholder = placeholder
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._placeholder
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: the placeholder is whole."""
 
 
 class _MissingNameFinder(MetaPathFinder):
@@ -74,6 +99,9 @@ class _MissingNameFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         running = _import_functions()
         root = fullname.partition(".")[0]
+        if root in FRAMEWORKS and "_handle_fromlist" in running:
+            # The parent is a placeholder, whose own name is the framework's.
+            raise ImportError(_missing(fullname, FRAMEWORKS[root]), name=fullname)
         if root in FRAMEWORKS and "_find_and_load_unlocked" in running:
             raise ModuleNotFoundError(_missing(fullname, FRAMEWORKS[root]), name=fullname)
         for framework, package in FRAMEWORKS.items():
@@ -96,6 +124,10 @@ def _import_functions() -> set[str]:
 
 def _missing(shown: str, package: str) -> str:
     """Return the message about a name of a framework that opkit lacks."""
+    from opkit.shim.known import OPTIONAL
+
+    if shown in OPTIONAL:
+        return f"opkit has no {shown}: {OPTIONAL[shown]}"
     parent, _, name = shown.rpartition(".")
     framework = shown.partition(".")[0]
     module = sys.modules.get(package + parent[len(framework) :])

@@ -55,8 +55,10 @@ def test_missing_names_offer_the_nearest() -> None:
         _ = paddle.static.nn.batchnorm
     with pytest.raises(MissingNameError, match=r"did you mean paddle.static.Program, "):
         _ = paddle.static.Programm
-    with pytest.raises(AttributeError, match=r"paddle.base.layers"):
-        _ = base.layers
+    with pytest.raises(AttributeError, match=r"paddle.base.layerz"):
+        _ = base.layerz
+    with pytest.raises(MissingNameError, match=r"paddle.base.layers.io.data"):
+        base.layers.io.data()
 
 
 def test_data_feeder_refuses_what_does_not_fit() -> None:

@@ -9,6 +9,7 @@ from opkit import eager
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.core.mode import local
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["backward", "grad"]
 
@@ -89,3 +90,6 @@ def grad(
         allow_unused=allow_unused,
         blocked=() if no_grad_vars is None else _tensors(no_grad_vars, "grad: no_grad_vars"),
     )
+
+
+__getattr__ = _guard(__name__, globals())

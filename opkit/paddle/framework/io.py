@@ -20,6 +20,7 @@ from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
 from opkit.foreign import FormatError, NamesCodeError, read_file, read_pickle
 from opkit.ir import DTYPES
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["UnsafeFileError", "load", "save"]
 
@@ -166,3 +167,6 @@ def _mapped(item: Any, made: dict[int, Any], of_pair: Callable[[np.ndarray, str]
             found = type(item)([_mapped(value, made, of_pair) for value in item])
         made[id(item)] = found
     return found
+
+
+__getattr__ = _guard(__name__, globals())

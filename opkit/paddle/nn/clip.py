@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit.paddle.semantics import builders as ops
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
@@ -68,3 +69,6 @@ class ClipGradByGlobalNorm(_Clip):
         limit = ops.full_like(norm, self.clip_norm)
         factor = ops.div(limit, ops.maximum(norm, limit))
         return [ops.mul(grad, ops.cast_like(factor, grad)) for grad in grads]
+
+
+__getattr__ = _guard(__name__, globals())

@@ -8,6 +8,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
 from opkit.paddle.semantics import updates
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["Adam", "AdamW", "Adamax", "Lamb"]
 
@@ -167,3 +168,6 @@ class Lamb(_WithBetas):
             "decay": 0.0 if is_excluded else float(group.get("lamb_weight_decay", self._decay)),
             "always_adapt": self._always_adapt,
         }
+
+
+__getattr__ = _guard(__name__, globals())

@@ -16,6 +16,7 @@ from opkit.ops.core.opdef import OpDef
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.optimizer.scheduler import LRScheduler
 from opkit.paddle.regularizer import L1Decay, L2Decay
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["Optimizer", "StateSpec"]
 
@@ -275,3 +276,6 @@ def _groups(parameters: Any) -> list[dict[str, Any]]:
     if items and isinstance(items[0], dict):
         return [{**group, "params": list(group["params"])} for group in items]
     return [{"params": items}]
+
+
+__getattr__ = _guard(__name__, globals())

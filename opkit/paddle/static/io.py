@@ -17,6 +17,7 @@ from opkit.paddle.semantics.saving import (
     save_inference_program,
     save_program,
 )
+from opkit.shim.missing import guard as _guard
 from opkit.static.functions import Allow
 from opkit.static.storage import set_program_state as put_state
 
@@ -88,3 +89,6 @@ def _listed(given: Any) -> Sequence[Variable]:
         if not isinstance(item, Variable):
             raise TypeError(f"feed_vars and fetch_vars hold Variables, got {type(item).__name__}")
     return items
+
+
+__getattr__ = _guard(__name__, globals())

@@ -10,6 +10,7 @@ from opkit.errors import DtypeError
 from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["finfo", "iinfo", "is_complex", "is_empty", "is_floating_point", "is_integer"]
 
@@ -80,3 +81,6 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
+
+
+__getattr__ = _guard(__name__, globals())

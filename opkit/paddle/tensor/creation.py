@@ -15,6 +15,7 @@ from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "arange",
@@ -255,3 +256,6 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
         ops.broadcast_to(ops.reshape(axis, [-1 if i == k else 1 for k in range(len(axes))]), sizes)
         for i, axis in enumerate(axes)
     ]
+
+
+__getattr__ = _guard(__name__, globals())

@@ -7,6 +7,7 @@ from typing import Any
 from opkit.errors import ShapeError
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import axis_of, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["bmm", "dist", "dot", "matmul", "mm", "mv", "norm", "outer"]
 
@@ -54,3 +55,6 @@ def norm(x: Any, p: Any = "fro", axis: Any = None, keepdim: bool = False, name: 
 def dist(x: Any, y: Any, p: float = 2, name: str | None = None) -> Any:
     """Return the p-norm of a difference."""
     return ops.norm(ops.sub(x, y), float(p))
+
+
+__getattr__ = _guard(__name__, globals())

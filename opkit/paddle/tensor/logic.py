@@ -8,6 +8,7 @@ from typing import Any
 from opkit.ops.composed import pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, titled
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]
 
@@ -83,3 +84,5 @@ def allclose(
 
 
 globals().update(COMPARISONS)
+
+__getattr__ = _guard(__name__, globals())

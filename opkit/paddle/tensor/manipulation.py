@@ -11,6 +11,7 @@ from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import indexing
 from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "broadcast_shape",
@@ -301,3 +302,6 @@ def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
 def shape(input: Any) -> Any:
     """Return the shape as an int32 tensor."""
     return ops.literal(np.array(need_value("shape", "input", input)._data.shape, np.int32))
+
+
+__getattr__ = _guard(__name__, globals())

@@ -14,6 +14,7 @@ from opkit.ops.composed import order, pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "BINARY",
@@ -273,3 +274,5 @@ def is_tensor(x: Any) -> bool:
 __all__ += ["is_tensor"]
 globals().update(UNARY)
 globals().update(BINARY)
+
+__getattr__ = _guard(__name__, globals())

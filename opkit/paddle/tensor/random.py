@@ -11,6 +11,7 @@ from opkit.ir import canonical_dtype
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "bernoulli",
@@ -160,3 +161,6 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill x with logarithms that, rounded up, count trials until the first success; not rounded, as in Paddle 2.6."""
     failure = ops.log1p(ops.neg(probs)) if hasattr(probs, "_data") else math.log1p(-float(probs))
     return _filled(x, ops.div(ops.log(_even(x)), failure), "geometric_")
+
+
+__getattr__ = _guard(__name__, globals())

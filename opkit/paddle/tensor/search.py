@@ -10,6 +10,7 @@ from opkit.errors import UnsupportedError
 from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["argmax", "argmin", "argsort", "nonzero", "sort", "topk", "unique"]
 
@@ -87,3 +88,6 @@ def dynamic_only(name: str) -> None:
     """Refuse to build a graph whose sizes depend on the data."""
     if local.mode.is_static:
         raise UnsupportedError(f"{name}: the size of its result is unknown in a static program")
+
+
+__getattr__ = _guard(__name__, globals())

@@ -9,6 +9,7 @@ from opkit.ops.composed import moments, order
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers
 from opkit.paddle.tensor.checks import axis_of, ints, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "bincount",
@@ -163,3 +164,6 @@ def corrcoef(x: Any, rowvar: bool = True, name: str | None = None) -> Any:
         raise ShapeError(f"corrcoef takes a vector or a matrix, got {list(x.shape)}")
     joint = cov(x, rowvar)
     return ops.div(joint, joint) if joint.ndim == 0 else ops.clip(moments.correlation(joint), -1.0, 1.0)
+
+
+__getattr__ = _guard(__name__, globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.shim.missing import guard as _guard
 from opkit.static.names import guard_names, switch_names, unique_name
 
 __all__ = ["generate", "guard", "switch"]
@@ -22,3 +23,6 @@ def guard(new_generator: Any = None) -> Any:
 def switch(new_generator: Any = None) -> Any:
     """Put another counter in force and return the one that was."""
     return switch_names(new_generator)
+
+
+__getattr__ = _guard(__name__, globals())

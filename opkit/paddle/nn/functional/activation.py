@@ -12,6 +12,7 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, of_one
 from opkit.paddle.tensor.inplace import INPLACE
 from opkit.paddle.tensor.math import UNARY
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "celu",
@@ -225,3 +226,6 @@ def rrelu(
     if not training:
         return ops.leaky_relu(x, (lower + upper) / 2)
     return activations.random_leaky(x, float(lower), float(upper))
+
+
+__getattr__ = _guard(__name__, globals())

@@ -10,6 +10,7 @@ from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
 from opkit.paddle.tensor.layout import diag_embed
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "cosine_similarity",
@@ -140,3 +141,6 @@ def normalize(x: Any, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name:
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
     """Return the cosine of the angle between two tensors along an axis."""
     return pairs.cosine(x1, x2, axis, eps)
+
+
+__getattr__ = _guard(__name__, globals())

@@ -8,6 +8,7 @@ from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
 
@@ -186,3 +187,6 @@ def _extra(
     if any(not 0 <= more < step for more, step in zip(extra, strides)):
         raise UsageError(f"conv_transpose: output_size {wanted} is not between {least} and the next stride")
     return extra
+
+
+__getattr__ = _guard(__name__, globals())

@@ -10,6 +10,7 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import losses as semantics
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "binary_cross_entropy",
@@ -202,3 +203,6 @@ def margin_ranking_loss(
     check_reduction(reduction, "margin_ranking_loss")
     _pair("margin_ranking_loss", input, label)
     return reduced(pairs.ranking_loss(input, other, label, float(margin)), reduction, "margin_ranking_loss")
+
+
+__getattr__ = _guard(__name__, globals())

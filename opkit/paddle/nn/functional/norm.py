@@ -8,6 +8,7 @@ from opkit.errors import ShapeError
 from opkit.paddle.nn.functional.axes import channel_layout
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["batch_norm", "instance_norm", "layer_norm", "local_response_norm"]
 
@@ -112,3 +113,6 @@ def local_response_norm(
         total = ops.add(total, ops.slice(squares, [axis], [shift], [shift + count]))
     scale = ops.pow(ops.add(ops.mul(total, float(alpha) / size), float(k)), float(beta))
     return ops.div(x, scale)
+
+
+__getattr__ = _guard(__name__, globals())

@@ -9,6 +9,7 @@ from opkit.errors import UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -257,3 +258,6 @@ def adaptive_max_pool3d(x: Any, output_size: Any, return_mask: bool = False, nam
     """Return the largest over windows that divide the volume into ``output_size`` parts."""
     _no_mask("adaptive_max_pool3d", return_mask)
     return _adaptive("adaptive_max_pool3d", 3, x, output_size, "NCDHW", ops.reduce_max)
+
+
+__getattr__ = _guard(__name__, globals())

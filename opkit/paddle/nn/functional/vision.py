@@ -9,6 +9,7 @@ from opkit.ops.composed import images, sampling
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.resampling import resampling_matrix
 from opkit.paddle.tensor.checks import ints, need_value
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "affine_grid",
@@ -177,3 +178,6 @@ def grid_sample(
     if need_value("grid_sample", "x", x).ndim != 4 or need_value("grid_sample", "grid", grid).ndim != 4:
         raise ShapeError(f"grid_sample: opkit takes images, got {list(x.shape)} and {list(grid.shape)}")
     return sampling.grid_sample(x, grid, mode, padding_mode, align_corners=align_corners)
+
+
+__getattr__ = _guard(__name__, globals())

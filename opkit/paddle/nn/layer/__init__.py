@@ -33,6 +33,7 @@ from opkit.paddle.nn.layer.norm import *  # noqa: F403
 from opkit.paddle.nn.layer.pooling import *  # noqa: F403
 from opkit.paddle.nn.layer.recurrent import *  # noqa: F403
 from opkit.paddle.nn.layer.transformer import *  # noqa: F403
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "Layer",
@@ -52,3 +53,5 @@ __all__ = [
     *recurrent.__all__,
     *transformer.__all__,
 ]
+
+__getattr__ = _guard(__name__, globals())

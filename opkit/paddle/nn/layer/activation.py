@@ -10,6 +10,7 @@ from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "CELU",
@@ -345,3 +346,6 @@ class Softmax2D(DeclaredLayer):
         if len(x.shape) not in (3, 4):
             raise ShapeError(f"Softmax2D takes a tensor of 3 or 4 axes, got {list(x.shape)}")
         return functional.softmax(x, -3)
+
+
+__getattr__ = _guard(__name__, globals())

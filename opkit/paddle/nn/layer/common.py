@@ -10,6 +10,7 @@ from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import XavierUniform
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.tensor import manipulation
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["Embedding", "Flatten", "Identity", "Linear"]
 
@@ -100,3 +101,6 @@ class Identity(Layer):
     def forward(self, input: Any) -> Any:
         """Return the input."""
         return input
+
+
+__getattr__ = _guard(__name__, globals())

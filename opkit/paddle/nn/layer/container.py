@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["LayerDict", "LayerList", "ParameterList", "Sequential"]
 
@@ -165,3 +166,6 @@ class ParameterList(Layer):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self._parameters.values()))
+
+
+__getattr__ = _guard(__name__, globals())

@@ -10,6 +10,7 @@ from opkit.errors import UsageError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Normal
 from opkit.paddle.nn.layer.declared import ParameterLayer, declared
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
 
@@ -189,3 +190,6 @@ class Conv3DTranspose(_TransposedOfFormat):
     def forward(self, x: Any, output_size: Any = None) -> Any:
         """Apply the transposed convolution."""
         return self._convolved(functional.conv3d_transpose, x, output_size)
+
+
+__getattr__ = _guard(__name__, globals())

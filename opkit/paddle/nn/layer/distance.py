@@ -11,6 +11,7 @@ from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Uniform
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["Bilinear", "CosineSimilarity", "PairwiseDistance"]
 
@@ -77,3 +78,6 @@ class PairwiseDistance(DeclaredLayer):
         if self.epsilon != 1e-6:
             text += f", epsilon={self.epsilon}"
         return text if not self.keepdim else f"{text}, keepdim={self.keepdim}"
+
+
+__getattr__ = _guard(__name__, globals())

@@ -16,6 +16,7 @@ from opkit.ir import canonical_dtype
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter
+from opkit.shim.missing import guard as _guard
 from opkit.static.names import unique_name
 
 __all__ = ["Layer"]
@@ -381,3 +382,6 @@ def _load(name: str, item: Any, value: Any) -> bool:
     else:
         item.set_value(array)
     return True
+
+
+__getattr__ = _guard(__name__, globals())

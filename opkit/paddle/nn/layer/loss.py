@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "BCELoss",
@@ -287,3 +288,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     def forward(self, input: Any, positive: Any, negative: Any) -> Any:
         """Return the loss."""
         return self._loss(input, positive, negative)
+
+
+__getattr__ = _guard(__name__, globals())

@@ -13,6 +13,7 @@ from opkit.paddle.nn.initializer import Constant, Normal
 from opkit.paddle.nn.layer.declared import RankedLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics import builders as ops
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "GroupNorm",
@@ -200,3 +201,6 @@ class SpectralNorm(Layer):
         self.weight_v.set_value(v)
         size = ops.reduce_sum(ops.mul(ops.literal(u), ops.matmul(matrix, ops.literal(v))))
         return ops.div(x, size)
+
+
+__getattr__ = _guard(__name__, globals())

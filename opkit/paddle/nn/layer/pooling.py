@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "AdaptiveAvgPool1D",
@@ -240,3 +241,6 @@ class AdaptiveAvgPool3D(_AdaptiveAvgPool):
     def forward(self, x: Any) -> Any:
         """Pool."""
         return functional.adaptive_avg_pool3d(x, *self._values(self))
+
+
+__getattr__ = _guard(__name__, globals())

@@ -20,6 +20,7 @@ from opkit.paddle.nn.layer.dropout import Dropout
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.nn.layer.norm import LayerNorm
 from opkit.paddle.semantics import builders as ops
+from opkit.shim.missing import guard as _guard
 
 __all__ = [
     "Transformer",
@@ -275,3 +276,6 @@ class Transformer(Layer):
         """Return a mask under which no position attends to a later one."""
         later = np.triu(np.full((length, length), -math.inf, default_dtype()), 1)
         return ops.literal(later)
+
+
+__getattr__ = _guard(__name__, globals())
