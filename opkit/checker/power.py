@@ -17,14 +17,14 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MUTANT_CHANGE
 
-__all__ = ["FAULTS", "Fault", "power"]
+__all__ = ["MUTATIONS", "Mutation", "power"]
 
 #: (gradients, forward's inputs) -> gradients
 Change: TypeAlias = "Callable[[dict[str, Any], Arrays], dict[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Mutation:
     """A way to break a backward.
 
     Args:
@@ -106,45 +106,45 @@ def _last_ignored(douts: list[np.ndarray]) -> list[np.ndarray]:
 
 
 #: The standard faults, the gross ones first.
-FAULTS: tuple[Fault, ...] = (
-    Fault("sign", change=_each(lambda g, _: -g)),
-    Fault("zero for one input", change=_first_zero),
-    Fault("gradients swapped", change=_swapped),
-    Fault("factor 1.001", change=_each(lambda g, _: 1.001 * g)),
-    Fault("factor 1.000001", change=_each(lambda g, _: 1.000001 * g)),
-    Fault("shifted by one", change=_each(lambda g, _: np.roll(g, 1))),
-    Fault("zero tail", change=_each(_tail)),
-    Fault("one element off by 1 %", change=_each(_one)),
-    Fault("off by 1 % where |x| > 2", change=_each(_far)),
-    Fault("zero for negatives", change=_each(_negative)),
-    Fault("transposed", change=_each(_turned)),
-    Fault("dy squared", douts=lambda douts: [item * item for item in douts]),
-    Fault("|dy|", douts=lambda douts: [np.abs(item) for item in douts]),
-    Fault("dy averaged", douts=_spread),
-    Fault("last output's dy ignored", douts=_last_ignored),
-    Fault("rounded to float32", change=_each(lambda g, _: g.astype(np.float32))),
+MUTATIONS: tuple[Mutation, ...] = (
+    Mutation("sign", change=_each(lambda g, _: -g)),
+    Mutation("zero for one input", change=_first_zero),
+    Mutation("gradients swapped", change=_swapped),
+    Mutation("factor 1.001", change=_each(lambda g, _: 1.001 * g)),
+    Mutation("factor 1.000001", change=_each(lambda g, _: 1.000001 * g)),
+    Mutation("shifted by one", change=_each(lambda g, _: np.roll(g, 1))),
+    Mutation("zero tail", change=_each(_tail)),
+    Mutation("one element off by 1 %", change=_each(_one)),
+    Mutation("off by 1 % where |x| > 2", change=_each(_far)),
+    Mutation("zero for negatives", change=_each(_negative)),
+    Mutation("transposed", change=_each(_turned)),
+    Mutation("dy squared", douts=lambda douts: [item * item for item in douts]),
+    Mutation("|dy|", douts=lambda douts: [np.abs(item) for item in douts]),
+    Mutation("dy averaged", douts=_spread),
+    Mutation("last output's dy ignored", douts=_last_ignored),
+    Mutation("rounded to float32", change=_each(lambda g, _: g.astype(np.float32))),
 )
 
 
 class _Broken:
-    """The pullbacks of a Checkable with a fault in them; notes whether the fault ever changed anything."""
+    """The pullbacks of a Checkable with a mutation in them; notes whether the mutation ever changed anything."""
 
-    def __init__(self, checkable: Checkable, fault: Fault) -> None:
-        self.checkable, self.fault = checkable, fault
+    def __init__(self, checkable: Checkable, mutation: Mutation) -> None:
+        self.checkable, self.mutation = checkable, mutation
         self.mattered = False
 
     def vjp(self, arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
         outputs, pullback = self.checkable.run(arrays, attrs)
 
         def broken(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
-            fault = self.fault
-            given = list(douts) if fault.douts is None else fault.douts(list(douts))
-            if fault.douts is not None:
+            mutation = self.mutation
+            given = list(douts) if mutation.douts is None else mutation.douts(list(douts))
+            if mutation.douts is not None:
                 self.mattered |= any(not np.array_equal(one, other) for one, other in zip(given, douts))
             right = dict(pullback(given, needs))
-            if fault.change is None:
+            if mutation.change is None:
                 return right
-            wrong = fault.change(right, arrays)
+            wrong = mutation.change(right, arrays)
             self.mattered |= any(_differs(wrong.get(name), right[name]) for name in right)
             return wrong
 
@@ -162,19 +162,19 @@ def _differs(one: Any, other: Any) -> bool:
 def power(
     checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]
 ) -> Iterator[CheckResult]:
-    """GC190: check the op with each standard fault planted in its backward."""
+    """GC190: check the op with each standard mutation planted in its backward."""
     settings = replace(options, power=False, second_order=False)
     caught, missed, idle = [], [], []
-    for fault in FAULTS:
-        broken = _Broken(checkable, fault)
+    for mutation in MUTATIONS:
+        broken = _Broken(checkable, mutation)
         wrapped = replace(checkable, vjp=broken.vjp, trace=None, runners={}, second=None, afresh=None)
         report = check(wrapped, settings)
         if not broken.mattered:
-            idle.append(fault.name)
+            idle.append(mutation.name)
         elif report.status in (Status.FAIL, Status.ERROR):
-            caught.append(fault.name)
+            caught.append(mutation.name)
         else:
-            missed.append(fault.name)
+            missed.append(mutation.name)
     text = f"{len(caught)} of {len(caught) + len(missed)} planted faults would be caught"
     if missed:
         text += f"; missed: {', '.join(missed)}"

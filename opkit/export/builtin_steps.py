@@ -55,7 +55,7 @@ JAX_WORDS = Words(
 
 Inputs = Mapping[str, Sequence[str]]
 Text = Mapping[str, str]
-Step = Callable[[Words, Inputs, Text], str]
+BuiltinStep = Callable[[Words, Inputs, Text], str]
 
 
 def _tuple(text: str) -> str:
@@ -70,19 +70,19 @@ def _operand(attrs: Text) -> str:
     return attrs["int_operand"] if attrs.get("has_int_operand") == "True" else attrs["float_operand"]
 
 
-def _infix(sign: str, x: str = "x", y: str = "y") -> Step:
+def _infix(sign: str, x: str = "x", y: str = "y") -> BuiltinStep:
     return lambda words, given, attrs: f"{given[x][0]} {sign} {given[y][0]}"
 
 
-def _scalar(sign: str) -> Step:
+def _scalar(sign: str) -> BuiltinStep:
     return lambda words, given, attrs: f"{given['in'][0]} {sign} {_operand(attrs)}"
 
 
-def _function(name: str, *args: str) -> Step:
+def _function(name: str, *args: str) -> BuiltinStep:
     return lambda words, given, attrs: words.call(name, *(given[arg][0] for arg in args))
 
 
-def _formula(text: str) -> Step:
+def _formula(text: str) -> BuiltinStep:
     """Return an expression; ``{m}`` is the module, ``{sigmoid}(x)`` is written by name, inputs by theirs."""
 
     def write(words: Words, given: Inputs, attrs: Text) -> str:
@@ -194,7 +194,7 @@ _OF_X = {
     "elu_grad": "{m}.where({x} > 0, {dy}, {alpha} * {m}.exp({x}) * {dy})",
 }
 #: {op type: expression of (words, {argument: texts}, {attribute: text})}.
-BUILTIN_STEPS: Mapping[str, Step] = {
+BUILTIN_STEPS: Mapping[str, BuiltinStep] = {
     "multiply": _infix("*"),
     "pow": _infix("**"),
     "broadcast_mul": _infix("*"),

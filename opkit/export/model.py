@@ -15,7 +15,7 @@ from opkit.errors import Location, OpkitError
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import ArgSpec, AttrSpec, CompiledOp
 
-__all__ = ["Example", "ExportError", "ExportKernel", "ExportOp", "Step", "Wiring"]
+__all__ = ["BackwardStep", "Example", "ExportError", "ExportKernel", "ExportOp", "Wiring"]
 
 
 class ExportError(OpkitError):
@@ -70,7 +70,7 @@ class ExportKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BackwardStep:
     """One backward op of a gradient.
 
     Args:
@@ -99,7 +99,7 @@ class Wiring:
         cases: what is known of each case in which it is wired so: {"w": is it there, "xs": how many, "mode": value}.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[BackwardStep, ...]
     bindings: Mapping[tuple[str, int], str]
     reads: frozenset[str]
     cases: tuple[Mapping[str, Any], ...] = ()

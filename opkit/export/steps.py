@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from opkit.export.builtin_steps import BUILTIN_STEPS, Words
-from opkit.export.model import ExportError, ExportKernel, ExportOp, Step, Wiring
+from opkit.export.model import BackwardStep, ExportError, ExportKernel, ExportOp, Wiring
 from opkit.export.signature import names_of, safe_names
 from opkit.export.text.branches import Body, merged
 
@@ -123,7 +123,7 @@ class _Blobs:
             self.lists[name] = len(blobs)
         return name
 
-    def _line(self, step: Step, attrs: Mapping[str, str], words: Words) -> str:
+    def _line(self, step: BackwardStep, attrs: Mapping[str, str], words: Words) -> str:
         values = {name: _replaced(text, attrs) for name, text in step.attrs.items()}
         given = {name: [self.texts[str(blob)] for blob in blobs] for name, blobs in step.inputs if blobs}
         if step.kernel is not None:
@@ -138,7 +138,7 @@ class _Blobs:
         return f"{target} = {BUILTIN_STEPS[step.type](words, given, values)}"
 
     def _call(
-        self, step: Step, kernel: ExportKernel, given: Mapping[str, Sequence[str]], values: Mapping[str, str]
+        self, step: BackwardStep, kernel: ExportKernel, given: Mapping[str, Sequence[str]], values: Mapping[str, str]
     ) -> str:
         args = []
         for arg in kernel.inputs:

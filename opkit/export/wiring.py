@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opkit.errors import AutogradError, OpkitError
-from opkit.export.model import ExportError, ExportKernel, Step, Wiring
+from opkit.export.model import BackwardStep, ExportError, ExportKernel, Wiring
 from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp
@@ -110,7 +110,7 @@ def _outline(plan: GradientPlan) -> Any:
     return steps, sorted(plan.bindings.items())
 
 
-def _step(op: UserOp, index: int, plans: list[_Planned]) -> Step:
+def _step(op: UserOp, index: int, plans: list[_Planned]) -> BackwardStep:
     step = plans[0][0].steps[index]
     target = op.registry.get(step.type)
     kernel = None
@@ -127,7 +127,7 @@ def _step(op: UserOp, index: int, plans: list[_Planned]) -> Step:
         if name != _TAG:
             seen = [(plan.steps[index].attrs[name], given) for plan, given, _ in plans]
             attrs[name] = _expression(op, step.type, name, seen)
-    return Step(
+    return BackwardStep(
         step.type,
         kernel,
         tuple((name, tuple(step.inputs.get(name, ()))) for name in inputs),

@@ -8,7 +8,7 @@ from typing import Any
 from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import schedules
-from opkit.oneflow.semantics.training import Recipe
+from opkit.oneflow.semantics.training import UpdateRecipe
 
 __all__ = ["FunctionConfig"]
 
@@ -124,7 +124,7 @@ class FunctionConfig:
         """
         self.values["default_data_type"] = canonical_dtype(value)
 
-    def recipe(self, job: str) -> Recipe:
+    def recipe(self, job: str) -> UpdateRecipe:
         """Return the optimizer that ``config.train`` describes.
 
         Raises:
@@ -136,7 +136,7 @@ class FunctionConfig:
                 help="call flow.optimizer.SGD(...).minimize(loss) instead, or config.train.primary_lr(rate)",
             )
         schedule = schedules.piecewise_constant([], [self.train.rate])
-        return Recipe(self.train.rule, schedule, {**_DEFAULTS[self.train.rule], **self.train.hyper})
+        return UpdateRecipe(self.train.rule, schedule, {**_DEFAULTS[self.train.rule], **self.train.hyper})
 
     def __getattr__(self, name: str) -> Any:
         if name in _WITHOUT_EFFECT:

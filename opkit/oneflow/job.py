@@ -23,14 +23,14 @@ from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuil
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.result import Future, LocalBlob
 from opkit.oneflow.semantics.dialect import ONEFLOW
-from opkit.oneflow.semantics.training import COUNT_STEP, Recipe, Trained, append_training, step_name
+from opkit.oneflow.semantics.training import COUNT_STEP, Trained, UpdateRecipe, append_training, step_name
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
 from opkit.project import UserOp
 from opkit.static.barriers import barriers
 
-__all__ = ["Job", "enable_eager_execution", "eager_execution_enabled", "global_function"]
+__all__ = ["Job", "eager_execution_enabled", "enable_eager_execution", "global_function"]
 
 Handler = Callable[[Any], Any]
 
@@ -84,7 +84,7 @@ class Job:
 
     def _begin(self) -> None:
         self.variables = {}
-        self._trainings: list[tuple[list[Any], Recipe]] = []
+        self._trainings: list[tuple[list[Any], UpdateRecipe]] = []
         self._losses: list[Any] = []
         self._watch_diffs: list[tuple[Any, Handler]] = []
 
@@ -97,7 +97,7 @@ class Job:
             held = self.variables[stored.name] = (stored, value)
         return held[1]
 
-    def minimize(self, losses: list[Any], recipe: Recipe) -> None:
+    def minimize(self, losses: list[Any], recipe: UpdateRecipe) -> None:
         """Train by a recipe; carried out when the function has returned."""
         if self.kind != "train":
             raise UsageError(
@@ -233,7 +233,7 @@ class Job:
         step = self._state(step_name(self.name), TensorDesc((1,), "int64"))
         apply(COUNT_STEP, (step,), {})
 
-    def _train_one(self, losses: list[Any], recipe: Recipe, differentiate: Any) -> None:
+    def _train_one(self, losses: list[Any], recipe: UpdateRecipe, differentiate: Any) -> None:
         trained = self._trained(recipe)
         if not self._is_eager:
             self._refuse_barriers(losses, trained)
@@ -263,7 +263,7 @@ class Job:
                     "not pass through it",
                 )
 
-    def _trained(self, recipe: Recipe) -> list[Trained]:
+    def _trained(self, recipe: UpdateRecipe) -> list[Trained]:
         wanted = recipe.variables() if callable(recipe.variables) else recipe.variables
         known = {name: pair for name, pair in self.variables.items() if pair[0].is_trainable}
         for name in wanted or ():

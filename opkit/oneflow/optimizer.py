@@ -12,11 +12,13 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.schedules import Schedule, Warmup
-from opkit.oneflow.semantics.training import Recipe
+from opkit.oneflow.semantics.training import UpdateRecipe
 from opkit.oneflow.session import session
 from opkit.shim.missing import guard
 
 __all__ = [
+    "SGD",
+    "SGDW",
     "Adam",
     "AdamW",
     "CosineScheduler",
@@ -30,8 +32,6 @@ __all__ = [
     "PiecewiseScalingScheduler",
     "PolynomialScheduler",
     "RMSProp",
-    "SGD",
-    "SGDW",
     "grad_clipping",
     "warmup",
 ]
@@ -205,7 +205,7 @@ class Optimizer:
         if includes is not None and excludes is not None:
             raise UsageError("give weight_decay_includes or weight_decay_excludes, not both")
         self.lr_scheduler = lr_scheduler
-        self.recipe = Recipe(
+        self.recipe = UpdateRecipe(
             rule=rule,
             hyper=hyper,
             schedule=lr_scheduler.schedule,

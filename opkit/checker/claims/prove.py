@@ -19,7 +19,7 @@ from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRA
 from opkit.errors import OpkitError
 from opkit.sharding import Arg, Sbp, Signature
 
-__all__ = ["Fault", "Proof", "Ranks", "Tally", "malformed", "prove", "ranks_of"]
+__all__ = ["Proof", "Ranks", "Refutation", "Tally", "malformed", "prove", "ranks_of"]
 
 
 #: The number of axes of each input.
@@ -27,7 +27,7 @@ Ranks: TypeAlias = tuple[tuple[Arg, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fault:
+class Refutation:
     """A cut that refutes a signature.
 
     Args:
@@ -67,12 +67,12 @@ class Tally:
     cuts: int = 0
     cases: int = 0
     counts: set[int] = field(default_factory=set)
-    fault: Fault | None = None
+    fault: Refutation | None = None
     refusal: str = ""
     refused: int = 0
     empty: str = ""
     untried: int = 0
-    gradient: Fault | None = None
+    gradient: Refutation | None = None
     gradients: int = 0
     kept: list[tuple[Whole, int, Shards]] = field(default_factory=list)
 
@@ -148,7 +148,7 @@ def _tally(claim: Claim, claims: Claims, whole: Whole, known: dict[object, Tally
     if key not in known:
         known[key] = Tally(claim, signature, trouble)
         if signature is None:
-            known[key].fault = Fault(whole, 0, Cut(Outcome.REFUSED))
+            known[key].fault = Refutation(whole, 0, Cut(Outcome.REFUSED))
         proof.tallies.append(known[key])
     return known[key]
 
@@ -201,7 +201,7 @@ def _try(subject: Subject, whole: Whole, tally: Tally, count: int, rng: np.rando
             tally.refusal, tally.refused = tally.refusal or cut.message, tally.refused + 1
             return False
         if cut.outcome is not Outcome.HOLDS:
-            tally.fault = Fault(whole, count, cut)
+            tally.fault = Refutation(whole, count, cut)
             return False
         holds = True
         tally.cuts += 1

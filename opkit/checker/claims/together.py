@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.claims.cutting import Cut, Outcome, Shards, as_named, matched
-from opkit.checker.claims.prove import Fault, Tally
+from opkit.checker.claims.prove import Refutation, Tally
 from opkit.checker.claims.subject import Whole, args_of, bound_of, nudge
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import is_float
@@ -30,7 +30,7 @@ def follow(checkable: Checkable, tallies: Sequence[Tally], seed: int) -> None:
             if found is None:
                 continue
             if found.outcome is not Outcome.HOLDS:
-                tally.gradient = Fault(whole, count, found)
+                tally.gradient = Refutation(whole, count, found)
                 break
             tally.gradients += 1
 

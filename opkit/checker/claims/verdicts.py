@@ -11,7 +11,7 @@ from typing import Any
 
 from opkit.checker.claims.candidates import Unclaimed
 from opkit.checker.claims.cutting import Cut, Outcome, Wrong
-from opkit.checker.claims.prove import Fault, Proof, Tally
+from opkit.checker.claims.prove import Proof, Refutation, Tally
 from opkit.checker.claims.subject import Whole
 from opkit.checker.model.claim import Claim, Claims
 from opkit.checker.model.codes import CODES
@@ -89,7 +89,7 @@ def _verdict(tally: Tally, prefix: str) -> CheckResult:
     return result("SBP201", Status.PASS, message, where=place_of(claim), cases=tally.cases)
 
 
-def _refuted(tally: Tally, fault: Fault, text: str) -> CheckResult:
+def _refuted(tally: Tally, fault: Refutation, text: str) -> CheckResult:
     cut, wrong = fault.cut, fault.cut.wrong
     if wrong is None:
         message = f"{text} does not hold on {fault.count} devices: the kernel raised on {cut.message}"
@@ -99,7 +99,7 @@ def _refuted(tally: Tally, fault: Fault, text: str) -> CheckResult:
     return result(_CODE[cut.outcome], Status.FAIL, message, **_fields(tally, fault, wrong))
 
 
-def _gradient(tally: Tally, fault: Fault, prefix: str) -> CheckResult:
+def _gradient(tally: Tally, fault: Refutation, prefix: str) -> CheckResult:
     wrong = fault.cut.wrong
     text = f"{prefix}{tally.signature} holds for forward, and the gradient does not follow on {fault.count} devices"
     if wrong is None:
@@ -110,7 +110,7 @@ def _gradient(tally: Tally, fault: Fault, prefix: str) -> CheckResult:
     return result("SBP206", Status.FAIL, message, **_fields(tally, fault, wrong))
 
 
-def _fields(tally: Tally, fault: Fault, wrong: Wrong | None) -> dict[str, Any]:
+def _fields(tally: Tally, fault: Refutation, wrong: Wrong | None) -> dict[str, Any]:
     made: dict[str, Any] = {
         "case": {**_case(fault.whole), "devices": fault.count},
         "where": place_of(tally.claim),

@@ -21,11 +21,11 @@ from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
 from opkit.errors import KernelError
 
-__all__ = ["Found", "first_case", "search"]
+__all__ = ["SearchResult", "first_case", "search"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found.
 
     Args:
@@ -57,7 +57,7 @@ def first_case(checkable: Checkable, options: Options, give_up: float = float("i
     return next(iter([*found, *broken]), None)
 
 
-def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
+def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
     """Search cases for an op: in proportion to the effort.
 
     With more effort the search is repeated with other values; with less, fewer shapes are searched, and with less than
@@ -79,15 +79,15 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> Found:
     return found
 
 
-def _round(checkable: Checkable, options: Options, trial: Trial) -> Found:
+def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
     shapes = natural.cases()
     if not shapes:
-        return Found([], dtype=scope.dtype)
+        return SearchResult([], dtype=scope.dtype)
     sweeps = Sweeps(scope, natural)
     shapes += sweeps.grown(shapes)
     large = sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
-    return Found(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)
+    return SearchResult(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)

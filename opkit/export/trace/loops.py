@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.export.trace.graph import Loop, Node, Scalar, UntraceableError, concerns, rebuilt
-from opkit.export.trace.recorder import Recorder, current
+from opkit.export.trace.recorder import TraceRecorder, current
 from opkit.export.trace.symbols import Symbol, scalar_of
 
 __all__ = ["TracedRange"]
@@ -53,7 +53,7 @@ class TracedRange:
         known = range(*(int(Symbol(item)) for item in self.bounds))
         return iter(known[::-1] if self.is_reversed else known)
 
-    def _rounds(self, recorder: Recorder) -> Iterator[Any]:
+    def _rounds(self, recorder: TraceRecorder) -> Iterator[Any]:
         loop = Loop(self.bounds, self.is_reversed)
         recorder.opened += 1
         try:
@@ -72,7 +72,7 @@ class TracedRange:
         _close(recorder, loop)
 
 
-def _close(recorder: Recorder, loop: Loop) -> None:
+def _close(recorder: TraceRecorder, loop: Loop) -> None:
     """Put one node for a loop in place of its rounds, and nodes for what they leave."""
     line = recorder.line()
     recorder.is_short = recorder.is_short or len(loop.rounds) < 2

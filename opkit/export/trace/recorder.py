@@ -17,9 +17,9 @@ import numpy as np
 
 from opkit.export.trace.graph import Guard, Node, Scalar, UntraceableError, concerns, rebuilt
 
-__all__ = ["Recorder", "Terms", "current", "recording"]
+__all__ = ["Terms", "TraceRecorder", "current", "recording"]
 
-_CURRENT: list[Recorder] = []
+_CURRENT: list[TraceRecorder] = []
 _RANDOM = ("random.",)
 _REFUSED = {
     "nonzero": "finds places by value, so that its result's size depends on values",
@@ -34,7 +34,7 @@ _REFUSED = {
 }
 
 
-def current() -> Recorder:
+def current() -> TraceRecorder:
     """Return the recorder that is at work."""
     if not _CURRENT:
         raise UntraceableError("uses a traced value after the trace has ended")
@@ -60,7 +60,7 @@ class Terms:
     lowered: Mapping[str, Callable[..., Any]]
 
 
-class Recorder:
+class TraceRecorder:
     """Notes what one run of a kernel does.
 
     Args:
@@ -341,7 +341,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def recording(recorder: Recorder) -> Iterator[Recorder]:
+def recording(recorder: TraceRecorder) -> Iterator[TraceRecorder]:
     """Make a recorder the current one."""
     _CURRENT.append(recorder)
     try:

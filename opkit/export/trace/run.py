@@ -18,7 +18,7 @@ from opkit.export.trace.loops import TracedRange
 from opkit.export.trace.lowering import LOWERED
 from opkit.export.trace.masks import Selected
 from opkit.export.trace.namespace import TracedNumpy, traced_globals
-from opkit.export.trace.recorder import Recorder, Terms, recording
+from opkit.export.trace.recorder import Terms, TraceRecorder, recording
 from opkit.export.trace.symbols import Symbol, symbol_of
 from opkit.project.kernel import UserKernel
 
@@ -57,7 +57,7 @@ def trace_kernel(
     traced = traced_globals(space)
     saved = {key: space[key] for key in traced if key in space}
     terms = Terms(TracedArray, unwrap, lambda size: TracedRange(size, is_loop=True), TracedNumpy(np), LOWERED)
-    recorder = Recorder(kernel.where.file, terms, rolls=rolls)
+    recorder = TraceRecorder(kernel.where.file, terms, rolls=rolls)
     before = sys.getprofile()
     with recording(recorder):
         space.update(traced)
@@ -90,7 +90,7 @@ def trace_kernel(
     return Trace(inputs, tuple(results), recorder.guards, is_rank_read, recorder.is_short)
 
 
-def _line(error: BaseException, recorder: Recorder) -> int:
+def _line(error: BaseException, recorder: TraceRecorder) -> int:
     found, frame = 0, error.__traceback__
     while frame is not None:
         if frame.tb_frame.f_code.co_filename == recorder.file:

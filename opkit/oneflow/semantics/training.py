@@ -25,7 +25,7 @@ from opkit.ops.core.value import desc_of
 from opkit.ops.update.named import ADAM_UPDATE, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE
 from opkit.static.site import user_site
 
-__all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Recipe", "Trained", "append_training", "step_name"]
+__all__ = ["COUNT_STEP", "LEARNING_RATE", "LossWarning", "Trained", "UpdateRecipe", "append_training", "step_name"]
 
 #: Update op and names of the state that it keeps per variable.
 _RULES: dict[str, tuple[OpDef, tuple[str, ...]]] = {
@@ -37,7 +37,7 @@ _RULES: dict[str, tuple[OpDef, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class UpdateRecipe:
     """How an optimizer changes variables.
 
     Args:
@@ -164,7 +164,7 @@ COUNT_STEP = OpDef(
 def append_training(
     job: str,
     losses: Sequence[Any],
-    recipe: Recipe,
+    recipe: UpdateRecipe,
     trained: Sequence[Trained],
     differentiate: Differentiate,
     new_state: NewState,
@@ -219,7 +219,7 @@ def _loss_count(job: str, losses: Sequence[Any]) -> int:
     return math.prod(descs[0].shape)
 
 
-def _correction(recipe: Recipe) -> tuple[float, float] | None:
+def _correction(recipe: UpdateRecipe) -> tuple[float, float] | None:
     if recipe.rule == "adam" and recipe.hyper.get("do_bias_correction"):
         return float(recipe.hyper["beta1"]), float(recipe.hyper["beta2"])
     return None
@@ -242,7 +242,7 @@ def _clipped(clip_norm: float, pairs: Sequence[tuple[Trained, Any]], scale: floa
 
 
 def _update(
-    recipe: Recipe,
+    recipe: UpdateRecipe,
     item: Trained,
     gradient: Any,
     rate: Any,

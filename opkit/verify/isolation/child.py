@@ -25,7 +25,7 @@ from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
 from opkit.verify.isolation.watch import refuse_to_pause
 
-__all__ = ["GOOD", "Child", "Outbox", "Program", "Task", "become", "begin", "death_of", "open_pipe"]
+__all__ = ["GOOD", "Child", "FreshCall", "Outbox", "Task", "become", "begin", "death_of", "open_pipe"]
 
 #: Exit status of a child whose task returned; user code that leaves by itself does not know it.
 GOOD = 86
@@ -48,7 +48,7 @@ class Outbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class FreshCall:
     """What a fresh interpreter is to do: ``function(request, outbox)``.
 
     Args:
@@ -68,7 +68,7 @@ class Task:
 
     Args:
         key: handed back with everything that comes of the task.
-        run: called in the child; what it returns or raises after its last message is not looked at. A ``Program`` is
+        run: called in the child; what it returns or raises after its last message is not looked at. A ``FreshCall`` is
             run by a fresh interpreter, all else by a forked copy of this process, which must not have threads.
         seconds: time limit, infinity for none; the child may arm another (``Outbox.flight.arm``).
         memory: mebibytes that the child may use beyond what it starts with; 0 for no limit. A fresh interpreter sets
@@ -80,7 +80,7 @@ class Task:
     """
 
     key: Any
-    run: Callable[[Outbox], None] | Program
+    run: Callable[[Outbox], None] | FreshCall
     seconds: float = math.inf
     memory: int = 0
     is_leader: bool = True
@@ -196,8 +196,8 @@ def become(task: Task, outbox: Outbox, trace: int, output: int) -> None:
         limit_memory(task.memory)
         if math.isfinite(task.seconds):
             outbox.flight.arm(task.seconds)
-        if isinstance(task.run, Program):
-            raise AssertionError("a Program is run by a fresh interpreter, not by a copy of this process")
+        if isinstance(task.run, FreshCall):
+            raise AssertionError("a FreshCall is run by a fresh interpreter, not by a copy of this process")
         task.run(outbox)
         outbox.flight.enter(Phase.SUPERVISING)
         status = GOOD

@@ -1,7 +1,7 @@
 """The flight recorder: a page of shared memory that says what a worker is doing, readable after its death.
 
 Only numbers are written, so that a call of a user's function costs well under a microsecond more. The inputs of
-the fatal call are found again by replaying the worker up to that call (see ``Stop``).
+the fatal call are found again by replaying the worker up to that call (see ``FlightStop``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-__all__ = ["Flight", "Phase", "Reading", "Stop"]
+__all__ = ["Flight", "FlightReading", "FlightStop", "Phase"]
 
 #: Phase, calls begun, and since when. Packing clears the bytes before it writes them, so that a reader in another
 #: process may see zeros: these are read for certain only after the writer's death.
@@ -47,7 +47,7 @@ _PHASES = {int(phase): phase for phase in Phase}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FlightReading:
     """What the recorder held.
 
     Args:
@@ -65,7 +65,7 @@ class Reading:
     ceiling: float = math.inf
 
 
-class Stop(BaseException):
+class FlightStop(BaseException):
     """Raised in a replayed worker in place of the call whose inputs are wanted."""
 
 
@@ -73,7 +73,7 @@ class Flight:
     """A worker's recorder; make it before the fork, write it in the worker, read it in the supervisor.
 
     Args:
-        stop_at: raise ``Stop`` in place of this call (1-based); 0 for never.
+        stop_at: raise ``FlightStop`` in place of this call (1-based); 0 for never.
         descriptor: of a file of ``SIZE`` bytes by which another interpreter shares the recorder; -1 for memory that
             forked copies share.
     """
@@ -97,12 +97,12 @@ class Flight:
         """Say that a call of a user's function begins.
 
         Raises:
-            Stop: it is the call to stop at.
+            FlightStop: it is the call to stop at.
         """
         self._calls += 1
         _PAGE.pack_into(self._memory, 0, phase, self._calls, time.monotonic())
         if self._calls == self._stop_at:
-            raise Stop
+            raise FlightStop
 
     def arm(self, seconds: float) -> None:
         """Ask to be ended that many seconds from now; infinity for never."""
@@ -117,10 +117,10 @@ class Flight:
         """Count calls from 0 again: the next op begins."""
         self._calls = 0
 
-    def read(self) -> Reading:
+    def read(self) -> FlightReading:
         """Return what the recorder holds."""
         phase, calls, since = _PAGE.unpack_from(self._memory, 0)
-        return Reading(_PHASES[phase], calls, since, *self._limits)
+        return FlightReading(_PHASES[phase], calls, since, *self._limits)
 
     def close(self) -> None:
         """Give the memory back."""

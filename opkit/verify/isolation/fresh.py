@@ -1,7 +1,7 @@
 """Fresh: a child that is not a copy of its supervisor's process but an interpreter of its own, started by exec.
 
 A process that has threads must not be forked: the copy has the locks of threads that it does not have. What the child
-does is named by module and function (``Program``) and imported there.
+does is named by module and function (``FreshCall``) and imported there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from functools import partial
 from importlib import import_module
 
-from opkit.verify.isolation.child import Child, Outbox, Program, Task, become, death_of, open_pipe
+from opkit.verify.isolation.child import Child, FreshCall, Outbox, Task, become, death_of, open_pipe
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.interpreter import command
 from opkit.verify.isolation.limits import pinned
@@ -27,7 +27,7 @@ __all__ = ["begin_fresh", "main"]
 _START = 20.0
 
 
-def begin_fresh(task: Task, program: Program) -> Child:
+def begin_fresh(task: Task, program: FreshCall) -> Child:
     """Start an interpreter that does a task; safe in a process that has threads.
 
     Args:
@@ -78,7 +78,7 @@ def main(descriptors: tuple[int, int, int, int]) -> None:
     become(task, Outbox(write, flight), trace, output)
 
 
-def _run(program: Program, outbox: Outbox) -> None:
+def _run(program: FreshCall, outbox: Outbox) -> None:
     import gc
 
     gc.enable()  # off since the interpreter started

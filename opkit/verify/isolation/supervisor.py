@@ -19,9 +19,9 @@ from enum import Enum
 from typing import IO, Any
 
 from opkit.shim.freezing import Freezing
-from opkit.verify.isolation.child import GOOD, Child, Program, Task, begin
+from opkit.verify.isolation.child import GOOD, Child, FreshCall, Task, begin
 from opkit.verify.isolation.descent import adopt_orphans, children_here, end_descent, end_orphans, is_stopped
-from opkit.verify.isolation.flight import Reading
+from opkit.verify.isolation.flight import FlightReading
 from opkit.verify.isolation.fresh import begin_fresh
 from opkit.verify.isolation.limits import memory_kills, memory_resident
 
@@ -69,7 +69,7 @@ class Ended:
 
     death: Death
     status: int
-    flight: Reading
+    flight: FlightReading
     trace: str
     output: str
     seconds: float
@@ -130,7 +130,7 @@ class Supervisor:
                 freezing.end()
 
     def _start(self, job: Task, freezing: Freezing, selector: selectors.BaseSelector) -> None:
-        if isinstance(job.run, Program):
+        if isinstance(job.run, FreshCall):
             child = begin_fresh(job, job.run)
         else:
             freezing.freeze()  # so that the collector does not touch, and so copy, memory that the child shares

@@ -15,10 +15,10 @@ import numpy as np
 
 from opkit.checker import Case, Checkable
 from opkit.forked import end_if_forked
-from opkit.verify.isolation.flight import Flight, Phase, Stop
+from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
-__all__ = ["UserCall", "Left", "Paused", "SingleProcess", "Watch", "refuse_to_pause"]
+__all__ = ["Left", "Paused", "SingleProcess", "UserCall", "Watch", "refuse_to_pause"]
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Watch:
 
     def __init__(self, flight: Flight, memory: int = 0, passes: tuple[type[BaseException], ...] = ()) -> None:
         self._flight = flight
-        self._passes: tuple[type[BaseException], ...] = (Exception, Stop, Left, *passes)
+        self._passes: tuple[type[BaseException], ...] = (Exception, FlightStop, Left, *passes)
         self._process = os.getpid()
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())

@@ -1,4 +1,4 @@
-"""Recorder: the inputs on which a run called its custom ops, a few per op and signature.
+"""InputRecorder: the inputs on which a run called its custom ops, a few per op and signature.
 
 It is an observer and copies; making checkables of what it heard is done elsewhere.
 """
@@ -19,7 +19,7 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.parameters import parameters_of
 
-__all__ = ["Heard", "Recorder", "Sort", "Traits"]
+__all__ = ["Heard", "InputRecorder", "Sort", "Traits"]
 
 #: How many inputs are kept per op and signature, and how many signatures per op.
 MOST_CALLS = 3
@@ -72,7 +72,7 @@ class Heard:
     is_twice: bool = False
 
 
-class Recorder:
+class InputRecorder:
     """An observer (``opkit.ops.core.observers.Observer``) that keeps inputs of user ops."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
-from opkit.verify.subjects.recorder import Heard, Recorder, Sort, Traits
+from opkit.verify.subjects.recorder import Heard, InputRecorder, Sort, Traits
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.named import layer_loaded
 from opkit.verify.targets.target import Target
@@ -45,7 +45,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
 
     PyLayers of the script that were never called are checked on the cases that the script declares for them.
     """
-    recorder = Recorder()
+    recorder = InputRecorder()
     install_frameworks()
     names: Mapping[str, Any] = {}
     reports: list[OpReport] = []

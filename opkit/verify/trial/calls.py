@@ -23,7 +23,7 @@ from opkit.oneflow.job import Job
 from opkit.oneflow.session import session
 from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
-from opkit.verify.trial.recorder import Desk, Misplaced, Noted, Recorder, Stop, Unclear, Use
+from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, Noted, TrialStop, Unclear, Use
 from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
 
 __all__ = ["FunctionTrial", "line_of"]
@@ -111,7 +111,7 @@ class FunctionTrial:
     def _call(self, plan: CallPlan) -> _Call:
         job = Job(session(), _nothing, "train", FunctionConfig())
         tracer = job._tracer = static.JobTracer("trial", session().scope)
-        recorder = self.desk.recorder = Recorder(self.file, self.uses.ops, self.skipped, tracer)
+        recorder = self.desk.recorder = BuilderRecorder(self.file, self.uses.ops, self.skipped, tracer)
         call = _Call(plan, recorder.noted)
         stubs: dict[str, Any] = {}
         process = os.getpid()
@@ -121,7 +121,7 @@ class FunctionTrial:
                 returned = self.function(*args, **kwargs)
                 if not self.is_helper:
                     self._look_back(recorder, returned)
-            except Stop:
+            except TrialStop:
                 pass
             except Unclear:
                 call.is_unclear = True
@@ -133,7 +133,9 @@ class FunctionTrial:
             call.noted = []
         return call
 
-    def _arguments(self, plan: CallPlan, recorder: Recorder, stubs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(
+        self, plan: CallPlan, recorder: BuilderRecorder, stubs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         parameters = inspect.signature(self.function).parameters
@@ -151,7 +153,7 @@ class FunctionTrial:
             args += [recorder.blob(f"extra_{index}", self._desc("", plan)) for index in range(plan.extra)]
         return args, kwargs
 
-    def _stub(self, name: str, guess: StubGuess, plan: CallPlan, recorder: Recorder) -> Any:
+    def _stub(self, name: str, guess: StubGuess, plan: CallPlan, recorder: BuilderRecorder) -> Any:
         if guess.kind is StubKind.VALUE:
             return list(guess.value) if isinstance(guess.value, list) else guess.value
         desc = self._desc(self.uses.input_of(name) or name, plan)
@@ -165,7 +167,7 @@ class FunctionTrial:
         known = self._shapes.get(name) or next(iter(self._shapes.values()), None)
         return known or TensorDesc((4, 4), "float32")
 
-    def _learn(self, plan: CallPlan, recorder: Recorder, stubs: Mapping[str, Any]) -> CallPlan | None:
+    def _learn(self, plan: CallPlan, recorder: BuilderRecorder, stubs: Mapping[str, Any]) -> CallPlan | None:
         """Return a better plan where a stub was used as something else than it was given as."""
         for misplaced in recorder.misplaced:
             name = next((name for name, stub in stubs.items() if stub is misplaced.value), None)
@@ -205,7 +207,7 @@ class FunctionTrial:
         given = {name for name, guess in plan.guesses.items() if guess.kind is StubKind.DEFAULT}
         return reading.values[attr] <= given
 
-    def _look_back(self, recorder: Recorder, returned: Any) -> None:
+    def _look_back(self, recorder: BuilderRecorder, returned: Any) -> None:
         """Note builders that were never built, and results that nobody gets."""
         for builder in recorder.builders:
             if builder.type in recorder.ops and not builder.is_built:
@@ -241,7 +243,7 @@ def _positional(parameters: Mapping[str, inspect.Parameter], stubs: Mapping[str,
     return list(leading)
 
 
-def _is_lost(recorder: Recorder) -> bool:
+def _is_lost(recorder: BuilderRecorder) -> bool:
     """Whether only the graph knows the blobs that no op reads: no list, object or closure of the user's holds one."""
     block = recorder.tracer.program.blocks[0]
     outputs = [blobs for made in recorder.made for blobs in made.blobs.values()]

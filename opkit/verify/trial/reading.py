@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Reading", "read_functions"]
+__all__ = ["ApiReading", "read_functions"]
 
 _LIST_WORD = re.compile(r"list|tuple|sequence|iterable|collection", re.IGNORECASE)
 _LIST_NAME = re.compile(r"(?:^|_)(?:list|inputs|blobs|tensors|values|xs)$")
 
 
 @dataclass(slots=True)
-class Reading:
+class ApiReading:
     """One function of an API file.
 
     Args:
@@ -44,17 +44,17 @@ class Reading:
     returns_a_value: bool = False
 
 
-def read_functions(tree: ast.Module) -> dict[str, Reading]:
+def read_functions(tree: ast.Module) -> dict[str, ApiReading]:
     """Return what the functions at the top of a file do, by name."""
-    found: dict[str, Reading] = {}
+    found: dict[str, ApiReading] = {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found[node.name] = _read(node)
     return found
 
 
-def _read(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Reading:
-    reading = Reading(function.lineno)
+def _read(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ApiReading:
+    reading = ApiReading(function.lineno)
     arguments = [node for node in ast.walk(function.args) if isinstance(node, ast.arg)]
     parameters = {item.arg for item in arguments}
     reading.lists = {item.arg for item in arguments if _is_list(item, ast.get_docstring(function) or "")}
@@ -87,7 +87,7 @@ def _used_as_lists(node: ast.AST) -> set[str]:
     return {item.id for item in used if isinstance(item, ast.Name)}
 
 
-def _read_call(node: ast.Call, reading: Reading, parameters: set[str]) -> None:
+def _read_call(node: ast.Call, reading: ApiReading, parameters: set[str]) -> None:
     if isinstance(node.func, ast.Name):
         reading.calls.add(node.func.id)
         return

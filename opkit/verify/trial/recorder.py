@@ -1,4 +1,4 @@
-"""Recorder: what stands in for ``flow.user_op_builder`` in a trial, and notes what a function does with it.
+"""BuilderRecorder: what stands in for ``flow.user_op_builder`` in a trial, and notes what a function does with it.
 
 It compares with the definitions; which facts hold for every call is judged in ``trying``.
 """
@@ -23,14 +23,14 @@ from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark, left_out, undeclared, unknown_op
 from opkit.spec import ArgSpec, CompiledOp
 
-__all__ = ["Desk", "Misplaced", "Noted", "Recorder", "Stop", "Unclear", "Use"]
+__all__ = ["BuilderRecorder", "Desk", "Misplaced", "Noted", "TrialStop", "Unclear", "Use"]
 
 _CHAIN = "the chain ends in .Build().InferAndTryRun().SoleOutputBlob()"
 #: Methods of OneFlow's builder that opkit's lacks.
 _FOREIGN = ("CheckAndComplete", "InputSize")
 
 
-class Stop(BaseException):
+class TrialStop(BaseException):
     """Ends a call at a mistake that was noted; no ``except Exception`` of a user's catches it."""
 
 
@@ -78,7 +78,7 @@ class Misplaced:
 
 
 @dataclass(slots=True, eq=False)
-class Recorder:
+class BuilderRecorder:
     """The builders of one call of a function.
 
     Args:
@@ -118,10 +118,10 @@ class Recorder:
         """Note a fact at the running line, or at another."""
         self.noted.append(Noted(ApiFact(remark, line or self.line(), text), attr))
 
-    def wrong_use(self, message: str, op: str, text: str, help: str = _CHAIN) -> Stop:
+    def wrong_use(self, message: str, op: str, text: str, help: str = _CHAIN) -> TrialStop:
         """Note that a builder is used wrongly; the result is to be raised."""
         self.note(Remark("PROJ019", message, help, op if op in self.ops else ""), text)
-        return Stop()
+        return TrialStop()
 
     def blob(self, name: str, desc: TensorDesc) -> Variable:
         """Return a blob without data."""
@@ -136,7 +136,7 @@ class Desk:
         recorder: of the running call.
     """
 
-    recorder: Recorder
+    recorder: BuilderRecorder
 
     def builder(self, op_name: str) -> Any:
         """Stand in for ``flow.user_op_builder``, under whatever name a file has imported it."""
@@ -164,7 +164,7 @@ class Desk:
 class RecordingBuilder:
     """Has the interface of UserOpConfBuilder, and notes mistakes instead of raising at the first."""
 
-    def __init__(self, recorder: Recorder, name: str, line: int) -> None:
+    def __init__(self, recorder: BuilderRecorder, name: str, line: int) -> None:
         self._recorder = recorder
         self._name = name
         self.line = line
@@ -198,7 +198,7 @@ class RecordingBuilder:
         if op_type_name not in recorder.ops:
             if op_type_name not in BUILTIN:
                 recorder.note(unknown_op(op_type_name, recorder.ops), op_type_name)
-                raise Stop
+                raise TrialStop
             self._foreign = UserOpConfBuilder(self._name).Op(op_type_name)
         self.type = op_type_name
         return self
@@ -218,7 +218,7 @@ class RecordingBuilder:
             message = f"Input({input_name!r}, ...) takes a list of blobs, got {given}"
             subject = self.type if self.type in self._recorder.ops else ""
             self._recorder.note(Remark("PROJ021", message, f"write Input({input_name!r}, [blob])", subject), "Input")
-            raise Stop
+            raise TrialStop
         for item in input_blob_list:
             if isinstance(item, (tuple, list)):
                 self._misplaced(item, Use.ITEM, input_name)
@@ -348,7 +348,7 @@ def _blob_in(value: Any) -> Any:
 class RecordedOp:
     """Has the interface of UserOp; its outputs have no data."""
 
-    def __init__(self, recorder: Recorder, op: CompiledOp, name: str, outputs: Mapping[str, int]) -> None:
+    def __init__(self, recorder: BuilderRecorder, op: CompiledOp, name: str, outputs: Mapping[str, int]) -> None:
         self.op_name = name
         self._recorder = recorder
         self.op = op

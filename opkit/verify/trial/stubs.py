@@ -15,9 +15,9 @@ from typing import Any
 from opkit.errors import OpkitError
 from opkit.ir import TensorDesc
 from opkit.spec import CompiledOp
-from opkit.verify.trial.reading import Reading
+from opkit.verify.trial.reading import ApiReading
 
-__all__ = ["MADE_UP", "StubGuess", "StubKind", "CallPlan", "Uses", "first_plans", "plausible", "varied"]
+__all__ = ["MADE_UP", "CallPlan", "StubGuess", "StubKind", "Uses", "first_plans", "plausible", "varied"]
 
 
 #: What a parameter called ``name`` gets.
@@ -76,7 +76,7 @@ class Uses:
         ops: the directory's op types.
     """
 
-    reading: Reading | None
+    reading: ApiReading | None
     ops: Mapping[str, CompiledOp]
     named: Sequence[CompiledOp] = field(init=False)
 

@@ -24,7 +24,7 @@ from opkit.shim import frameworks
 from opkit.spec import compile_spec
 from opkit.verify.trial.calls import FunctionTrial, line_of
 from opkit.verify.trial.reading import read_functions
-from opkit.verify.trial.recorder import Desk, Recorder, Stop, Unclear
+from opkit.verify.trial.recorder import BuilderRecorder, Desk, TrialStop, Unclear
 from opkit.verify.trial.stubs import Uses
 
 __all__ = ["try_api_file"]
@@ -48,12 +48,12 @@ def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> I
     skipped = {item.subject for item in result.diagnostics if item.is_error} - set(ops)
     if any(item.is_error and not item.subject for item in result.diagnostics):
         return
-    desk = Desk(Recorder(file, ops, skipped, static.JobTracer("import", session().scope)))
+    desk = Desk(BuilderRecorder(file, ops, skipped, static.JobTracer("import", session().scope)))
     with frameworks(), desk.installed():
         begin("", 1)
         try:
             module = load_module(directory.api)
-        except (Stop, Unclear):
+        except (TrialStop, Unclear):
             return
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             message = f"the API file does not load: {type(error).__name__}: {error}"

@@ -15,7 +15,7 @@ from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.slopes import with_slopes
 from opkit.verify.failures.store import FailureStore, former
 from opkit.verify.isolation.blame import blame_left, blame_ourselves, report_of
-from opkit.verify.isolation.flight import Flight, Stop
+from opkit.verify.isolation.flight import Flight, FlightStop
 from opkit.verify.isolation.frames import is_plain
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
@@ -52,7 +52,7 @@ def check_alone(
     try:
         again = check_former(watched, options)
         report = _report(watched, options, tell)
-    except Stop:
+    except FlightStop:
         last = watch.last
         return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
     except Left as left:

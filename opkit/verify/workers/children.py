@@ -21,7 +21,7 @@ from opkit.verify.isolation.watch import UserCall
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.alone import check_alone, sendable, sendable_call
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Begun, Checked, Found, Message
+from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
 from opkit.verify.workers.telling import teller
 
 __all__ = ["check_forked"]
@@ -61,7 +61,7 @@ def check_forked(
     tasks = [_task(begun, item, options, is_leader) for begun, item in zip(begins, checkables)]
     reports: dict[int, OpReport] = {}
     for order, message in Supervisor(width, private=private, adopts=not is_leader).run(tasks):
-        if isinstance(message, (Begun, Found)):
+        if isinstance(message, (Begun, CheckDone)):
             yield message
         elif isinstance(message, OpReport):
             reports[order] = message

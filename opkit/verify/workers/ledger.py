@@ -13,7 +13,7 @@ from opkit.diagnostics import Diagnostic
 from opkit.verify.codes import TIMEOUT
 from opkit.verify.isolation.blame import report_of
 from opkit.verify.targets.target import Target
-from opkit.verify.workers.messages import Begun, Checked, Found, Message, Planned
+from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message, Planned
 
 __all__ = ["Account", "Ledger"]
 
@@ -44,7 +44,7 @@ class Account:
             self.plan = message
         elif isinstance(message, Begun):
             self._begun.add(message.order)
-        elif isinstance(message, Found):
+        elif isinstance(message, CheckDone):
             self._found.setdefault(message.order, []).append(message.result)
         else:
             self._found.pop(message.order, None)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from opkit.checker import CheckResult, OpReport
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Begun", "Checked", "Found", "Message", "Planned"]
+__all__ = ["Begun", "CheckDone", "Checked", "Message", "Planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CheckDone:
     """A check of an op is finished, others are to come; it counts where no report of the op follows.
 
     Args:
@@ -74,4 +74,4 @@ class Checked:
     report: OpReport
 
 
-Message: TypeAlias = Planned | Begun | Found | Checked
+Message: TypeAlias = Planned | Begun | CheckDone | Checked

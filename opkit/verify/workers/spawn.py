@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from opkit.checker import CheckResult, Status
 from opkit.verify.codes import INTERNAL
 from opkit.verify.isolation.blame import blame_death
-from opkit.verify.isolation.child import Program, Task
+from opkit.verify.isolation.child import FreshCall, Task
 from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.frames import Unreadable
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor
@@ -114,7 +114,7 @@ class _Spawned:
     def _task(self, key: int, errands: Sequence[Errand], options: RunOptions, stop_at: int = 0) -> Task:
         loading = self._options.timeout or math.inf
         request = Request(tuple(errands), options, os.getcwd(), loading)
-        program = Program("opkit.verify.workers.errands", "run", request)
+        program = FreshCall("opkit.verify.workers.errands", "run", request)
         is_loud = options.shows_output and not stop_at
         return Task(key, program, loading, 0, self._is_leader, stop_at, is_continued=True, is_loud=is_loud)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from opkit.checker import CheckResult
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.workers.alone import Tell, sendable_result
-from opkit.verify.workers.messages import Found
+from opkit.verify.workers.messages import CheckDone
 
 __all__ = ["teller"]
 
@@ -16,6 +16,6 @@ def teller(target: int, order: int, outbox: Outbox) -> Tell:
     """Return a function that sends a finished check, without its evidence: the arrays come with the report."""
 
     def tell(result: CheckResult) -> None:
-        outbox.send(Found(target, order, sendable_result(replace(result, evidence=None))))
+        outbox.send(CheckDone(target, order, sendable_result(replace(result, evidence=None))))
 
     return tell

@@ -17,7 +17,7 @@ from opkit.verify.isolation.watchdog import LateError, Watchdog
 from opkit.verify.options import RunOptions
 from opkit.verify.workers.alone import check_alone
 from opkit.verify.workers.ledger import Account
-from opkit.verify.workers.messages import Begun, Checked, Found, Message
+from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
 
 __all__ = ["check_watched"]
 
@@ -46,7 +46,7 @@ def check_watched(
             report = check_alone(checkable, replace(options, memory=0), Flight(), finished.append, passes)
     except LateError as late:
         for item in finished:
-            yield Found(account.number, order, item)
+            yield CheckDone(account.number, order, item)
         text = f"the check was not over at the time limit ({options.limits})"
         finding = CheckResult(TIMEOUT.name, Status.ERROR, TIMEOUT.code, text, where=user_line(late.__traceback__))
         yield account.closed(order, finding, time.perf_counter() - started)
