@@ -11,20 +11,23 @@ from opkit.errors import UsageError, unknown
 
 __all__ = ["ScaffoldAttr", "parse_attr"]
 
+#: type of one value as written -> (C++ type, Python type)
+_SCALARS: dict[str, tuple[str, type]] = {
+    "float": ("float", float),
+    "double": ("double", float),
+    "int": ("int32_t", int),
+    "int32": ("int32_t", int),
+    "int64": ("int64_t", int),
+    "bool": ("bool", bool),
+    "str": ("std::string", str),
+    "string": ("std::string", str),
+}
+#: Those of which there are lists, written in the plural.
+_LISTED = ("float", "int", "int64", "string")
 #: type as written -> (C++ type, Python type of one element, is a list)
 _TYPES: dict[str, tuple[str, type, bool]] = {
-    "float": ("float", float, False),
-    "double": ("double", float, False),
-    "int": ("int32_t", int, False),
-    "int32": ("int32_t", int, False),
-    "int64": ("int64_t", int, False),
-    "bool": ("bool", bool, False),
-    "str": ("std::string", str, False),
-    "string": ("std::string", str, False),
-    "floats": ("std::vector<float>", float, True),
-    "ints": ("std::vector<int32_t>", int, True),
-    "int64s": ("std::vector<int64_t>", int, True),
-    "strings": ("std::vector<std::string>", str, True),
+    **{name: (cpp, python, False) for name, (cpp, python) in _SCALARS.items()},
+    **{f"{name}s": (f"std::vector<{_SCALARS[name][0]}>", _SCALARS[name][1], True) for name in _LISTED},
 }
 _TEST_VALUES: dict[type, object] = {float: 2.0, int: 3, bool: True, str: "a"}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from opkit.errors import ShapeError
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant
-from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.paddle.nn.layer.declared import DeclaredLayer, FunctionLayer, declared
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.shim.missing import guard as _guard
 
@@ -45,10 +44,8 @@ __all__ = [
 ]
 
 
-class _Activation(DeclaredLayer):
+class _Activation(FunctionLayer):
     """An activation whose fields are its function's arguments."""
-
-    _function: ClassVar[Callable[..., Any]]
 
     def forward(self, x: Any) -> Any:
         """Apply the function."""
@@ -56,10 +53,8 @@ class _Activation(DeclaredLayer):
 
 
 @declared
-class _PlainActivation(DeclaredLayer):
+class _PlainActivation(FunctionLayer):
     """An activation without arguments."""
-
-    _function: ClassVar[Callable[..., Any]]
 
     name: str | None = None
 
@@ -69,134 +64,98 @@ class _PlainActivation(DeclaredLayer):
 
 
 # ---- without arguments -----------------------------------------------------------------------------------------------
-class Hardsigmoid(_PlainActivation):
+class Hardsigmoid(_PlainActivation, function=functional.hardsigmoid):
     """``nn.functional.hardsigmoid`` as a layer."""
 
-    _function = staticmethod(functional.hardsigmoid)
 
-
-class Hardswish(_PlainActivation):
+class Hardswish(_PlainActivation, function=functional.hardswish):
     """``nn.functional.hardswish`` as a layer."""
 
-    _function = staticmethod(functional.hardswish)
 
-
-class LogSigmoid(_PlainActivation):
+class LogSigmoid(_PlainActivation, function=functional.log_sigmoid):
     """``nn.functional.log_sigmoid`` as a layer."""
 
-    _function = staticmethod(functional.log_sigmoid)
 
-
-class Mish(_PlainActivation):
+class Mish(_PlainActivation, function=functional.mish):
     """``nn.functional.mish`` as a layer."""
 
-    _function = staticmethod(functional.mish)
 
-
-class ReLU(_PlainActivation):
+class ReLU(_PlainActivation, function=functional.relu):
     """``nn.functional.relu`` as a layer."""
 
-    _function = staticmethod(functional.relu)
 
-
-class ReLU6(_PlainActivation):
+class ReLU6(_PlainActivation, function=functional.relu6):
     """``nn.functional.relu6`` as a layer."""
 
-    _function = staticmethod(functional.relu6)
 
-
-class Sigmoid(_PlainActivation):
+class Sigmoid(_PlainActivation, function=functional.sigmoid):
     """``nn.functional.sigmoid`` as a layer."""
 
-    _function = staticmethod(functional.sigmoid)
 
-
-class Silu(_PlainActivation):
+class Silu(_PlainActivation, function=functional.silu):
     """``nn.functional.silu`` as a layer."""
 
-    _function = staticmethod(functional.silu)
 
-
-class Softsign(_PlainActivation):
+class Softsign(_PlainActivation, function=functional.softsign):
     """``nn.functional.softsign`` as a layer."""
 
-    _function = staticmethod(functional.softsign)
 
-
-class Swish(_PlainActivation):
+class Swish(_PlainActivation, function=functional.swish):
     """``nn.functional.swish`` as a layer."""
 
-    _function = staticmethod(functional.swish)
 
-
-class Tanh(_PlainActivation):
+class Tanh(_PlainActivation, function=functional.tanh):
     """``nn.functional.tanh`` as a layer."""
 
-    _function = staticmethod(functional.tanh)
 
-
-class Tanhshrink(_PlainActivation):
+class Tanhshrink(_PlainActivation, function=functional.tanhshrink):
     """``nn.functional.tanhshrink`` as a layer."""
-
-    _function = staticmethod(functional.tanhshrink)
 
 
 # ---- with arguments --------------------------------------------------------------------------------------------------
 @declared
-class CELU(_Activation):
+class CELU(_Activation, function=functional.celu):
     """``nn.functional.celu`` as a layer."""
 
-    _function = staticmethod(functional.celu)
-
     alpha: float = 1.0
     name: str | None = None
 
 
 @declared
-class ELU(_Activation):
+class ELU(_Activation, function=functional.elu):
     """``nn.functional.elu`` as a layer."""
 
-    _function = staticmethod(functional.elu)
-
     alpha: float = 1.0
     name: str | None = None
 
 
 @declared
-class GLU(_Activation):
+class GLU(_Activation, function=functional.glu):
     """``nn.functional.glu`` as a layer."""
-
-    _function = staticmethod(functional.glu)
 
     axis: int = -1
     name: str | None = None
 
 
 @declared
-class GELU(_Activation):
+class GELU(_Activation, function=functional.gelu):
     """``nn.functional.gelu`` as a layer."""
-
-    _function = staticmethod(functional.gelu)
 
     approximate: bool = False
     name: str | None = None
 
 
 @declared
-class Hardshrink(_Activation):
+class Hardshrink(_Activation, function=functional.hardshrink):
     """``nn.functional.hardshrink`` as a layer."""
-
-    _function = staticmethod(functional.hardshrink)
 
     threshold: float = 0.5
     name: str | None = None
 
 
 @declared
-class Hardtanh(_Activation):
+class Hardtanh(_Activation, function=functional.hardtanh):
     """``nn.functional.hardtanh`` as a layer."""
-
-    _function = staticmethod(functional.hardtanh)
 
     min: float = -1.0
     max: float = 1.0
@@ -204,30 +163,24 @@ class Hardtanh(_Activation):
 
 
 @declared
-class LeakyReLU(_Activation):
+class LeakyReLU(_Activation, function=functional.leaky_relu):
     """``nn.functional.leaky_relu`` as a layer."""
-
-    _function = staticmethod(functional.leaky_relu)
 
     negative_slope: float = 0.01
     name: str | None = None
 
 
 @declared
-class LogSoftmax(_Activation):
+class LogSoftmax(_Activation, function=functional.log_softmax):
     """``nn.functional.log_softmax`` as a layer."""
-
-    _function = staticmethod(functional.log_softmax)
 
     axis: int = -1
     name: str | None = None
 
 
 @declared
-class Maxout(_Activation):
+class Maxout(_Activation, function=functional.maxout):
     """``nn.functional.maxout`` as a layer."""
-
-    _function = staticmethod(functional.maxout)
 
     groups: int
     axis: int = 1
@@ -235,10 +188,8 @@ class Maxout(_Activation):
 
 
 @declared
-class SELU(_Activation):
+class SELU(_Activation, function=functional.selu):
     """``nn.functional.selu`` as a layer."""
-
-    _function = staticmethod(functional.selu)
 
     scale: float = 1.0507009873554804934193349852946
     alpha: float = 1.6732632423543772848170429916717
@@ -246,20 +197,16 @@ class SELU(_Activation):
 
 
 @declared
-class Softmax(_Activation):
+class Softmax(_Activation, function=functional.softmax):
     """``nn.functional.softmax`` as a layer."""
-
-    _function = staticmethod(functional.softmax)
 
     axis: int = -1
     name: str | None = None
 
 
 @declared
-class Softplus(_Activation):
+class Softplus(_Activation, function=functional.softplus):
     """``nn.functional.softplus`` as a layer."""
-
-    _function = staticmethod(functional.softplus)
 
     beta: float = 1
     threshold: float = 20
@@ -267,20 +214,16 @@ class Softplus(_Activation):
 
 
 @declared
-class Softshrink(_Activation):
+class Softshrink(_Activation, function=functional.softshrink):
     """``nn.functional.softshrink`` as a layer."""
-
-    _function = staticmethod(functional.softshrink)
 
     threshold: float = 0.5
     name: str | None = None
 
 
 @declared
-class ThresholdedReLU(_Activation):
+class ThresholdedReLU(_Activation, function=functional.thresholded_relu):
     """``nn.functional.thresholded_relu`` as a layer."""
-
-    _function = staticmethod(functional.thresholded_relu)
 
     threshold: float = 1.0
     name: str | None = None

@@ -24,7 +24,7 @@ else:
         return lambda function: function
 
 
-__all__ = ["DeclaredLayer", "ParameterLayer", "RankedLayer", "declared"]
+__all__ = ["DeclaredLayer", "FunctionLayer", "ParameterLayer", "RankedLayer", "declared"]
 
 _LayerType = TypeVar("_LayerType", bound="DeclaredLayer")
 
@@ -50,6 +50,17 @@ class DeclaredLayer(Layer):
         """Return the settings."""
         shown = self._settings if self._shown is None else self._shown
         return ", ".join(f"{name}={getattr(self, name)}" for name in shown)
+
+
+class FunctionLayer(DeclaredLayer):
+    """Base of the declared layers that call a function of ``nn.functional``, the class argument ``function``."""
+
+    _function: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        if function is not None:
+            cls._function = staticmethod(function)
 
 
 class ParameterLayer(DeclaredLayer):

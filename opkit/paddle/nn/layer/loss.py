@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from opkit.paddle.nn import functional
-from opkit.paddle.nn.layer.declared import DeclaredLayer, declared
+from opkit.paddle.nn.layer.declared import FunctionLayer, declared
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -31,11 +30,10 @@ __all__ = [
 ]
 
 
-class _Loss(DeclaredLayer):
+class _Loss(FunctionLayer):
     """A loss whose fields are its function's arguments."""
 
     _shown = ()
-    _function: ClassVar[Callable[..., Any]]
     _reductions: ClassVar[tuple[str, ...]] = ("mean", "sum", "none")
 
     def __post_init__(self) -> None:
@@ -57,10 +55,8 @@ class _PairLoss(_Loss):
 
 
 @declared
-class CrossEntropyLoss(_PairLoss):
+class CrossEntropyLoss(_PairLoss, function=functional.cross_entropy):
     """``nn.functional.cross_entropy`` as a layer."""
-
-    _function = staticmethod(functional.cross_entropy)
 
     weight: Any = None
     ignore_index: int = -100
@@ -73,29 +69,23 @@ class CrossEntropyLoss(_PairLoss):
 
 
 @declared
-class MSELoss(_PairLoss):
+class MSELoss(_PairLoss, function=functional.mse_loss):
     """``nn.functional.mse_loss`` as a layer."""
-
-    _function = staticmethod(functional.mse_loss)
 
     reduction: str = "mean"
 
 
 @declared
-class L1Loss(_PairLoss):
+class L1Loss(_PairLoss, function=functional.l1_loss):
     """``nn.functional.l1_loss`` as a layer."""
-
-    _function = staticmethod(functional.l1_loss)
 
     reduction: str = "mean"
     name: str | None = None
 
 
 @declared
-class SmoothL1Loss(_PairLoss):
+class SmoothL1Loss(_PairLoss, function=functional.smooth_l1_loss):
     """``nn.functional.smooth_l1_loss`` as a layer."""
-
-    _function = staticmethod(functional.smooth_l1_loss)
 
     reduction: str = "mean"
     delta: float = 1.0
@@ -103,10 +93,8 @@ class SmoothL1Loss(_PairLoss):
 
 
 @declared
-class BCELoss(_PairLoss):
+class BCELoss(_PairLoss, function=functional.binary_cross_entropy):
     """``nn.functional.binary_cross_entropy`` as a layer."""
-
-    _function = staticmethod(functional.binary_cross_entropy)
 
     weight: Any = None
     reduction: str = "mean"
@@ -114,10 +102,8 @@ class BCELoss(_PairLoss):
 
 
 @declared
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function=functional.binary_cross_entropy_with_logits):
     """``nn.functional.binary_cross_entropy_with_logits`` as a layer."""
-
-    _function = staticmethod(functional.binary_cross_entropy_with_logits)
 
     weight: Any = None
     reduction: str = "mean"
@@ -130,10 +116,8 @@ class BCEWithLogitsLoss(_Loss):
 
 
 @declared
-class NLLLoss(_PairLoss):
+class NLLLoss(_PairLoss, function=functional.nll_loss):
     """``nn.functional.nll_loss`` as a layer."""
-
-    _function = staticmethod(functional.nll_loss)
 
     weight: Any = None
     ignore_index: int = -100
@@ -142,20 +126,17 @@ class NLLLoss(_PairLoss):
 
 
 @declared
-class KLDivLoss(_PairLoss):
+class KLDivLoss(_PairLoss, function=functional.kl_div):
     """``nn.functional.kl_div`` as a layer."""
 
-    _function = staticmethod(functional.kl_div)
     _reductions = (*_Loss._reductions, "batchmean")
 
     reduction: str = "mean"
 
 
 @declared
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, function=functional.margin_ranking_loss):
     """``nn.functional.margin_ranking_loss`` as a layer."""
-
-    _function = staticmethod(functional.margin_ranking_loss)
 
     margin: float = 0.0
     reduction: str = "mean"
@@ -167,10 +148,8 @@ class MarginRankingLoss(_Loss):
 
 
 @declared
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, function=functional.cosine_embedding_loss):
     """``nn.functional.cosine_embedding_loss`` as a layer."""
-
-    _function = staticmethod(functional.cosine_embedding_loss)
 
     margin: float = 0
     reduction: str = "mean"
@@ -182,10 +161,8 @@ class CosineEmbeddingLoss(_Loss):
 
 
 @declared
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
     """``nn.functional.gaussian_nll_loss`` as a layer."""
-
-    _function = staticmethod(functional.gaussian_nll_loss)
 
     full: bool = False
     epsilon: float = 1e-06
@@ -198,10 +175,8 @@ class GaussianNLLLoss(_Loss):
 
 
 @declared
-class HingeEmbeddingLoss(_PairLoss):
+class HingeEmbeddingLoss(_PairLoss, function=functional.hinge_embedding_loss):
     """``nn.functional.hinge_embedding_loss`` as a layer."""
-
-    _function = staticmethod(functional.hinge_embedding_loss)
 
     margin: float = 1.0
     reduction: str = "mean"
@@ -209,10 +184,8 @@ class HingeEmbeddingLoss(_PairLoss):
 
 
 @declared
-class MultiLabelSoftMarginLoss(_PairLoss):
+class MultiLabelSoftMarginLoss(_PairLoss, function=functional.multi_label_soft_margin_loss):
     """``nn.functional.multi_label_soft_margin_loss`` as a layer."""
-
-    _function = staticmethod(functional.multi_label_soft_margin_loss)
 
     weight: Any = None
     reduction: str = "mean"
@@ -220,10 +193,8 @@ class MultiLabelSoftMarginLoss(_PairLoss):
 
 
 @declared
-class MultiMarginLoss(_PairLoss):
+class MultiMarginLoss(_PairLoss, function=functional.multi_margin_loss):
     """``nn.functional.multi_margin_loss`` as a layer."""
-
-    _function = staticmethod(functional.multi_margin_loss)
 
     p: int = 1
     margin: float = 1.0
@@ -233,10 +204,8 @@ class MultiMarginLoss(_PairLoss):
 
 
 @declared
-class PoissonNLLLoss(_PairLoss):
+class PoissonNLLLoss(_PairLoss, function=functional.poisson_nll_loss):
     """``nn.functional.poisson_nll_loss`` as a layer."""
-
-    _function = staticmethod(functional.poisson_nll_loss)
 
     log_input: bool = True
     full: bool = False
@@ -246,20 +215,16 @@ class PoissonNLLLoss(_PairLoss):
 
 
 @declared
-class SoftMarginLoss(_PairLoss):
+class SoftMarginLoss(_PairLoss, function=functional.soft_margin_loss):
     """``nn.functional.soft_margin_loss`` as a layer."""
-
-    _function = staticmethod(functional.soft_margin_loss)
 
     reduction: str = "mean"
     name: str | None = None
 
 
 @declared
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
     """``nn.functional.triplet_margin_loss`` as a layer."""
-
-    _function = staticmethod(functional.triplet_margin_loss)
 
     margin: float = 1.0
     p: float = 2.0
@@ -274,10 +239,8 @@ class TripletMarginLoss(_Loss):
 
 
 @declared
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_with_distance_loss):
     """``nn.functional.triplet_margin_with_distance_loss`` as a layer."""
-
-    _function = staticmethod(functional.triplet_margin_with_distance_loss)
 
     distance_function: Any = None
     margin: float = 1.0
