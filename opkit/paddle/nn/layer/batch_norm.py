@@ -57,25 +57,19 @@ class _BatchNorm(_RunningNorm):
 
 
 @declared
-class BatchNorm1D(_BatchNorm):
+class BatchNorm1D(_BatchNorm, ranks=(2, 3)):
     """Normalises (N, C) or (N, C, L) per channel."""
-
-    _ranks = (2, 3)
 
     data_format: str = "NCL"
 
 
-class BatchNorm2D(_BatchNorm):
+class BatchNorm2D(_BatchNorm, ranks=(4,)):
     """Normalises (N, C, H, W) per channel."""
-
-    _ranks = (4,)
 
 
 @declared
-class BatchNorm3D(_BatchNorm):
+class BatchNorm3D(_BatchNorm, ranks=(5,)):
     """Normalises (N, C, D, H, W) per channel."""
-
-    _ranks = (5,)
 
     data_format: str = "NCDHW"
 

@@ -71,10 +71,13 @@ class ParameterLayer(DeclaredLayer):
 
 
 class RankedLayer(ParameterLayer):
-    """Base of the declared layers that take tensors of certain numbers of axes only."""
+    """Base of the declared layers that take tensors of certain numbers of axes only, the class argument ``ranks``."""
 
-    #: How many axes; empty: any number.
     _ranks: ClassVar[tuple[int, ...]] = ()
+
+    def __init_subclass__(cls, ranks: tuple[int, ...] = (), **others: Any) -> None:
+        super().__init_subclass__(**others)
+        cls._ranks = ranks or cls._ranks
 
     def _check_rank(self, x: Any) -> None:
         if self._ranks and len(x.shape) not in self._ranks:

@@ -115,25 +115,19 @@ class _InstanceNorm(RankedLayer):
 
 
 @declared
-class InstanceNorm1D(_InstanceNorm):
+class InstanceNorm1D(_InstanceNorm, ranks=(2, 3)):
     """Normalises (N, C, L) per sample and channel."""
-
-    _ranks = (2, 3)
 
     data_format: str = "NCL"
 
 
-class InstanceNorm2D(_InstanceNorm):
+class InstanceNorm2D(_InstanceNorm, ranks=(4,)):
     """Normalises (N, C, H, W) per sample and channel."""
-
-    _ranks = (4,)
 
 
 @declared
-class InstanceNorm3D(_InstanceNorm):
+class InstanceNorm3D(_InstanceNorm, ranks=(5,)):
     """Normalises (N, C, D, H, W) per sample and channel."""
-
-    _ranks = (5,)
 
     data_format: str = "NCDHW"
 
