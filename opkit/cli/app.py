@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from opkit import __version__
+from opkit.cli.arguments import COLOURS, one_of
 from opkit.cli.build import build
 from opkit.cli.config import config
 from opkit.cli.demo import demo
@@ -22,6 +23,7 @@ from opkit.cli.explain import explain
 from opkit.cli.export import export
 from opkit.cli.gradcheck import gradcheck
 from opkit.cli.graph import graph
+from opkit.cli.help import Command
 from opkit.cli.new import new
 from opkit.cli.ops import ops
 from opkit.cli.run import run
@@ -37,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -54,7 +57,10 @@ def root(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out hints about the next step.")] = False,
     color: Annotated[
-        str, typer.Option("--color", metavar="auto|always|never", help="Whether output is coloured.")
+        str,
+        typer.Option(
+            "--color", metavar="auto|always|never", help="Whether output is coloured.", autocompletion=one_of(COLOURS)
+        ),
     ] = "auto",
 ) -> None:
     """Scaffold an op, build it, verify its gradient, run it in a job.
@@ -65,22 +71,22 @@ def root(
 
     if quiet:
         be_quiet()
-    use_colour(choice("--color", color, ("auto", "always", "never")))
+    use_colour(choice("--color", color, COLOURS))
 
 
-app.command()(new)
-app.command()(build)
-app.command()(gradcheck)
-app.command()(sbp)
-app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
-app.command()(test)
-app.command()(export)
-app.command()(ops)
-app.command()(graph)
-app.command()(explain)
-app.command()(config)
-app.command()(demo)
-app.command()(doctor)
+app.command(cls=Command)(new)
+app.command(cls=Command)(build)
+app.command(cls=Command)(gradcheck)
+app.command(cls=Command)(sbp)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
+app.command(cls=Command)(test)
+app.command(cls=Command)(export)
+app.command(cls=Command)(ops)
+app.command(cls=Command)(graph)
+app.command(cls=Command)(explain)
+app.command(cls=Command)(config)
+app.command(cls=Command)(demo)
+app.command(cls=Command)(doctor)
 
 
 def main(interpreter: Popen[bytes] | None = None) -> None:

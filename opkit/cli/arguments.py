@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from opkit.errors import UsageError
 
-__all__ = ["pair_of", "shape_of"]
+__all__ = ["COLOURS", "FORMS", "one_of", "pair_of", "shape_of"]
+
+COLOURS = ("auto", "always", "never")
+#: What build, gradcheck and sbp print.
+FORMS = ("text", "json", "github", "sarif")
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell asks for the values of an option: those that begin with what is typed."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return begun
 
 
 def shape_of(text: str) -> tuple[str, tuple[int, ...]]:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["build"]
+from opkit.cli.arguments import FORMS, one_of
 
-_FORMS = ("text", "json", "github", "sarif")
+__all__ = ["build"]
 
 
 def build(
@@ -18,7 +18,12 @@ def build(
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
-    form: Annotated[str, typer.Option("--format", metavar="text|json|github|sarif", help="What is printed.")] = "text",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="text|json|github|sarif", help="What is printed.", autocompletion=one_of(FORMS)
+        ),
+    ] = "text",
     show_python: Annotated[
         bool, typer.Option("--show-python", help="Show the Python that the definitions are compiled to.")
     ] = False,
@@ -45,7 +50,7 @@ def build(
     from opkit.project import discover
     from opkit.verify.trial import tried
 
-    choice("--format", form, _FORMS)
+    choice("--format", form, FORMS)
     directories = discover(paths_of([str(path) for path in paths or []]))
     with user_code():
         facts = {} if spec_only else tried(directories)

@@ -13,6 +13,7 @@ from typing import Any
 import opkit
 from opkit.atomic import write_file
 from opkit.checker import Report
+from opkit.cli.arguments import FORMS as PRINTED
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
@@ -25,8 +26,6 @@ from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
 
 __all__ = ["check", "debug", "options_of", "put_repro"]
-
-_PRINTED = ("text", "json", "github", "sarif")
 
 
 def options_of(
@@ -74,7 +73,7 @@ def check(
         is_verbose: print the checks that passed, too.
         interpreter: one for the workers that was started ahead, None to start one.
     """
-    choice("--format", form, _PRINTED)
+    choice("--format", form, PRINTED)
     for name, _ in reports:
         choice("--report", name, FORMS)
     outcome = _run(targets, options, interpreter)

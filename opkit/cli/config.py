@@ -6,11 +6,16 @@ from typing import Annotated
 
 import typer
 
+from opkit.cli.arguments import one_of
+
 __all__ = ["config"]
 
 
 def config(
-    form: Annotated[str, typer.Option("--format", metavar="text|json", help="What is printed.")] = "text",
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
+    ] = "text",
 ) -> None:
     """Show the settings that hold in this folder, and where each comes from: [tool.opkit] of a pyproject.toml.
 

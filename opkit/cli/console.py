@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +21,8 @@ __all__ = [
     "hint",
     "paint",
     "put",
+    "styled",
+    "text_width",
     "use_colour",
     "user_code",
     "uses_colour",
@@ -80,7 +83,19 @@ def uses_colour(stream: TextIO) -> bool:
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
     """Colour a text for a stream (standard error by default)."""
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if uses_colour(stream or sys.stderr) else text
+    return styled(text, style, uses_colour(stream or sys.stderr))
+
+
+def styled(text: str, style: str, is_coloured: bool) -> str:
+    """Colour a text where colours are wanted."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured else text
+
+
+def text_width(stream: TextIO | None = None, most: int = 100) -> int:
+    """Return how wide running text should be: as wide as the terminal, from 40 columns to a comfortable width."""
+    target = stream or sys.stdout
+    is_known = target.isatty() or "COLUMNS" in os.environ
+    return max(40, min(shutil.get_terminal_size((most, 24)).columns if is_known else most, most))
 
 
 def error_line(error: OpkitError) -> str:

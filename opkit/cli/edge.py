@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from opkit.cli.console import error_line, warn
+from opkit.cli.help import page_of
 from opkit.errors import OpkitError, ProjectError, UsageError, unknown
 from opkit.signals import Terminated
 
@@ -36,8 +37,34 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
+#: What a command line raises that cannot be parsed; typer does not name the class.
+_Unparsed: type[Exception] = typer.BadParameter.__mro__[1]
+
+
 class Edge(TyperGroup):
     """The root command: runs a sub-command and turns what it raises into a message and an exit status."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help page."""
+        formatter.write(page_of(self, ctx))
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the options before the command."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except _Unparsed as problem:
+            raise _unusable(problem) from problem
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name.
+
+        Raises:
+            UsageError: there is no such command; the nearest is named.
+        """
+        if args and not args[0].startswith("-") and args[0] not in self.commands and not ctx.resilient_parsing:
+            found = unknown("opkit has no command", args[0], self.commands, otherwise="opkit --help lists them")
+            raise found.error(UsageError)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -47,6 +74,8 @@ class Edge(TyperGroup):
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()  # here, where what goes wrong can be reported
+        except _Unparsed as problem:
+            raise _unusable(problem) from problem
         except OpkitError as error:
             warn(error_line(error))
             raise typer.Exit(_status(error)) from error
@@ -65,6 +94,24 @@ class Edge(TyperGroup):
             place = f"{str(error.filename)!r}: " if error.filename is not None else "output: "
             warn(f"error: {place}{error.strerror or error}")
             raise typer.Exit(FINDINGS) from None
+
+
+def _unusable(problem: Any) -> Exception:
+    """Show why a command line cannot be parsed, and return what ends the program."""
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        return cast(Exception, problem)
+    command, name = getattr(problem.ctx, "command", None), getattr(problem, "option_name", None)
+    path = problem.ctx.command_path if problem.ctx is not None and problem.ctx.parent is not None else "opkit"
+    path = " ".join(["opkit", *path.split(" ")[-1:]]) if path != "opkit" else path
+    if name is not None and command is not None and type(problem).__name__ == "NoSuchOption":
+        known = [text for item in command.get_params(problem.ctx) for text in (*item.opts, *item.secondary_opts)]
+        options = [text for text in known if text.startswith("--")]
+        error = unknown(f"{path} has no option", name, options, otherwise=f"{path} --help").error(UsageError)
+    else:
+        text = problem.format_message().rstrip(".")
+        error = UsageError(f"{path}: {text[:1].lower()}{text[1:]}", help=f"{path} --help")
+    warn(error_line(error))
+    return typer.Exit(USAGE)
 
 
 def _drop_output() -> None:

@@ -2,49 +2,85 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import textwrap
 from typing import Annotated
 
 import typer
 
+from opkit.cli.arguments import one_of
+
 __all__ = ["explain"]
 
-_KEPT = ("#", "```", "|", "- ", " ")
+
+def _codes(incomplete: str) -> list[str]:
+    from opkit.diagnostics import FAMILIES, codes
+
+    return [code for code in (*FAMILIES, *codes()) if code.startswith(incomplete.upper())]
 
 
 def explain(
     code: Annotated[
         str | None,
-        typer.Argument(help="A code such as SPEC020, or a family: SPEC, PROJ, GC, SBP.", show_default=False),
+        typer.Argument(
+            metavar="CODE",
+            autocompletion=_codes,
+            help="A code such as SPEC020, or a family: SPEC, PROJ, GC, SBP.",
+            show_default=False,
+        ),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all codes, family by family.")] = False,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="text|markdown", help="What is printed.", autocompletion=one_of(("text", "markdown"))
+        ),
+    ] = "text",
 ) -> None:
     """Explain a code of `opkit build`, `opkit gradcheck` or `opkit sbp`; list a family, or all without an argument.
 
     Example: `opkit explain GC101`.
     """
-    from opkit.cli.console import put
-    from opkit.diagnostics import FAMILIES, codes
+    import sys
+
+    from opkit.cli.console import put, text_width, uses_colour
+    from opkit.cli.edge import choice
+    from opkit.cli.page import laid_out
+    from opkit.diagnostics import FAMILIES
     from opkit.diagnostics import explain as page
+    from opkit.errors import UsageError
 
+    choice("--format", form, ("text", "markdown"))
     family = (code or "").strip().upper()
+    if every and code is not None:
+        raise UsageError("--all lists every code", help=f"opkit explain --all, or opkit explain {code}")
     if code is not None and family not in FAMILIES:
-        put(_filled(page(code)) if sys.stdout.isatty() else page(code))
+        text = page(code)
+        put(text if form == "markdown" else laid_out(text, text_width(), is_coloured=uses_colour(sys.stdout)))
         return
-    for item in codes():
-        if item.startswith(family):
-            title = page(item).partition("\n")[0].lstrip("# ")
-            put(title if title.startswith(item) else f"{item}: {title}")
+    families = [family] if family else list(FAMILIES)
+    put(_markdown(families) if form == "markdown" else _lists(families, with_headings=every))
 
 
-def _filled(text: str) -> str:
-    """Return a page with its paragraphs wrapped to the terminal's width; code, lists, tables and headings stay."""
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    blocks: list[str] = []
-    is_code = False
-    for block in text.split("\n\n"):
-        keeps = is_code or block.startswith(_KEPT)
-        is_code ^= block.count("```") % 2 == 1
-        blocks.append(block if keeps else textwrap.fill(block, width, break_long_words=False, break_on_hyphens=False))
-    return "\n\n".join(blocks)
+def _lists(families: list[str], *, with_headings: bool) -> str:
+    import sys
+
+    from opkit.cli.console import styled, text_width, uses_colour
+    from opkit.cli.page import index
+    from opkit.diagnostics import FAMILIES, titles
+
+    is_coloured = uses_colour(sys.stdout)
+    parts = []
+    for family in families:
+        if with_headings:
+            parts.append(styled(f"{family}: {FAMILIES[family]}", "strong", is_coloured))
+        parts.append(index(titles(family), text_width(), is_coloured=is_coloured) + ("\n" if with_headings else ""))
+    return "\n".join(parts).rstrip("\n")
+
+
+def _markdown(families: list[str]) -> str:
+    from opkit.diagnostics import FAMILIES, titles
+
+    parts = []
+    for family in families:
+        rows = "\n".join(f"| {code} | {title} |" for code, title in titles(family))
+        parts.append(f"## {family}: {FAMILIES[family]}\n\n| code | what holds, or what was found |\n|---|---|\n{rows}")
+    return "\n\n".join(parts)

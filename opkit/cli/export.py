@@ -15,10 +15,12 @@ __all__ = ["export"]
 
 def export(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Op directory, or DIR::op_type.")],
-    to: Annotated[str, typer.Option("--to", help="torch, jax, or graph (prints what was traced).")],
-    form: Annotated[str, typer.Option("--form", help="auto, native or callback.")] = "auto",
+    to: Annotated[str, typer.Option("--to", metavar="torch|jax|graph", help="For what; graph prints what was traced.")],
+    form: Annotated[
+        str, typer.Option("--form", metavar="auto|native|callback", help="How the kernels go along.")
+    ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("--output", help="The file to write, or an existing folder for it.")
+        Path | None, typer.Option("--output", metavar="FILE", help="The file to write, or an existing folder for it.")
     ] = None,
     no_check: Annotated[bool, typer.Option("--no-check", help="Write without a proof; the file says so.")] = False,
     force: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import pair_of
+from opkit.cli.arguments import FORMS, one_of, pair_of
 
 __all__ = ["gradcheck"]
 
@@ -21,7 +21,7 @@ def gradcheck(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all random choices.")] = 0,
     strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Undecided checks count as failed.")] = False,
     select: Annotated[str, typer.Option(metavar="CODE,...", help="Run only these checks.")] = "",
     ignore: Annotated[str, typer.Option(metavar="CODE,...", help="Skip these checks.")] = "",
@@ -35,13 +35,18 @@ def gradcheck(
         bool, typer.Option("--second-order", help="A wrong gradient of the gradient fails, promised or not.")
     ] = False,
     effort: Annotated[
-        float, typer.Option(help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second per op.")
+        float,
+        typer.Option(metavar="X", help="How much to try, from 0.02 to 10 and beyond; 1 takes about a second per op."),
     ] = 1.0,
     power: Annotated[
         bool, typer.Option("--power", help="Also plant mistakes in the gradient and report which are caught.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Ops checked at once; 0 means one per core.")] = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds that one op may take; 0 for no limit.")] = 60.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", help="Ops checked at once; 0 means one per core.")
+    ] = 0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
+    ] = 60.0,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
     replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
     output: Annotated[
@@ -55,7 +60,12 @@ def gradcheck(
         str,
         typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),
     ] = "",
-    form: Annotated[str, typer.Option("--format", metavar="text|json|github|sarif", help="What is printed.")] = "text",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="text|json|github|sarif", help="What is printed.", autocompletion=one_of(FORMS)
+        ),
+    ] = "text",
     report: Annotated[
         list[str] | None,
         typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),

@@ -27,8 +27,10 @@ def graph(
         list[str] | None,
         typer.Option("--shape", metavar="NAME=SIZES", help="Shape of an op's input, such as x=3,4."),
     ] = None,
-    dtype: Annotated[str, typer.Option(help="Dtype of the op's inputs that are not given one otherwise.")] = "float32",
-    form: Annotated[str, typer.Option("--format", help="text, dot, mermaid or json.")] = "text",
+    dtype: Annotated[
+        str, typer.Option(metavar="DTYPE", help="Dtype of the op's inputs that are not given one otherwise.")
+    ] = "float32",
+    form: Annotated[str, typer.Option("--format", metavar="text|dot|mermaid|json", help="What is printed.")] = "text",
 ) -> None:
     """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
 

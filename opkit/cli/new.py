@@ -13,6 +13,12 @@ from opkit.errors import UsageError
 __all__ = ["new"]
 
 
+def _kinds(incomplete: str) -> list[str]:
+    from opkit.project import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The op's name, an identifier.", show_default=False)] = "",
     folder: Annotated[Path, typer.Option("--dir", metavar="D", help="The folder to create it in.")] = Path(),
@@ -21,6 +27,7 @@ def new(
         typer.Option(
             "--kind",
             metavar="elementwise|binary|reduction|matmul|loss|pylayer|py_func",
+            autocompletion=_kinds,
             help="What to scaffold: an op directory, or with pylayer and py_func one file.",
         ),
     ] = "elementwise",

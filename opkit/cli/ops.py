@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
+from opkit.cli.arguments import one_of
+
 __all__ = ["ops"]
 
 
 def ops(
     pattern: Annotated[
-        str | None, typer.Argument(help="Only op types whose name contains this text.", show_default=False)
+        str | None,
+        typer.Argument(metavar="TEXT", help="Only op types whose name contains this text.", show_default=False),
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
+    ] = "text",
 ) -> None:
     """List the built-in op types, which gradients of op directories may use.
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from opkit.errors import UsageError, did_you_mean, nearest
 
-__all__ = ["FAMILIES", "codes", "explain"]
+__all__ = ["FAMILIES", "codes", "explain", "titles"]
 
 #: What the codes that begin so are about.
 FAMILIES = {"SPEC": "definitions", "PROJ": "op directories", "GC": "gradcheck", "SBP": "sbp"}
@@ -16,6 +16,16 @@ def codes() -> tuple[str, ...]:
     """Return every code that has a page, sorted."""
     folder = files("opkit.diagnostics").joinpath("pages")
     return tuple(sorted(item.name[:-3] for item in folder.iterdir() if item.name.endswith(".md")))
+
+
+def titles(family: str = "") -> tuple[tuple[str, str], ...]:
+    """Return (code, title) of every code that begins so, sorted; the title is the first line of its page."""
+    found = []
+    for code in codes():
+        if code.startswith(family):
+            first = files("opkit.diagnostics").joinpath("pages").joinpath(f"{code}.md").read_text(encoding="utf-8")
+            found.append((code, first.partition("\n")[0].partition(": ")[2]))
+    return tuple(found)
 
 
 def explain(code: str) -> str:

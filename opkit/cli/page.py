@@ -1,0 +1,83 @@
+"""Page: an explanation laid out for a terminal: paragraphs wrapped, code set off, headings in colour.
+
+It knows the few forms of Markdown that pages have; what a page says is not its business.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from opkit.cli.console import styled
+
+__all__ = ["index", "laid_out"]
+
+_HEADINGS = {"Wrong": "error", "Right": "good"}
+_CODE = re.compile(r"`([^`]+)`")
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_INDENT = "    "
+
+
+def laid_out(page: str, width: int, *, is_coloured: bool) -> str:
+    """Return a page of Markdown as text of a width; code keeps its lines, however long they are."""
+    return "\n\n".join(_block(block, width, is_coloured) for block in _blocks(page))
+
+
+def index(titles: Sequence[tuple[str, str]], width: int, *, is_coloured: bool) -> str:
+    """Return a line per code and title, wrapped beside the code."""
+    widest = max((len(code) for code, _ in titles), default=0) + 2
+    lines = []
+    for code, title in titles:
+        first, *others = textwrap.wrap(title, max(width - widest, 20)) or [""]
+        lines.append(styled(f"{code + ': ':<{widest}}", "strong", is_coloured) + first)
+        lines += [" " * widest + other for other in others]
+    return "\n".join(lines)
+
+
+def _blocks(page: str) -> Iterator[list[str]]:
+    """Yield the lines of each block: what stands between blank lines, a fenced block as a whole."""
+    block: list[str] = []
+    is_fenced = False
+    for line in page.splitlines():
+        if line.startswith("```"):
+            is_fenced = not is_fenced
+        if line.strip() or is_fenced:
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _block(lines: list[str], width: int, is_coloured: bool) -> str:
+    first = lines[0]
+    if first.startswith("```"):
+        return "\n".join(f"{_INDENT}{line}".rstrip() for line in lines[1:-1])
+    if first.startswith("#"):
+        text = first.lstrip("# ")
+        return styled("\n".join(textwrap.wrap(text, width)), _HEADINGS.get(text, "strong"), is_coloured)
+    if first.startswith("- "):
+        return "\n".join(_wrapped(item, width, is_coloured, "- ", "  ") for item in _items(lines))
+    if first.startswith("|"):
+        return "\n".join(lines)
+    return _wrapped(" ".join(lines), width, is_coloured)
+
+
+def _items(lines: list[str]) -> list[str]:
+    items: list[str] = []
+    for line in lines:
+        if line.startswith("- "):
+            items.append(line[2:])
+        else:
+            items[-1] += " " + line.strip()
+    return items
+
+
+def _wrapped(text: str, width: int, is_coloured: bool, first: str = "", then: str = "") -> str:
+    filled = textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )
+    filled = _BOLD.sub(lambda found: styled(found[1], "strong", is_coloured), filled)
+    return _CODE.sub(lambda found: styled(found[1], "note", True) if is_coloured else found[0], filled)

@@ -1,0 +1,85 @@
+"""Help pages at every width, and what is said of a command line that cannot be parsed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from opkit.cli.app import app
+from opkit.cli.help import page_of
+from tests.cli.test_commands import opkit
+
+ROOT: Any = get_command(app)
+NAMES = ("", *ROOT.commands)
+
+
+def page(name: str) -> str:
+    """Return the help page of a command, "" for the one of opkit itself."""
+    root = ROOT.make_context("opkit", [], resilient_parsing=True)
+    if not name:
+        return page_of(ROOT, root)
+    command = ROOT.commands[name]
+    return page_of(command, command.make_context(name, [], parent=root, resilient_parsing=True))
+
+
+def options(name: str) -> list[Any]:
+    """Return the options of a command."""
+    command = ROOT.commands[name] if name else ROOT
+    return [item for item in command.params if item.param_type_name == "option"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_is_too_wide_and_no_name_is_cut(name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for examples, which are copied as they are."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = page(name)
+    examples = re.findall(r"^Example:\n((?:  .*\n)+)", shown, re.MULTILINE)
+    without = shown.replace("".join(examples), "")
+    assert all(len(line) <= width for line in without.splitlines()), without
+    names = re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", shown)
+    assert {text for item in options(name) for text in (*item.opts, *item.secondary_opts)} <= set(names)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_option_takes_is_said(name: str) -> None:
+    """In words or as choices, never as a type of Python."""
+    for item in options(name):
+        assert item.metavar or isinstance(item.default, bool) or item.is_flag, item.opts
+    assert not re.search(r"<\w+>|\b(INTEGER|TEXT|PATH|BOOLEAN|FLOAT)\b", page(name).replace("[TEXT]", ""))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_choices_complete(name: str) -> None:
+    """An option that shows its choices, of this package's own modules, offers them to the shell."""
+    for item in options(name):
+        if "|" in (item.metavar or "") and name not in ("graph", "export"):
+            offered = [
+                found.value for found in item.shell_complete(ROOT.make_context("x", [], resilient_parsing=True), "")
+            ]
+            assert offered == item.metavar.split("|"), item.opts
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "help_line"),
+    [
+        (["gradchek"], "opkit has no command 'gradchek'", "did you mean 'gradcheck'?"),
+        (["zzz"], "opkit has no command 'zzz'", "opkit --help lists them"),
+        (["gradcheck", "--strit"], "opkit gradcheck has no option '--strit'", "did you mean '--strict'?"),
+        (["--colour", "never"], "opkit has no option '--colour'", "did you mean '--color'?"),
+        (["build", "--zzz"], "opkit build has no option '--zzz'", "opkit build --help"),
+        (["export"], "opkit export: missing argument 'TARGET'", "opkit export --help"),
+        (["explain", "GC101", "GC102"], "opkit explain: got unexpected extra argument", "opkit explain --help"),
+    ],
+)
+def test_what_cannot_be_parsed(tmp_path: Path, argv: list[str], message: str, help_line: str) -> None:
+    """Is a usage error of two lines."""
+    done = opkit(tmp_path, *argv)
+    first, second = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert first.startswith(f"error: {message}")
+    assert second == f"  help: {help_line}"
