@@ -9,15 +9,16 @@ tests get opkit's packages.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
 
 from opkit.checker import Status
 from opkit.configuration import Configuration, read_configuration
-from opkit.diagnostics import render_text
+from opkit.diagnostics import Diagnostic, render_text
 from opkit.errors import UsageError
 from opkit.project import OpDirectory, build, op_directory_of
 from opkit.reporters import text_report
@@ -39,7 +40,31 @@ _UNDECIDED = ("opkit", "undecided")
 
 
 class OpTestError(Exception):
-    """An op directory does not build, or a check failed; the text is what pytest shows."""
+    """An op directory does not build, or a check failed.
+
+    Args:
+        text: what pytest shows.
+        cause: one line, for the summary.
+    """
+
+    def __init__(self, text: str, cause: str) -> None:
+        super().__init__(text)
+        self.text, self.cause = text, cause
+
+
+class _Findings(TerminalRepr):
+    """Findings as pytest shows them: as they are, and their cause in the summary."""
+
+    def __init__(self, error: OpTestError, path: Path) -> None:
+        self._text = error.text
+        self.reprcrash = ReprFileLocation(str(path), 1, error.cause)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def toterminal(self, tw: Any) -> None:
+        """Write the findings."""
+        tw.line(self._text)
 
 
 class OpItem(pytest.Item):
@@ -54,7 +79,9 @@ class OpItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show an op's findings as they are, any other error with its traceback."""
-        return str(excinfo.value) if isinstance(excinfo.value, OpTestError) else super().repr_failure(excinfo, style)
+        if isinstance(excinfo.value, OpTestError):
+            return _Findings(excinfo.value, self.directory.spec)
+        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the item stands."""
@@ -128,7 +155,7 @@ pytest_report_teststatus = _plugin.pytest_report_teststatus
 def _build(item: OpItem) -> None:
     result = build([item.directory], facts=tried([item.directory]))
     if result.has_errors:
-        raise OpTestError(render_text(result.diagnostics))
+        raise OpTestError(render_text(result.diagnostics), _first_error(result.diagnostics))
 
 
 def _gradcheck(item: OpItem) -> None:
@@ -152,9 +179,23 @@ def _options(item: OpItem, family: str, **others: Any) -> RunOptions:
 
 
 def _judge(item: OpItem, outcome: Outcome) -> None:
-    """Fail where a run found something; say where it could not decide."""
+    """Fail where a run found something; say where it could not decide; end where the person ended it."""
+    if outcome.is_interrupted:
+        raise KeyboardInterrupt
     if outcome.report.status is Status.UNDECIDED:
         item.user_properties.append(_UNDECIDED)
     if outcome.exit_status(item.config.stash[_CONFIGURATION].value("strict")) != 0:
-        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
-        raise OpTestError(text_report(outcome, width=width))
+        width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 140))
+        raise OpTestError(text_report(outcome, width=width), _cause(outcome))
+
+
+def _cause(outcome: Outcome) -> str:
+    """Return what was found first, in one line."""
+    found = [result for op in outcome.report.ops for result in op.findings if result.check != "build"]
+    if outcome.diagnostics and (error := _first_error(outcome.diagnostics)):
+        return error
+    return f"{found[0].code}: {' '.join(found[0].message.split())}" if found else outcome.report.status.value
+
+
+def _first_error(diagnostics: Iterable[Diagnostic]) -> str:
+    return next((f"{item.code}: {item.message}" for item in diagnostics if item.is_error), "")

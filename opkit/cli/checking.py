@@ -137,7 +137,7 @@ def put_report(outcome: Outcome, form: str, *, is_verbose: bool = False) -> None
         return
     from opkit.reporters import text_report
 
-    width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
+    width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 140))
     put(text_report(outcome, width=width, is_colored=uses_colour(sys.stdout), is_verbose=is_verbose))
 
 

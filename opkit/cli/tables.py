@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -61,8 +62,14 @@ def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table:
     return op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient", "kernel"))
 
 
-def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
-    """Return a table of ops; long cells are folded, never cut."""
+def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table | Text:
+    """Return a table of ops; where the terminal is too narrow for one, a block of lines per op. No word is split."""
+    longest = [
+        max((len(word) for row in (headings, *rows) for word in row[index].split()), default=0) + 1
+        for index in range(len(headings))
+    ]
+    if sum(longest) > console().width:
+        return Text("\n\n".join(_stacked(row, headings) for row in rows), no_wrap=False)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     widest = [max(len(row[index]) for row in (headings, *rows)) + 2 for index in range(len(headings))]
     # Attributes are shortened first, if that leaves them room: names are easier to read in one piece.
@@ -73,6 +80,24 @@ def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table:
     for row in rows:
         table.add_row(*[Text(cell, style="red" if cell in ("error", "missing") else "") for cell in row])
     return table
+
+
+def _stacked(row: Sequence[str], headings: Sequence[str]) -> str:
+    column = max(map(len, headings[1:])) + 2
+    width = max(console().width - column - 2, 10)
+    lines = [row[0]]
+    for heading, cell in zip(headings[1:], row[1:]):
+        pieces = [
+            piece
+            for part in cell.split("\n")
+            for piece in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
+        ]
+        lines += [f"  {heading if first else '':<{column}}{piece}" for first, piece in _marked(pieces)]
+    return "\n".join(lines)
+
+
+def _marked(pieces: Sequence[str]) -> list[tuple[bool, str]]:
+    return [(index == 0, piece) for index, piece in enumerate(pieces)]
 
 
 def _signature(op: UserOp) -> tuple[str, str, str]:

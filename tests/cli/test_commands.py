@@ -304,7 +304,12 @@ def test_build_and_gradcheck_run_the_api_file(tmp_path: Path) -> None:
     assert ran.returncode == 3
     (finding,) = json.loads(ran.stdout)["diagnostics"]
     line, col = place(path / "t_py_api.py", "InferAndTryRun")
-    assert (finding["code"], finding["file"], finding["line"], finding["col"]) == ("PROJ019", "t/t_py_api.py", line, col)
+    assert (finding["code"], finding["file"], finding["line"], finding["col"]) == (
+        "PROJ019",
+        "t/t_py_api.py",
+        line,
+        col,
+    )
     checked = opkit(tmp_path, "gradcheck")
     assert checked.returncode == 3
     assert "PROJ019" in checked.stdout
@@ -341,3 +346,12 @@ def test_gradcheck_reports_a_forgotten_registration(tmp_path: Path) -> None:
         ran = opkit(tmp_path, *command)
         assert ran.returncode == 3
         assert "PROJ017" in ran.stdout + ran.stderr
+
+
+def test_a_table_that_does_not_fit_is_stacked(tmp_path: Path) -> None:
+    """At 40 columns each op is a block of lines, in which no word is split."""
+    opkit(tmp_path, "new", "my_softplus", "--attr", "beta:float=1.5")
+    shown = opkit(tmp_path, "build", COLUMNS="40").stdout
+    assert "my_softplus_forward\n  inputs      x\n  outputs     y\n  attributes  beta: float = 1.5\n" in shown
+    assert max(map(len, shown.splitlines())) <= 40
+    assert opkit(tmp_path, "build", COLUMNS="80").stdout.startswith("op ")

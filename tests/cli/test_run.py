@@ -131,9 +131,7 @@ def test_a_with_that_is_refused_shows_the_users_line_last(tmp_path: Path) -> Non
 
 def test_a_with_of_opkits_that_raises_hides_contextlib(tmp_path: Path) -> None:
     """A context manager of opkit's that raises in its block's place shows the user's line alone."""
-    (tmp_path / "job.py").write_text(
-        "import paddle\n\nwith paddle.static.program_guard(3):\n    pass\n"
-    )
+    (tmp_path / "job.py").write_text("import paddle\n\nwith paddle.static.program_guard(3):\n    pass\n")
     _, opkit = both(tmp_path, "job.py")
     assert "contextlib" not in opkit.stderr
     assert "line 3" in opkit.stderr

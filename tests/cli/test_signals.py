@@ -75,3 +75,32 @@ def test_output_is_finished_before_a_signal_is_raised() -> None:
         raised(signal.SIGINT, 3, done)
     assert done == [0, 0]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_ends_opkit_test(tmp_path: Path) -> None:
+    """The op that is being checked does not fail; what was finished is counted, and the status is 130."""
+    for name in ("first", "second"):
+        scaffold(name, tmp_path)
+    mark = tmp_path / "begun"
+    kernel = tmp_path / "second" / "second_py_kernel.py"
+    waits = f"    import pathlib, time\n    pathlib.Path({str(mark)!r}).touch()\n    time.sleep(60)\n"
+    kernel.write_text(kernel.read_text().replace("    (x,) = args\n", f"{waits}    (x,) = args\n", 1))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opkit", "test", "first", "second", "--", "-k", "gradcheck"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(600):
+        if mark.exists():
+            break
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "1 passed" in out
+    assert "failed" not in out
+    assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0

@@ -112,3 +112,13 @@ def test_plain_pytest_takes_the_plugin(tmp_path: Path) -> None:
     )
     assert "t_cpp_def.cpp" not in plain.stdout
     assert "t/t_cpp_def.cpp::build" in with_plugin.stdout
+
+
+def test_the_summary_names_the_cause(tmp_path: Path) -> None:
+    """The last lines have the code and what was found, of checks and of builds."""
+    path = write_op(tmp_path)
+    edit(path / "t_py_kernel.py", ("return dy * np.exp", "return 2 * dy * np.exp"))
+    edit(write_op(tmp_path, "u") / "u_py_api.py", ('.Op("u_forward")', '.Op("u_foward")'))
+    summary = opkit(tmp_path, "test", "--", "-k", "gradcheck", COLUMNS="160").stdout.rpartition("short test summary")[2]
+    assert "t/t_cpp_def.cpp::gradcheck - GC101: d y[" in summary
+    assert "u/u_cpp_def.cpp::gradcheck - PROJ007: no op type 'u_foward' is defined" in summary
