@@ -53,7 +53,7 @@ def _python_of(loaded: LoadedOps) -> str:
     return "\n\n".join(part.rstrip() for part in parts if part)
 
 
-def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table:
+def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table | Text:
     rows = [
         (op.name, *_signature(op), _gradient(op), op.kernel.where.function if op.kernel is not None else no_kernel)
         for one in loaded
