@@ -16,12 +16,16 @@ from opkit.ir import STRICT, speaking
 from opkit.ops.composed import (
     activations,
     attention,
+    diagonals,
+    differences,
+    draws,
     images,
     losses,
     matrices,
     moments,
     order,
     pairs,
+    places,
     pointwise,
     products,
     recurrence,
@@ -92,6 +96,19 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...], Any]] = [
     ("pixels", lambda x: images.pixel_unshuffle(images.pixel_shuffle(x, 2), 2), (IMAGE,), IMAGE),
     ("columns", lambda x: windows.columns_of(x, (2, 2), (1, 1), (0, 0, 0, 0), (1, 1)), (IMAGE,), unfolded(IMAGE)),
     ("grid", lambda x, g: sampling.grid_sample(x, g, "bilinear", "zeros", align_corners=True), (IMAGE, np.zeros((1, 1, 1, 2)) + 0.2), np.einsum("nchw,h,w->nc", IMAGE[:, :, 1:3, 1:3], [0.2, 0.8], [0.2, 0.8])[..., None, None]),
+    ("diagonal", lambda x: diagonals.diagonal(x, 1, 1, 0), (A,), np.diagonal(A, 1, 1, 0)),
+    ("diagonal set", lambda x, y: diagonals.diagonal_replaced(x, y, 0, 1, 0), (A, V[:3]), np.where(np.eye(3, 4, dtype=bool), V[:3, None], A)),
+    ("diagonal filled", lambda x: diagonals.diagonal_filled(x, 2.0, 1, wraps=False), (A,), np.where(np.eye(3, 4, 1, dtype=bool), 2.0, A)),
+    ("diagonal matrices", lambda x: diagonals.diagonal_matrices(x, -2, 0, 1), (V,), np.diag(V, -2)),
+    ("slices added", lambda x, y: places.slices_added(x, Tensor(np.array([2, 0, 2])), 0, y), (SQUARE, B[[0, 1, 0]]), SQUARE + np.stack([B[1], 0 * V[:3], 2 * B[0]])),
+    ("summed at", lambda x, y: places.summed_at(x, (Tensor(np.array([1, 1])), Tensor(np.array([2, 2]))), y), (A, V[:2]), A + V[:2].sum() * (np.arange(12).reshape(3, 4) == 6)),
+    ("rows of tables", lambda x, y: places.part_of_rows([x, y], Tensor(np.array([1, 0]))), (B, -B), B * [[-1], [1]]),
+    ("chosen", lambda x: places.chosen(x, [(0, 4), (2, 2)], 2), (V,), V[[[0, 4], [2, 2]]]),
+    ("strided", lambda x: places.strided(x, (2, 2), (3, 1), 1), (A,), A.reshape(-1)[[[1, 2], [4, 5]]]),
+    ("windows along", lambda x: places.windows_along(x, 0, 2, 1), (A,), np.lib.stride_tricks.sliding_window_view(A, 2, 0)),
+    *((f"turned {k}", lambda x, k=k: places.quarter_turned(x, k, 0, 1), (A,), np.rot90(A, k)) for k in range(4)),
+    ("differences", lambda x: differences.differences(x, 1, 2), (A,), np.diff(A, 2)),
+    ("areas", lambda y, x: ops.reduce_sum(differences.areas(y, x, 1.0, 0), 0), (A, V[:3]), np.trapezoid(A, V[:3], axis=0)),
 ]  # fmt: skip
 
 
@@ -166,3 +183,19 @@ def test_windows_that_do_not_fit_are_refused() -> None:
     """The window and the image are named."""
     with pytest.raises(UsageError, match=r"windows of \(5, 5\) do not fit images of \[4, 4\]"):
         windows.columns_of(Tensor(IMAGE), (5, 5), (1, 1), (0, 0, 0, 0), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("draw", "median"),
+    [
+        (lambda: draws.exponential((4001,), 2.0), np.log(2) / 2),
+        (lambda: draws.cauchy((4001,), 3.0, 0.1), 3.0),
+        (lambda: draws.geometric((4001,), 0.5), 1.0),
+    ],
+    ids=["exponential", "cauchy", "geometric"],
+)
+def test_half_of_what_is_drawn_is_below_the_median(draw: Callable[[], Any], median: float) -> None:
+    """Of 4,001 numbers; a share beyond 45 to 55 % has a chance below one in a million."""
+    ops.seed(7)
+    with speaking(STRICT):
+        assert 0.45 < float((draw()._data < median).mean()) < 0.55

@@ -8,6 +8,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.composed import diagonals, places
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import manipulation
@@ -122,23 +123,10 @@ def rot90(x: Any, k: int = 1, axes: Any = (0, 1), name: str | None = None) -> An
     first, second = (axis % need_value("rot90", "x", x).ndim for axis in axes)
     if len(axes) != 2 or first == second:
         raise UsageError(f"rot90: axes must be two different axes, got {axes!r}")
-    k %= 4
-    if k == 0:
-        return ops.identity(x)
-    if k == 2:
-        return ops.flip(x, (first, second))
-    if k == 1:
-        return ops.swapaxes(ops.flip(x, (second,)), first, second)
-    return ops.flip(ops.swapaxes(x, first, second), (second,))
+    return places.quarter_turned(x, k, first, second)
 
 
 # ---- diagonals -------------------------------------------------------------------------------------------------------
-def _places(rows: int, columns: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    along = np.arange(count)
-    return along + max(-offset, 0), along + max(offset, 0)
-
-
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
     """Return the diagonals of two axes along a new last axis."""
     dims = need_value("diagonal", "x", x).ndim
@@ -147,61 +135,29 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
     first, second = axis1 % dims, axis2 % dims
     if first == second:
         raise UsageError("diagonal: axis1 and axis2 must differ")
-    rows, columns = x.shape[first], x.shape[second]
-    at, beside = _places(rows, columns, offset)
-    rest = [k for k in range(dims) if k not in (first, second)]
-    flat = ops.reshape(ops.transpose(x, [*rest, first, second]), [*(x.shape[k] for k in rest), rows * columns])
-    return ops.gather(flat, ops.literal(at * columns + beside), dims - 2)
+    return diagonals.diagonal(x, offset, first, second)
 
 
 def diagonal_scatter(x: Any, y: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Any:
     """Return x with the diagonals of two axes replaced by y."""
-    dims = x.ndim
-    first, second = axis1 % dims, axis2 % dims
-    at, beside = _places(x.shape[first], x.shape[second], offset)
-    rest = [k for k in range(dims) if k not in (first, second)]
-    order = [*rest, first, second]
-    turned = ops.setitem(ops.transpose(x, order), (Ellipsis, at, beside), y)
-    return ops.transpose(turned, [order.index(k) for k in range(dims)])
+    return diagonals.diagonal_replaced(x, y, offset, axis1 % x.ndim, axis2 % x.ndim)
 
 
 def fill_diagonal(x: Any, value: float, offset: int = 0, wrap: bool = False) -> Any:
     """Return x with one number on its diagonal; of more than two axes, where all indices are equal."""
-    shape = x.shape
-    mask = np.zeros(shape, bool)
-    if len(shape) == 2:
-        flat, columns = mask.reshape(-1), shape[1]
-        last = len(flat) if wrap or shape[0] <= columns else columns * columns
-        places = np.arange(0, last, columns + 1)
-        beside = places % columns + offset
-        flat[(places + offset)[(beside >= 0) & (beside < columns)]] = True
-    elif len(set(shape)) == 1:
-        mask[(np.arange(shape[0]),) * len(shape)] = True
-    else:
-        raise ShapeError(f"fill_diagonal_: more than two axes must have the same size, got {list(shape)}")
+    if x.ndim != 2 and len(set(x.shape)) != 1:
+        raise ShapeError(f"fill_diagonal_: more than two axes must have the same size, got {list(x.shape)}")
     number = value if x._data.dtype.kind == "f" else int(value)
-    return ops.where(ops.literal(mask), number, x)
+    return diagonals.diagonal_filled(x, number, offset, wraps=wrap)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return matrices along two new axes whose diagonals are the last axis of the input."""
     value = input if hasattr(input, "_data") else ops.as_value(np.asarray(input))
-    dims, count = value.ndim + 1, value.shape[-1]
-    first, second = dim1 % dims, dim2 % dims
+    first, second = dim1 % (value.ndim + 1), dim2 % (value.ndim + 1)
     if first == second:
         raise UsageError("diag_embed: dim1 and dim2 must differ")
-    size = count + abs(offset)
-    along = np.arange(count)
-    mask = np.zeros((size, size), bool)
-    mask[along + max(-offset, 0), along + max(offset, 0)] = True
-    before = max(-offset, 0)
-    wide = ops.pad(value, [0] * (dims - 2) + [before], [0] * (dims - 2) + [size - count - before])
-    zero = 0.0 if value._data.dtype.kind == "f" else 0
-    matrices = ops.where(ops.literal(mask), ops.expand_dims(wide, -1), zero)
-    rest = iter(range(dims - 2))
-    return ops.transpose(
-        matrices, [dims - 2 if k == first else dims - 1 if k == second else next(rest) for k in range(dims)]
-    )
+    return diagonals.diagonal_matrices(value, offset, first, second)
 
 
 def diagflat(x: Any, offset: int = 0, name: str | None = None) -> Any:
@@ -213,8 +169,8 @@ def _triangle(rows: int, columns: int, offset: int, dtype: Any, *, lower: bool) 
     for size in (rows, columns):
         if not isinstance(size, int) or size < 0:
             raise TypeError(f"row and col must be non-negative integers, got {size!r}")
-    keep = np.tri(rows, columns, offset if lower else offset - 1, bool)
-    return ops.literal(np.array(np.nonzero(keep if lower else ~keep)).astype(canonical_dtype(dtype)))
+    found = diagonals.triangle_places(rows, columns, offset, is_lower=lower)
+    return ops.literal(np.array(found).astype(canonical_dtype(dtype)))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Any:

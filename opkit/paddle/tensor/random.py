@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from opkit.eager import Tensor, become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.composed import draws
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape
@@ -131,11 +131,6 @@ def _filled(x: Tensor, drawn: Any, what: str) -> Tensor:
     return become(x, ops.cast(drawn, x._data.dtype), what)
 
 
-def _even(x: Tensor) -> Any:
-    """Return numbers in (0, 1], so that their logarithms are finite."""
-    return ops.sub(1.0, ops.uniform(x._data.shape, 0.0, 1.0, "float64"))
-
-
 def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn evenly from [min, max)."""
     return _filled(x, ops.uniform(x._data.shape, float(min), float(max), x._data.dtype, seed), "uniform_")
@@ -148,19 +143,18 @@ def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = N
 
 def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from an exponential distribution of rate lam."""
-    return _filled(x, ops.div(ops.neg(ops.log(_even(x))), float(lam)), "exponential_")
+    return _filled(x, draws.exponential(x._data.shape, float(lam)), "exponential_")
 
 
 def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from a Cauchy distribution."""
-    turned = ops.tan(ops.mul(ops.sub(_even(x), 0.5), math.pi))
-    return _filled(x, ops.add(ops.mul(turned, scale), loc), "cauchy_")
+    return _filled(x, draws.cauchy(x._data.shape, loc, scale), "cauchy_")
 
 
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill x with logarithms that, rounded up, count trials until the first success; not rounded, as in Paddle 2.6."""
-    failure = ops.log1p(ops.neg(probs)) if hasattr(probs, "_data") else math.log1p(-float(probs))
-    return _filled(x, ops.div(ops.log(_even(x)), failure), "geometric_")
+    given = probs if hasattr(probs, "_data") else float(probs)
+    return _filled(x, draws.geometric(x._data.shape, given), "geometric_")
 
 
 __getattr__ = _guard(__name__, globals())

@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
+from opkit.ops.composed import differences
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
@@ -40,28 +41,14 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     at = axis % need_value("diff", "x", x).ndim
     parts = [item for item in (prepend, x, append) if item is not None]
     value = ops.concat(parts, at) if len(parts) > 1 else x
-    for _ in range(n):
-        value = _between(value, at, ops.not_equal if value._data.dtype.kind == "b" else lambda b, a: ops.sub(b, a))
-    return value
-
-
-def _between(x: Any, axis: int, join: Any) -> Any:
-    size = x.shape[axis]
-    return join(ops.slice(x, [axis], [1], [size]), ops.slice(x, [axis], [0], [size - 1]))
+    return differences.differences(value, at, n)
 
 
 def _areas(y: Any, x: Any, dx: Any, axis: int) -> Any:
     at = axis % need_value("trapezoid", "y", y).ndim
     if x is not None and dx is not None:
         raise UsageError("trapezoid: give x or dx, not both")
-    heights = _between(y, at, ops.add)
-    if x is None:
-        return ops.mul(heights, 0.5 if dx is None else ops.mul(dx, 0.5) if hasattr(dx, "_data") else 0.5 * dx)
-    if x.ndim == 1:
-        widths = ops.reshape(_between(x, 0, ops.sub), [-1 if k == at else 1 for k in range(y.ndim)])
-    else:
-        widths = _between(x, axis % x.ndim, ops.sub)
-    return ops.mul(ops.mul(widths, heights), 0.5)
+    return differences.areas(y, x, 1.0 if dx is None else dx, at)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import ShapeError, UsageError
+from opkit.ops.composed import places
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
 
@@ -53,9 +54,7 @@ def index_add(x: Any, index: Any, axis: int, value: Any, name: str | None = None
     """Return x with the slices of value added where the index names them along an axis."""
     at = axis % need_value("index_add", "x", x).ndim
     need_value("index_add", "value", value)
-    column = ops.reshape(_vector("index_add", index), [-1, 1])
-    moved = ops.scatter_nd_add(ops.swapaxes(x, 0, at), column, ops.swapaxes(value, 0, at))
-    return ops.swapaxes(moved, 0, at)
+    return places.slices_added(x, _vector("index_add", index), at, value)
 
 
 def index_fill(x: Any, index: Any, axis: int, value: Any, name: str | None = None) -> Any:
@@ -79,17 +78,7 @@ def index_put(x: Any, indices: Any, value: Any, accumulate: bool = False, name: 
         raise TypeError(f"index_put: indices is a tuple of Tensors, got {type(indices).__name__}")
     if not accumulate:
         return ops.setitem(x, tuple(indices), value)
-    return ops.add(x, _added(x, tuple(indices), value))
-
-
-def _added(x: Any, indices: tuple[Any, ...], value: Any) -> Any:
-    """Return zeros of x's shape with value added at the places."""
-    shape = x.shape
-    numbers = ops.reshape(ops.literal(np.arange(int(np.prod(shape)))), list(shape))
-    places = ops.getitem(numbers, indices)
-    spread = ops.broadcast_to(ops.cast(value, x._data.dtype), list(places.shape))
-    total = ops.unsorted_segment_sum(ops.reshape(spread, [-1]), ops.reshape(places, [-1]), int(np.prod(shape)))
-    return ops.reshape(total, list(shape))
+    return places.summed_at(x, tuple(indices), value)
 
 
 def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> Any:
@@ -123,9 +112,7 @@ def multiplex(inputs: Any, index: Any, name: str | None = None) -> Any:
     if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
         raise UsageError("multiplex: takes a list of two or more tensors")
     rows = ops.reshape(need_value("multiplex", "index", index), [-1])
-    count = rows.shape[0]
-    places = ops.stack([ops.cast(rows, "int64"), ops.literal(np.arange(count))], 1)
-    return ops.gather_nd(ops.stack(list(inputs), 0), places)
+    return places.part_of_rows(inputs, rows)
 
 
 def shard_index(input: Any, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Any:
@@ -143,19 +130,13 @@ def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> 
     at = axis % max(need_value("unfold", "x", x).ndim, 1)
     if not 0 <= size <= x.shape[at] or step < 1:
         raise UsageError(f"unfold: size {size} and step {step} do not fit an axis of size {x.shape[at]}")
-    starts = np.arange(0, x.shape[at] - size + 1, step)
-    windows = ops.gather(x, ops.literal(starts[:, None] + np.arange(size)), at)
-    order = [k for k in range(x.ndim + 1) if k != at + 1] + [at + 1]
-    return ops.transpose(windows, order)
+    return places.windows_along(x, at, size, step)
 
 
 def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Any:
     """Return a copy of elements at regular distances in memory; x is taken in row order."""
-    sizes, steps = plain_shape("as_strided", shape), ints(stride)
-    places = np.array(int(offset))
-    for size, step in zip(sizes, steps):
-        places = places[..., None] + np.arange(size) * step
-    return ops.gather(ops.reshape(need_value("as_strided", "x", x), [-1]), ops.literal(places), 0)
+    flat = need_value("as_strided", "x", x)
+    return places.strided(flat, plain_shape("as_strided", shape), ints(stride), int(offset))
 
 
 def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
@@ -196,9 +177,7 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False, name: str |
         raise ShapeError(f"combinations takes a vector, got {list(x.shape)}")
     if r < 0:
         raise UsageError(f"combinations: r must not be negative, got {r}")
-    chosen = list((multisets if with_replacement else subsets)(range(x.shape[0]), r))
-    places = np.array(chosen, np.int64).reshape(len(chosen), r)
-    return ops.gather(x, ops.literal(places), 0)
+    return places.chosen(x, (multisets if with_replacement else subsets)(range(x.shape[0]), r), r)
 
 
 def unique_consecutive(
