@@ -31,17 +31,26 @@ def build(
         bool,
         typer.Option("--spec-only", help="Compile the definitions and read the Python files, but run no Python."),
     ] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Write what the definitions lack and the kernel and API files tell: attributes, shapes, dtypes, "
+            "backward ops, gradient registrations. Without it the difference is shown.",
+        ),
+    ] = False,
 ) -> None:
     """Compile and load op directories, and check each as a whole; by default those below the current folder.
 
     Example: `opkit build my_op`.
 
     The functions of the API file are called with stub blobs, in a process of their own; --spec-only runs no Python of a
-    directory.
+    directory. --fix adds lines and never changes any: the bodies of functions stay as they are.
 
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """
     pin_threads()
+    from opkit.cli.amendments import show_amendments, write_amendments
     from opkit.cli.configured import paths_of
     from opkit.cli.console import user_code, warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
@@ -52,10 +61,14 @@ def build(
 
     choice("--format", form, FORMS)
     directories = discover(paths_of([str(path) for path in paths or []]))
+    if fix:
+        write_amendments(directories)
     with user_code():
         facts = {} if spec_only else tried(directories)
         result = build_directories(directories, runs_python=not spec_only, facts=facts)
     show_build(result, form, show_python=show_python, no_kernel="not loaded" if spec_only else "missing")
+    if form == "text" and not fix:
+        show_amendments(result.loaded)
     if not directories:
         where = ", ".join(str(path) for path in paths or [Path()])
         warn(f"no op directory in {where}: none holds a NAME_cpp_def.cpp\nnext: opkit new NAME")

@@ -88,7 +88,7 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 def styled(text: str, style: str, is_coloured: bool) -> str:
     """Colour a text where colours are wanted."""
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured else text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured and style else text
 
 
 def text_width(stream: TextIO | None = None, most: int = 100) -> int:

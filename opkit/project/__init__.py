@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from opkit.deferred import deferred
 
 if TYPE_CHECKING:
+    from opkit.project.amending import Amendment, amendment_of
     from opkit.project.attribute import ScaffoldAttr, parse_attr
     from opkit.project.building import Build, build
     from opkit.project.directory import OpDirectory, discover, op_directory_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "Amendment",
     "Build",
     "GradientPlan",
     "Library",
@@ -33,6 +35,7 @@ __all__ = [
     "ScaffoldAttr",
     "UserKernel",
     "UserOp",
+    "amendment_of",
     "assemble",
     "build",
     "discover",
@@ -50,6 +53,7 @@ __all__ = [
 
 _HOMES = {
     "KINDS": "kind",
+    "Amendment": "amending",
     "Build": "building",
     "GradientPlan": "gradient",
     "Library": "library",
@@ -58,6 +62,7 @@ _HOMES = {
     "ScaffoldAttr": "attribute",
     "UserKernel": "kernel",
     "UserOp": "user_op",
+    "amendment_of": "amending",
     "assemble": "loading",
     "build": "building",
     "discover": "directory",

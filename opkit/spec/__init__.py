@@ -1,6 +1,7 @@
 """The spec compiler: C++ op definitions become Python functions and findings."""
 
 from opkit.spec.compiler import CompileResult, compile_spec
+from opkit.spec.outline import Registration, Setter, outline
 from opkit.spec.registry.built_types import BuiltTypes
 from opkit.spec.registry.compiled_grad import BackwardOp, CompiledGrad, GradGraph
 from opkit.spec.registry.compiled_op import CompiledOp, SbpClaim
@@ -17,7 +18,10 @@ __all__ = [
     "CompiledGrad",
     "CompiledOp",
     "GradGraph",
+    "Registration",
     "SbpClaim",
+    "Setter",
     "compile_spec",
     "forward_blob",
+    "outline",
 ]

@@ -1,0 +1,44 @@
+"""What ``opkit build`` shows and, with ``--fix``, writes of what definitions lack."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+from opkit.atomic import write_file
+from opkit.cli.console import hint, styled, uses_colour, warn
+from opkit.errors import UsageError
+from opkit.project import LoadedOps, OpDirectory, amendment_of
+
+__all__ = ["show_amendments", "write_amendments"]
+
+_STYLES = {"+": "good", "-": "error", "@": "note"}
+
+
+def write_amendments(directories: Iterable[OpDirectory]) -> None:
+    """Write what definitions lack, and say what it is.
+
+    Raises:
+        UsageError: a definition cannot be written.
+    """
+    for directory in directories:
+        amendment = amendment_of(directory)
+        if amendment is None:
+            continue
+        try:
+            write_file(directory.spec, amendment.after.encode("utf-8"))
+        except OSError as error:
+            raise UsageError(f"--fix cannot write {os.fspath(directory.spec)!r}: {error.strerror}") from error
+        for line in amendment.additions:
+            warn(f"fixed {directory.spec}: {line}")
+
+
+def show_amendments(loaded: Iterable[LoadedOps]) -> None:
+    """Show the difference that ``--fix`` would write, of directories that are not complete."""
+    for item in loaded:
+        amendment = amendment_of(item.directory) if item.diagnostics or not item.result.grads else None
+        if amendment is not None:
+            is_coloured = uses_colour(sys.stderr)
+            lines = (styled(line, _STYLES.get(line[:1], ""), is_coloured) for line in amendment.diff().splitlines())
+            hint(f"opkit build --fix {item.directory.path} would write:\n" + "\n".join(lines) + "\n")

@@ -1,0 +1,252 @@
+"""Amending: what a definition file lacks and the names of the kernel and API files tell, as a text to write.
+
+Lines are added, never changed: the body of a function that a person wrote stays as it is. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from opkit.diagnostics import SourceText
+from opkit.errors import nearest
+from opkit.project import cpp_text
+from opkit.project.attribute import ScaffoldAttr
+from opkit.project.directory import OpDirectory
+from opkit.project.op_names import OpNames, names_of
+from opkit.spec import CompiledOp, CompileResult, Registration, compile_spec, outline
+
+__all__ = ["Amendment", "amendment_of"]
+
+_TAG = "device_sub_tag"
+#: What some editors put in front of a text.
+_MARK = "\ufeff"
+_DECLARES = ("Input", "OptionalInput", "InputWithMinimum", "Output", "OptionalOutput", "OutputWithMinimum", "Attr")
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """What would be written into a definition file.
+
+    Args:
+        directory: the op directory.
+        before: the file's text, "" where there is none.
+        after: the text to write.
+        additions: what is added, a line each.
+    """
+
+    directory: OpDirectory
+    before: str
+    after: str
+    additions: tuple[str, ...]
+
+    def diff(self) -> str:
+        """Return the difference as a unified diff."""
+        path = str(self.directory.spec)
+        before, after = (text.splitlines(keepends=True) for text in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, path if self.before else "/dev/null", path)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The text so far: insertions by offset, and what each adds."""
+
+    source: SourceText
+    insertions: list[tuple[int, str]] = field(default_factory=list)
+    additions: list[str] = field(default_factory=list)
+    appended: list[str] = field(default_factory=list)
+
+    def insert(self, offset: int, text: str, what: str) -> None:
+        self.insertions.append((offset, text))
+        self.additions.append(what)
+
+    def append(self, text: str, what: str) -> None:
+        self.appended.append(text)
+        self.additions.append(what)
+
+
+def amendment_of(directory: OpDirectory) -> Amendment | None:
+    """Return what an op directory's definition lacks; None where that is nothing, or cannot be told.
+
+    Nothing is told of a file that does not parse.
+
+    Args:
+        directory: the directory.
+    """
+    text = _text(directory)
+    if text is None:
+        return None
+    source = SourceText(text.removeprefix(_MARK), str(directory.spec))
+    written = outline(source)
+    names = names_of(directory)
+    if written is None or not names:
+        return None
+    draft = _Draft(source)
+    result = compile_spec(source, include_dirs=(directory.path,))
+    forms = {item.name: item for item in written if not item.is_gradient}
+    for name, item in forms.items():
+        if name in result.ops and (name == directory.name or name.startswith(f"{directory.name}_")):
+            _complete(draft, item, result.ops[name], names.get(name))
+    if not _is_partial(directory, forms, result):
+        _add_missing(draft, directory, names, result)
+    return _finished(directory, text, draft, written)
+
+
+def _text(directory: OpDirectory) -> str | None:
+    """Return the definition's text with its own line ends: "" where there is none, None where it is to stay."""
+    if any(path.name != directory.spec.name for path in directory.specs):
+        return None  # a file of another name may be meant
+    if not directory.spec.exists():
+        return ""
+    try:
+        return directory.spec.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _is_partial(directory: OpDirectory, forms: Mapping[str, Registration], result: CompileResult) -> bool:
+    """Whether registrations come from macros or other files: what seems to be missing may be made there."""
+    return set(forms) != set(result.ops) or bool(directory.cpp_kernels)
+
+
+def _finished(directory: OpDirectory, text: str, draft: _Draft, written: Sequence[Registration]) -> Amendment | None:
+    if not draft.additions:
+        return None
+    after = draft.source.text
+    # From the end, and at one place the last first, so that offsets hold and the order is that of the insertions.
+    last_first = list(reversed(draft.insertions))
+    for offset, added in sorted(last_first, key=lambda item: -item[0]):
+        after = after[:offset] + added + after[offset:]
+    if draft.appended and not text.strip():
+        after = cpp_text.definition(draft.appended)
+    elif draft.appended:
+        last = max((item.end for item in written), default=len(draft.source.text))
+        end = draft.source.text.find("\n", last) + 1 or len(draft.source.text)
+        end += sum(len(added) for _, added in draft.insertions)
+        after = after[:end] + "\n" + "\n".join(draft.appended) + after[end:]
+    if "\r\n" in text:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    mark = _MARK if text.startswith(_MARK) else ""
+    return Amendment(directory, text, mark + after, tuple(draft.additions))
+
+
+def _complete(draft: _Draft, item: Registration, op: CompiledOp, named: OpNames | None) -> None:
+    """Add the setters that a registration lacks."""
+    setters = {setter.name for setter in item.setters}
+    place = max((setter.end for setter in item.setters if setter.name in _DECLARES), default=item.head)
+    for attr in named.attrs.values() if named is not None else ():
+        if attr.name not in op.attrs and not _is_misspelt(attr.name, named, op):
+            draft.insert(place, "\n" + cpp_text.attr_line(attr), f"{item.name}: attribute {attr.name!r}")
+    if _TAG not in op.attrs and named is not None:
+        draft.insert(place, "\n" + cpp_text.tag_line(), f"{item.name}: attribute {_TAG!r}")
+    if "tensor_desc" not in op.units and "SetTensorDescInferFn" not in setters and op.inputs and op.outputs:
+        sources = _sources([arg.name for arg in op.inputs], [arg.name for arg in op.outputs])
+        draft.insert(item.end, "\n" + cpp_text.tensor_desc_setter(sources), f"{item.name}: shapes")
+        if not {"SetDataTypeInferFn", "SetInferDataTypeFn"} & setters:
+            draft.insert(item.end, "\n" + cpp_text.data_type_setter(sources), f"{item.name}: dtypes")
+
+
+def _is_misspelt(name: str, named: OpNames | None, op: CompiledOp) -> bool:
+    """Whether a declared attribute that neither file uses is probably meant."""
+    used = {*named.attrs, *named.untyped} if named is not None else set()
+    return bool(nearest(name, [other for other in op.attrs if other not in used and other != _TAG]))
+
+
+def _sources(inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
+    """Return the input whose shape each output has: that of which it is the gradient by its name, else the first."""
+    return {output: next((name for name in inputs if output in _gradient_names(name)), inputs[0]) for output in outputs}
+
+
+def _gradient_names(name: str) -> tuple[str, ...]:
+    return (f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"{name}_diff")
+
+
+def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNames], result: CompileResult) -> None:
+    """Add the registrations that a file lacks: forward ops, their backward op, and the gradient."""
+    ops = {name: _Shape.of(op) for name, op in result.ops.items()}
+    for name, named in names.items():
+        if name not in ops and not name.endswith("_backward") and named.inputs:
+            ops[name] = shape = _Shape(named.inputs, named.outputs or ("y",), tuple(named.attrs.values()))
+            sources = _sources(shape.inputs, shape.outputs)
+            draft.append(cpp_text.registration(name, shape.inputs, sources, shape.attrs), f"op {name!r}")
+    forward = directory.name if directory.name in ops else f"{directory.name}_forward"
+    backward = f"{directory.name}_backward"
+    if forward not in ops or forward in result.grads or (forward in result.ops and result.ops[forward].has_no_grad):
+        return
+    if backward not in ops and backward in names:
+        made = _backward_shape(names[backward], ops[forward])
+        if made is None:
+            return
+        ops[backward] = made
+        sources = _sources(made.inputs, made.outputs)
+        draft.append(cpp_text.registration(backward, made.inputs, sources, made.attrs), f"op {backward!r}")
+    if backward in ops:
+        _add_gradient(draft, forward, backward, ops)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attrs: tuple[ScaffoldAttr, ...]
+
+    @staticmethod
+    def of(op: CompiledOp) -> _Shape:
+        attrs = (item for item in op.attrs.values() if item.name != _TAG)
+        return _Shape(
+            tuple(arg.name for arg in op.inputs),
+            tuple(arg.name for arg in op.outputs),
+            tuple(ScaffoldAttr(item.name, item.type, _CPP_TYPES.get(item.type, ""), item.default) for item in attrs),
+        )
+
+
+#: The C++ of the attribute types that plain values have; others are not passed on by what is written here.
+_CPP_TYPES = {
+    "float": "float",
+    "double": "double",
+    "bool": "bool",
+    "string": "std::string",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "list_int32": "std::vector<int32_t>",
+    "list_int64": "std::vector<int64_t>",
+    "list_float": "std::vector<float>",
+    "list_string": "std::vector<std::string>",
+}
+
+
+def _backward_shape(named: OpNames, forward: _Shape) -> _Shape | None:
+    """Return the parts of a backward op: its inputs as its kernel unpacks them, one gradient per returned value."""
+    if not named.inputs or not 0 < named.returned <= len(forward.inputs):
+        return None
+    outputs = tuple(f"d{name}" for name in forward.inputs[: named.returned])
+    known = {attr.name: attr for attr in forward.attrs}
+    attrs = tuple(known.get(name, attr) for name, attr in named.attrs.items())
+    return None if set(outputs) & set(named.inputs) else _Shape(named.inputs, outputs, attrs)
+
+
+def _add_gradient(draft: _Draft, forward: str, backward: str, ops: Mapping[str, _Shape]) -> None:
+    first, second = ops[forward], ops[backward]
+    binds = {name: source for name in second.inputs for source in _bound(name, first)}
+    grads = {output: name for output in second.outputs for name in first.inputs if output in _gradient_names(name)}
+    if len(binds) < len(second.inputs) or len(grads) < len(second.outputs):
+        return  # a name that says nothing: a person must write this one
+    common = {attr.name for attr in first.attrs} & {attr.name for attr in second.attrs}
+    attrs = [attr for attr in second.attrs if attr.name in common]
+    if all(attr.cpp_type for attr in attrs):
+        draft.append(cpp_text.gradient(forward, backward, binds, grads, attrs), f"the gradient of {forward!r}")
+
+
+def _bound(name: str, forward: _Shape) -> Iterator[str]:
+    """Yield the call that gives an input of a backward op, by its name; nothing where the name does not say it."""
+    if name in forward.inputs:
+        yield f'input("{name}", 0)'
+    elif name in forward.outputs:
+        yield f'output("{name}", 0)'
+    else:
+        found = [output for output in forward.outputs if name in _gradient_names(output)]
+        if not found and len(forward.outputs) == 1 and name in ("dy", "dout", "grad", "grad_output", "g"):
+            found = list(forward.outputs)
+        yield from (f'output_grad("{output}", 0)' for output in found[:1])
