@@ -36,12 +36,25 @@ class Operation:
         role: "forward", "backward", "optimize" or "init".
         site: file, line and function of the user's call.
         label: what messages and profiles call it, where that differs from the op's name.
+        placement: the devices on which the user asked it to run; None where that was not said.
 
     ``writes`` holds the indices of the inputs that it changes in place (persistable ones); ``outputs`` ends with one
     new version for each of them.
     """
 
-    __slots__ = ("attrs", "block", "inputs", "is_warned", "label", "opdef", "outputs", "role", "site", "writes")
+    __slots__ = (
+        "attrs",
+        "block",
+        "inputs",
+        "is_warned",
+        "label",
+        "opdef",
+        "outputs",
+        "placement",
+        "role",
+        "site",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -52,6 +65,7 @@ class Operation:
         role: str = "forward",
         site: tuple[str, int, str] | None = None,
         label: str = "",
+        placement: Any = None,
     ) -> None:
         self.block = block
         self.opdef = opdef
@@ -63,6 +77,7 @@ class Operation:
         self.role = role
         self.site = site
         self.label = label
+        self.placement = placement
 
     @property
     def type(self) -> str:

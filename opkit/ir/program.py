@@ -144,7 +144,7 @@ def _copy_variable(variable: Variable, block: Block) -> Variable:
 
 def _copy_operation(op: Operation, block: Block, values: dict[Value, Value]) -> None:
     inputs = tuple(None if value is None else _twin(value, block, values) for value in op.inputs)
-    twin = Operation(block, op.opdef, inputs, op.attrs, op.role, op.site, op.label)
+    twin = Operation(block, op.opdef, inputs, op.attrs, op.role, op.site, op.label, op.placement)
     twin.writes = op.writes
     twin.outputs = _outputs_of(twin, op.outputs, block, values)
     block.ops.append(twin)

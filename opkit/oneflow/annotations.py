@@ -62,8 +62,13 @@ class JobSignature:
         """All arrays that the job takes, in order."""
         return [leaf for _, tree in self.parameters for leaf in _leaves(tree)]
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray]:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], devices: int = 0) -> list[Any]:
         """Return the arrays of a call, in the order of ``leaves``, checked against their placeholders.
+
+        Args:
+            args: as the job was called.
+            kwargs: as the job was called.
+            devices: of a job in the mirrored view on several: its leaves are lists with one array per device.
 
         Raises:
             UsageError: an argument is missing, unknown or not an array.
@@ -72,9 +77,9 @@ class JobSignature:
         """
         if kwargs or len(args) != len(self.parameters):
             args = self._positional(args, kwargs)
-        arrays: list[np.ndarray] = []
+        arrays: list[Any] = []
         for (_, tree), value in zip(self.parameters, args):
-            self._collect(tree, value, arrays)
+            self._collect(tree, value, arrays, devices)
         return arrays
 
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -91,14 +96,24 @@ class JobSignature:
             told = f"got {len(args)} arguments" if len(args) > len(names) else str(problem)
             raise UsageError(f"job {self.name!r}: {told} ({takes})", where=self.where) from None
 
-    def _collect(self, tree: Any, value: Any, into: list[np.ndarray]) -> None:
+    def _collect(self, tree: Any, value: Any, into: list[Any], devices: int) -> None:
         if isinstance(tree, Leaf):
-            into.append(self._checked(tree, value))
+            into.append(self._listed(tree, value, devices) if devices else self._checked(tree, value))
             return
         if not isinstance(value, (tuple, list)) or len(value) != len(tree):
             raise UsageError(f"job {self.name!r}: expected a tuple of {len(tree)} values, got {_shown(value)}")
         for part, item in zip(tree, value):
-            self._collect(part, item, into)
+            self._collect(part, item, into, devices)
+
+    def _listed(self, leaf: Leaf, value: Any, devices: int) -> list[np.ndarray]:
+        """Return the arrays of a list with one per device."""
+        if not isinstance(value, (list, tuple)) or len(value) != devices:
+            raise UsageError(
+                f"job {self.name!r}: argument {leaf.path!r} is a list with one array per device ({devices} here), "
+                f"got {_shown(value)}",
+                help=f"split the batch: numpy.split(batch, {devices})",
+            )
+        return [self._checked(leaf, [item]) for item in value]
 
     def _checked(self, leaf: Leaf, value: Any) -> np.ndarray:
         if leaf.is_list:
@@ -309,6 +324,13 @@ def _rebuild_freely(structure: Any, values: Sequence[Any], leaf: Any) -> Any:
 
 
 def _leaf_value(value: Any, annotation: Any) -> Any:
+    if isinstance(value, list):  # of the mirrored view: one array per device
+        if annotation is Numpy:
+            raise UsageError(
+                f"a job in the mirrored view returns one array per device, {len(value)} here; its annotation is Numpy",
+                help="annotate oneflow.typing.ListNumpy",
+            )
+        return value
     return [value] if annotation is ListNumpy else value
 
 

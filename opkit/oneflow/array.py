@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import canonical_dtype
+from opkit.ir import Variable, canonical_dtype
 from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.semantics import builders as ops
+from opkit.oneflow.semantics.devices import sbp_of
+from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import dtype_of, shape_of
 
@@ -114,8 +116,26 @@ def identity(x: Blob, name: str | None = None) -> Blob:
 def parallel_cast(
     input: Blob, name: str | None = None, distribute: Any = None, gradient_distribute: Any = None
 ) -> Blob:
-    """Return the blob itself: on one device every distribution is the whole blob."""
-    return as_value(input)
+    """Let the blob lie on the job's devices in a way; on one device every distribution is the whole blob.
+
+    Args:
+        input: the blob.
+        distribute: ``flow.distribute.split(axis)`` or ``flow.distribute.broadcast()``.
+        gradient_distribute: accepted; the gradient lies as its ops choose.
+    """
+    sbp = sbp_of(distribute, "flow.parallel_cast")
+    job = session().job
+    if sbp is None or job is None or not job.is_on_several:
+        return as_value(input)
+    return call("parallel_cast", {"in": [input]}, sbp_parallel=str(sbp), grad_sbp_parallel="")
+
+
+def _with_distribute(self: Variable, distribute: Any) -> Blob:
+    """Return the blob lying in a way on the job's devices: ``blob.with_distribute(flow.distribute.split(0))``."""
+    return parallel_cast(self, distribute=distribute)
+
+
+Variable.with_distribute = _with_distribute  # type: ignore[attr-defined]
 
 
 def hierarchical_parallel_cast(input: Blob, *args: Any, **kwargs: Any) -> Blob:

@@ -1,10 +1,11 @@
-"""Session settings (``flow.config``): accepted and kept; on one CPU most of them have no effect."""
+"""Session settings (``flow.config``): how many devices there are; most others have no effect on CPUs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UnsupportedError
+from opkit.errors import UnsupportedError, UsageError
+from opkit.oneflow.session import session
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings
 from opkit.shim.missing import guard
@@ -40,13 +41,12 @@ _WITHOUT_EFFECT = (
 
 
 def cpu_device_num(val: int) -> None:
-    """Accept one CPU device.
+    """Set how many CPU devices each machine has; a job runs on all of them (``docs/devices.md``).
 
     Raises:
-        UnsupportedError: more than one is asked for.
+        UsageError: it is not a positive number.
     """
-    if val != 1:
-        raise UnsupportedError(f"flow.config.cpu_device_num({val}): opkit runs a job on one CPU device")
+    session().resources.cpu = _count("cpu_device_num", val, 1)
 
 
 def gpu_device_num(val: int) -> None:
@@ -54,13 +54,21 @@ def gpu_device_num(val: int) -> None:
 
     Raises:
         UnsupportedError: a GPU is asked for.
+        UsageError: it is not a number of devices.
     """
+    count = _count("gpu_device_num", val, 0)
     if val and not current_settings().gpu_as_cpu:
         raise UnsupportedError(
             f"flow.config.gpu_device_num({val}): opkit's runtime is CPU only",
             help="run the script with 'opkit run --gpu-as-cpu JOB.py' to run its GPU parts on the CPU",
         )
-    _values["gpu_device_num"] = val
+    session().resources.gpu = count
+
+
+def _count(name: str, given: Any, least: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise UsageError(f"flow.config.{name} takes a number of devices, at least {least}, got {given!r}")
+    return given
 
 
 def machine_num(val: int) -> None:

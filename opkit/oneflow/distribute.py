@@ -1,4 +1,4 @@
-"""How a blob is spread over devices (``flow.distribute``): on one CPU every choice means the whole blob."""
+"""How a blob is spread over devices (``flow.distribute``); on one device every choice means the whole blob."""
 
 from __future__ import annotations
 

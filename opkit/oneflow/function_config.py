@@ -28,9 +28,6 @@ _WITHOUT_EFFECT = (
     "cudnn_conv_force_fwd_algo",
     "cudnn_conv_heuristic_search_algo",
     "cudnn_conv_use_deterministic_algo_only",
-    "default_distribute_strategy",
-    "default_logical_view",
-    "default_placement_scope",
     "default_initializer_conf",
     "disable_all_reduce_sequence",
     "enable_all_reduce_group",
@@ -68,6 +65,8 @@ _WITHOUT_EFFECT = (
     "use_tensorrt",
     "use_xla_jit",
 )
+#: Settings of several devices, which the job reads: its view (under its older name too) and its placement.
+_OF_DEVICES = ("default_distribute_strategy", "default_logical_view", "default_placement_scope")
 _RULES = {"naive_conf": "sgd", "momentum_conf": "momentum", "adam_conf": "adam", "rmsprop_conf": "rmsprop"}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "sgd": {},
@@ -139,9 +138,9 @@ class FunctionConfig:
         return UpdateRecipe(self.train.rule, schedule, {**_DEFAULTS[self.train.rule], **self.train.hyper})
 
     def __getattr__(self, name: str) -> Any:
-        if name in _WITHOUT_EFFECT:
+        if name in _WITHOUT_EFFECT or name in _OF_DEVICES:
             return lambda *args: self.values.__setitem__(name, args[0] if args else True)
         if name.startswith("__"):
             raise AttributeError(name)
-        known = [*_WITHOUT_EFFECT, "default_data_type", "train"]
+        known = [*_WITHOUT_EFFECT, *_OF_DEVICES, "default_data_type", "train"]
         raise unknown("FunctionConfig has no setting", name, known).error(MissingNameError)

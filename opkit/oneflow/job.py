@@ -12,7 +12,7 @@ import inspect
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from opkit.errors import AutogradError, UsageError
 from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
 from opkit.oneflow.function_config import FunctionConfig
+from opkit.oneflow.job_devices import JobDevices
 from opkit.oneflow.result import Future, LocalBlob
 from opkit.oneflow.semantics.dialect import ONEFLOW
 from opkit.oneflow.semantics.training import COUNT_STEP, Trained, UpdateRecipe, append_training, step_name
@@ -28,11 +29,18 @@ from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
 from opkit.project import UserOp
+from opkit.sharding import Sbp
 from opkit.static.barriers import barriers
 
 __all__ = ["Job", "eager_execution_enabled", "enable_eager_execution", "global_function"]
 
 Handler = Callable[[Any], Any]
+
+
+if TYPE_CHECKING:
+    from opkit.distribute import DistributedJob
+
+    Compiled: TypeAlias = static.CompiledJob | DistributedJob
 
 
 class MissingGradientError(AutogradError, UsageError):
@@ -76,10 +84,11 @@ class Job:
         self.signature: JobSignature = signature_of(function)
         self.variables: dict[str, tuple[StoredArray, Any]] = {}
         self._is_eager = _mode.is_eager
+        self.devices = JobDevices(owner.resources, config.values)
         self._open_axes = [{0} if leaf.is_list else set() for leaf in self.signature.leaves]
         self._has_lists = any(self._open_axes)
         self._begin()
-        self._compiled: static.CompiledJob | None = None
+        self._compiled: Compiled | None = None
         self._structure: Any = None
 
     def _begin(self) -> None:
@@ -87,12 +96,29 @@ class Job:
         self._trainings: list[tuple[list[Any], UpdateRecipe]] = []
         self._losses: list[Any] = []
         self._watch_diffs: list[tuple[Any, Handler]] = []
+        self._homes: dict[str, tuple[Any, Any]] = {}
+
+    @property
+    def is_on_several(self) -> bool:
+        """Whether the job may run on several devices."""
+        return not self._is_eager and self.devices.may_be_several
+
+    @property
+    def lists(self) -> int:
+        """How many arrays are fed in a list: one per device in the mirrored view of several, else 0."""
+        return 0 if self._is_eager else self.devices.lists
 
     # ---- what the job's function calls -------------------------------------------------------------------------------
-    def variable(self, stored: StoredArray) -> Any:
-        """Return the value of a stored array in this job."""
+    def variable(self, stored: StoredArray, wish: Sbp | None = None) -> Any:
+        """Return the value of a stored array in this job.
+
+        Args:
+            stored: the array.
+            wish: how it is to lie on several devices.
+        """
         held = self.variables.get(stored.name)
         if held is None:
+            self._homes[stored.name] = (static.building.placement, wish)
             value = self._eager_variable(stored) if self._is_eager else self._graph_variable(stored)
             held = self.variables[stored.name] = (stored, value)
         return held[1]
@@ -121,10 +147,10 @@ class Job:
     # ---- calling -----------------------------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the job on arrays; see ``JobSignature.bind`` for what is refused."""
-        arrays = self.signature.bind(args, kwargs)
+        arrays = self.signature.bind(args, kwargs, self.lists)
         if self._is_eager:
             return self._packed(self._run_eagerly(arrays))
-        if self._has_lists:
+        if self._has_lists and not self.lists:
             self._open(arrays)
         self.prepare()
         assert self._compiled is not None
@@ -150,11 +176,26 @@ class Job:
     @property
     def graph(self) -> static.CompiledJob | None:
         """The traced job; None before the first call or ``prepare()``, and where the job runs op by op."""
-        return self._compiled
+        compiled = self._compiled
+        return compiled if compiled is None or isinstance(compiled, static.CompiledJob) else compiled.graph
 
-    def _packed(self, values: Sequence[np.ndarray]) -> Any:
+    @property
+    def on_devices(self) -> DistributedJob | None:
+        """The job as it runs on several devices; None before ``prepare()``, and where it runs on one."""
+        compiled = self._compiled
+        return None if compiled is None or isinstance(compiled, static.CompiledJob) else compiled
+
+    def _on_devices(self, graph: static.CompiledJob) -> Compiled:
+        """Return the traced job in the form in which it runs."""
+        if self._is_eager or not self.devices.is_several(graph.program):
+            return graph
+        from opkit.oneflow.several import distributed
+
+        return distributed(graph, self.owner, self.devices, self._homes)
+
+    def _packed(self, values: Sequence[Any]) -> Any:
         returns = self.signature.returns
-        if returns is Numpy and self._structure == 0:
+        if returns is Numpy and self._structure == 0 and not self.lists:
             return values[0]
         if returns is UNANNOTATED:
             blobs = [LocalBlob(value) for value in values]
@@ -165,14 +206,15 @@ class Job:
         return rebuild(self._structure, values, returns, self.name)
 
     # ---- as a graph --------------------------------------------------------------------------------------------------
-    def _trace(self) -> static.CompiledJob:
+    def _trace(self) -> Compiled:
         self._begin()
+        if not self._is_eager:
+            self.devices.check_placeholders(self.name, self.signature)
         leaves = self.signature.leaves
         tracer = self._tracer = static.JobTracer(self.name, self.owner.scope, ONEFLOW)
-        with self.owner.building(self), tracer.tracing():
-            inputs = [
-                tracer.placeholder(leaf.path, leaf.desc, open_axes=axes) for leaf, axes in zip(leaves, self._open_axes)
-            ]
+        with self.owner.building(self), tracer.tracing(), self.devices.view:
+            open_axes = [()] * len(leaves) if self.lists else self._open_axes
+            inputs = [tracer.placeholder(leaf.path, leaf.desc, open_axes=axes) for leaf, axes in zip(leaves, open_axes)]
             result = self._call(inputs)
             blobs, self._structure = flatten(result, self.name, lambda item: isinstance(item, Variable))
             self._check_result()
@@ -180,7 +222,7 @@ class Job:
                 blobs = [ops.identity(blob) if blob.persistable else blob for blob in blobs]
             with static.build_in(tracer.program, "optimize"):
                 self._train(static.differentiate)
-        return tracer.compile(blobs)
+        return self._on_devices(tracer.compile(blobs))
 
     def _graph_variable(self, stored: StoredArray) -> Any:
         return self._tracer.variable(stored.name, stored.desc, is_trainable=stored.is_trainable)
@@ -238,6 +280,7 @@ class Job:
         if not self._is_eager:
             self._refuse_barriers(losses, trained)
         watched = [blob for blob, _ in self._watch_diffs]
+        copies = self.lists or 1
 
         def with_watched(goals: Sequence[Any], seeds: Sequence[Any], values: Sequence[Any]) -> Sequence[Any]:
             found = differentiate(goals, seeds, [*values, *watched])
@@ -245,9 +288,9 @@ class Job:
                 if gradient is not None:
                     apply(static.observer_op(f"watch_diff in job {self.name}", handler), (gradient,), {})
             first: Sequence[Any] = found[: len(values)]
-            return first
+            return [None if item is None else _summed(item) for item in first] if copies > 1 else first
 
-        append_training(self.name, losses, recipe, trained, with_watched, self._state)
+        append_training(self.name, losses, recipe, trained, with_watched, self._state, copies)
 
     def _refuse_barriers(self, losses: list[Any], trained: list[Trained]) -> None:
         """Name the op of a directory, if there is one, that keeps the gradient from the variables."""
@@ -280,6 +323,12 @@ class Job:
 
     def _state(self, name: str, desc: TensorDesc) -> Any:
         return self.variable(self.owner.find_or_make(name, desc))
+
+
+def _summed(gradient: Any) -> Any:
+    from opkit.oneflow.several import summed
+
+    return summed(gradient)
 
 
 def _filled(tree: Any, flat: Any) -> Any:

@@ -46,6 +46,7 @@ def dense(
         inputs: (..., features).
         units: size of the result's last axis.
         activation: a function of a blob that takes ``name=``.
+        model_distribute: how weight and bias lie on several devices.
 
     Raises:
         ShapeError: the input has fewer than two axes.
@@ -57,10 +58,12 @@ def dense(
     flat = ops.reshape(value, (-1, sizes[-1])) if len(sizes) > 2 else value
     dtype = dtype_of(value).name
     with namespace(name):
-        weight = _variable("weight", (units, sizes[-1]), dtype, kernel_initializer, kernel_regularizer, trainable)
+        weight = _variable(
+            "weight", (units, sizes[-1]), dtype, kernel_initializer, kernel_regularizer, trainable, model_distribute
+        )
         out = ops.matmul(flat, weight, False, True)
         if use_bias:
-            bias = _variable("bias", (units,), dtype, bias_initializer, bias_regularizer, trainable)
+            bias = _variable("bias", (units,), dtype, bias_initializer, bias_regularizer, trainable, model_distribute)
             out = nn.bias_add(out, bias)
         if callable(activation):
             out = activation(out, name="activation")
@@ -190,6 +193,7 @@ def _variable(
     initializer: Initializer | None,
     regularizer: Regularizer | None,
     trainable: bool,
+    distribute: Any = None,
 ) -> Blob:
     return get_variable(
         name,
@@ -198,6 +202,7 @@ def _variable(
         initializer=initializer or constant_initializer(0),
         regularizer=regularizer,
         trainable=trainable,
+        distribute=distribute,
         reuse=False,
     )
 

@@ -7,22 +7,42 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import UsageError
+
 __all__ = ["Future", "LocalBlob"]
 
 
 class LocalBlob:
-    """An array with OneFlow's methods; other attributes are the array's."""
+    """An array with OneFlow's methods; other attributes are the array's.
 
-    def __init__(self, array: np.ndarray) -> None:
-        self._array = array
+    Args:
+        array: the array; in the mirrored view a list with one per device.
+    """
+
+    def __init__(self, array: np.ndarray | list[np.ndarray]) -> None:
+        self._arrays = array if isinstance(array, list) else [array]
+        self._array = self._arrays[0]
 
     def numpy(self, parallel_id: int | None = None) -> np.ndarray:
-        """Return the array."""
-        return self._array
+        """Return the array, or that of one device.
+
+        Raises:
+            UsageError: there are several and none was chosen, or the device is not there.
+        """
+        if parallel_id is None and len(self._arrays) > 1:
+            raise UsageError(
+                f"the blob has an array on each of {len(self._arrays)} devices",
+                help="use numpy_list(), or numpy(device)",
+            )
+        if not 0 <= (parallel_id or 0) < len(self._arrays):
+            raise UsageError(
+                f"the blob has {len(self._arrays)} arrays, one per device; number {parallel_id} is not there"
+            )
+        return self._arrays[parallel_id or 0]
 
     def numpy_list(self) -> list[np.ndarray]:
-        """Return one array per device: a list with one."""
-        return [self._array]
+        """Return one array per device."""
+        return list(self._arrays)
 
     ndarray = numpy
     ndarray_list = numpy_list
@@ -33,8 +53,8 @@ class LocalBlob:
         return False
 
     def parallel_num(self) -> int:
-        """Number of devices: 1."""
-        return 1
+        """Number of devices that have an array of their own."""
+        return len(self._arrays)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._array, dtype=dtype, copy=copy)

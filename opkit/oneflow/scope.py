@@ -1,4 +1,4 @@
-"""Scopes (``flow.scope``): placement, name spaces, and the views, which have no effect on one device."""
+"""Scopes (``flow.scope``): placement, name spaces, and the views."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
+from opkit.oneflow.semantics.devices import Placement, View
+from opkit.oneflow.session import session
 from opkit.settings import current_settings
+from opkit.sharding import DeviceGroup
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -33,15 +36,15 @@ _names = _Names()
 def placement(
     device_tag: str, machine_device_ids: str | Sequence[str] = "0:0", hierarchy: Any = None
 ) -> AbstractContextManager[None]:
-    """Place the ops of the block on a device.
+    """Run the ops of the block on some devices; a job over several is laid out over them (``docs/devices.md``).
 
     Args:
         device_tag: "cpu"; "gpu" under ``opkit run --gpu-as-cpu``.
-        machine_device_ids: "0:0", or a list of these; one device is used in any case.
+        machine_device_ids: "0:0", "0:0-3", "@0-1:0-3", or a list of these.
 
     Raises:
         UnsupportedError: a GPU is asked for.
-        UsageError: the tag is neither "cpu" nor "gpu".
+        UsageError: the tag is neither "cpu" nor "gpu", the devices are not named so, or (within a job) not there.
     """
     if device_tag in ("gpu", "cuda"):
         if not current_settings().gpu_as_cpu:
@@ -49,14 +52,14 @@ def placement(
                 f'flow.scope.placement("{device_tag}", ...): opkit\'s runtime is CPU only',
                 help='write placement("cpu", "0:0"), or run the script with "opkit run --gpu-as-cpu JOB.py"',
             )
+        device_tag = "gpu"
     elif device_tag != "cpu":
         raise UsageError(f"flow.scope.placement: the device tag is 'cpu' or 'gpu', got {device_tag!r}")
-    return _block()
-
-
-@contextmanager
-def _block() -> Iterator[None]:
-    yield
+    found = Placement(device_tag, DeviceGroup.of(device_tag, machine_device_ids))
+    owner = session()
+    if owner.job is not None:
+        found.check(owner.resources)
+    return found
 
 
 def namespace(name: str) -> AbstractContextManager[None]:
@@ -80,26 +83,38 @@ def name_prefix() -> str:
     return "".join(f"{name}-" for name in _names.stack)
 
 
-@contextmanager
-def consistent_view() -> Iterator[None]:
-    """Do nothing: one device sees one view."""
-    yield
+def consistent_view() -> View:
+    """Return the view in which a job sees whole blobs, however they lie on devices."""
+    return _view("consistent")
 
 
-@contextmanager
-def mirrored_view() -> Iterator[None]:
-    """Do nothing: one device sees one view."""
-    yield
+def mirrored_view() -> View:
+    """Return the view in which each device runs the job on arrays of its own.
+
+    It is that of a whole job: ``config.default_logical_view(flow.scope.mirrored_view())``.
+    """
+    return _view("mirrored")
+
+
+def _view(name: str) -> View:
+    job = session().job
+    if job is not None and job.is_on_several and job.devices.view.name != name:
+        raise UnsupportedError(
+            f"flow.scope.{name}_view() within job {job.name!r}, which runs in the {job.devices.view.name} view of "
+            "several devices",
+            help=f"choose the view of the whole job: config.default_logical_view(flow.scope.{name}_view())",
+        )
+    return View(name)
 
 
 def consistent_view_enabled() -> bool:
-    """Say whether the consistent view is on (always)."""
-    return True
+    """Say whether the consistent view is on."""
+    return View.current() == "consistent"
 
 
 def mirrored_view_enabled() -> bool:
-    """Say whether the mirrored view is on (never)."""
-    return False
+    """Say whether the mirrored view is on."""
+    return View.current() == "mirrored"
 
 
 __getattr__ = guard("flow.scope", __all__)

@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import TensorDesc, to_numpy
+from opkit.oneflow.semantics.devices import Resources
 from opkit.ops import Registry
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.project import Library
@@ -67,6 +68,7 @@ class Session:
         scope: holds the data of variables and optimizer state for plans.
         arrays: variables and optimizer state by name, in the order in which they were created.
         jobs: all jobs that were defined.
+        resources: the devices that there are.
         seed: with a variable's name it seeds the variable's initializer.
     """
 
@@ -75,6 +77,7 @@ class Session:
         self.scope = Scope()
         self.arrays: dict[str, StoredArray] = {}
         self.jobs: list[Job] = []
+        self.resources = Resources()
         self.seed = 0
         self.lock = threading.RLock()
         self._building: list[Job] = []

@@ -15,6 +15,7 @@ from opkit.oneflow.initializers import Regularizer
 from opkit.oneflow.scalar_types import DType, dtype_of, float32
 from opkit.oneflow.scope import name_prefix
 from opkit.oneflow.semantics.checkpoint import CheckpointError, StoredVariable, read_checkpoint, write_checkpoint
+from opkit.oneflow.semantics.devices import sbp_of
 from opkit.oneflow.session import Session, session
 from opkit.ops.kernels.initializer import Initializer
 
@@ -52,6 +53,7 @@ def get_variable(
         initializer: its first value; zeros where left out.
         regularizer: ``flow.regularizers`` term added to its gradient.
         trainable: whether ``minimize`` trains it by default.
+        distribute: how it lies on several devices, ``flow.distribute.split(axis)`` or ``broadcast()``.
         random_seed: seeds the initializer; left out, the variable's name does.
         reuse: whether the same job may ask for it twice.
 
@@ -59,6 +61,7 @@ def get_variable(
         UsageError: it is called outside a job, the name is empty, or the job already has it and ``reuse`` is false.
         ShapeError: the variable exists with another shape or dtype.
     """
+    wish = sbp_of(distribute, f"flow.get_variable({name!r})")
     if not isinstance(name, str) or not name:
         raise UsageError(f"flow.get_variable takes a name, got {name!r}")
     if not isinstance(shape, (tuple, list)):
@@ -77,7 +80,7 @@ def get_variable(
         stored.is_trainable = trainable is not False
         if regularizer is not None:
             stored.l1, stored.l2 = regularizer.l1, regularizer.l2
-    return job.variable(stored)
+    return job.variable(stored, wish)
 
 
 class CheckpointWarning(UserWarning):

@@ -14,6 +14,7 @@ from opkit.static.builder import (
     enable_static,
     in_static_mode,
     name_outputs,
+    placed,
     program_guard,
     switch_default_programs,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "install_methods",
     "name_outputs",
     "observer_op",
+    "placed",
     "program_guard",
     "py_func",
     "register_prefixes",

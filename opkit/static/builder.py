@@ -30,6 +30,7 @@ __all__ = [
     "in_static_mode",
     "name_outputs",
     "new_variable",
+    "placed",
     "program_guard",
     "switch_default_programs",
 ]
@@ -44,6 +45,7 @@ class Building(threading.local):
         role: of the Operations that are appended.
         site: the user's line that adds them, None to look for it.
         prefix: what names of outputs begin with, "" for the op's own.
+        placement: the devices on which the Operations that are appended are to run, None where that was not said.
     """
 
     def __init__(self) -> None:
@@ -52,6 +54,7 @@ class Building(threading.local):
         self.role = "forward"
         self.site: Site | None = None
         self.prefix = ""
+        self.placement: Any = None
 
 
 _defaults = [Program(), Program()]
@@ -140,6 +143,17 @@ def build_in(program: Program, role: str = "forward", site: Site | None = None) 
 
 
 @contextmanager
+def placed(devices: Any) -> Iterator[None]:
+    """Append Operations that are to run on some devices within a ``with`` block; on which is not known here."""
+    held = building.placement
+    building.placement = devices
+    try:
+        yield
+    finally:
+        building.placement = held
+
+
+@contextmanager
 def name_outputs(prefix: str) -> Iterator[None]:
     """Name outputs ``prefix.tmp_N`` within a ``with`` block (what a layer makes is named after the layer)."""
     held = building.prefix
@@ -197,7 +211,7 @@ def append(
     values = _values(block, opdef, inputs, site)
     if descs is None:
         descs = _infer(opdef, values, attrs, site)
-    op = Operation(block, opdef, values, attrs, building.role, site, label)
+    op = Operation(block, opdef, values, attrs, building.role, site, label, building.placement)
     block.append(op)
     stops = not any(value is not None and not value.variable.stop_gradient for value in values)
     variables = []

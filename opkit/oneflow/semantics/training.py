@@ -168,6 +168,7 @@ def append_training(
     trained: Sequence[Trained],
     differentiate: Differentiate,
     new_state: NewState,
+    copies: int = 1,
 ) -> dict[str, Any]:
     """Differentiate the losses and update the variables by a recipe; the caller advances the step counter.
 
@@ -178,6 +179,7 @@ def append_training(
         trained: the variables.
         differentiate: the mode's gradient function.
         new_state: makes or finds optimizer state by name.
+        copies: how many devices compute losses of their own, in the mirrored view.
 
     Returns:
         {variable name: its gradient, as the losses have it}; variables that no loss depends on are left out.
@@ -185,7 +187,7 @@ def append_training(
     Raises:
         UsageError: no loss depends on any variable, or the losses differ in shape or dtype.
     """
-    count = _loss_count(job, losses)
+    count = _loss_count(job, losses) * copies
     seeds = [ops.full_like(loss, recipe.loss_scale) for loss in losses]
     found = differentiate(losses, seeds, [item.value for item in trained])
     pairs = [(item, gradient) for item, gradient in zip(trained, found) if gradient is not None]

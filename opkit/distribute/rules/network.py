@@ -1,0 +1,125 @@
+"""Layers and losses: images of a batch apart from each other; filters too.
+
+Source: OneFlow v0.4.0, user/ops/conv_op.cpp, pool_op.cpp, bias_add_op.cpp, sparse_softmax_cross_entropy_op.cpp,
+layer_norm_op.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opkit.distribute.way import Facts, Way
+from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
+
+__all__ = ["RULES"]
+
+
+def _first(facts: Facts, *whole: int) -> Way:
+    """Split the first axis of all but some inputs, and of all results."""
+    inputs = tuple(
+        None if shape is None else BROADCAST if index in whole else split(0) for index, shape in enumerate(facts.inputs)
+    )
+    return Way(inputs, (split(0),) * len(facts.results))
+
+
+def _channel_axis(facts: Facts) -> int:
+    """Return the axis of the channels in an image."""
+    is_first = facts.attrs["data_format"] in ("channels_first", "NCW", "NCHW", "NCDHW")
+    return 1 if is_first else len(facts.results[0]) - 1
+
+
+def _conv(facts: Facts) -> Iterator[Way]:
+    yield _first(facts, 1, 2, 3)
+
+
+def _conv_data_grad(facts: Facts) -> Iterator[Way]:
+    yield _first(facts, 1)
+
+
+def _conv_filter_grad(facts: Facts) -> Iterator[Way]:
+    yield Way((split(0), split(0)), (PARTIAL,))
+
+
+def _conv_bias_grad(facts: Facts) -> Iterator[Way]:
+    yield Way((split(0),), (PARTIAL,))
+
+
+def _images(facts: Facts) -> Iterator[Way]:
+    """A window that moves over each image and channel apart."""
+    channel = _channel_axis(facts)
+    for axis in (0, channel):
+        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+
+
+def _batched(facts: Facts) -> Iterator[Way]:
+    yield Way(facts.all_inputs(split(0)), (split(0),) * len(facts.results))
+
+
+def _bias_add(facts: Facts) -> Iterator[Way]:
+    """Source: bias_add_op.cpp."""
+    rank = len(facts.given(0))
+    own = facts.attrs["axis"] % rank
+    rest = facts.all_inputs(BROADCAST)[2:]
+    for axis in range(rank):
+        others = tuple(None if item is None else split(axis) for item in rest)
+        yield Way((split(axis), split(0) if axis == own else BROADCAST, *others), (split(axis),))
+
+
+def _cross_entropy(facts: Facts) -> Iterator[Way]:
+    """Rows of predictions and their labels: the classes lie along the last axis."""
+    for axis in range(len(facts.given(0)) - 1):
+        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+
+
+def _cross_entropy_grad(facts: Facts) -> Iterator[Way]:
+    for axis in range(len(facts.results[0]) - 1):
+        yield Way(facts.all_inputs(split(axis)), (split(axis),))
+
+
+def _layer_norm(facts: Facts) -> Iterator[Way]:
+    begin, start = (facts.attrs[name] % len(facts.given(0)) for name in ("begin_norm_axis", "begin_params_axis"))
+    for axis in range(min(begin, start)):
+        inputs = (split(axis), *facts.all_inputs(BROADCAST)[1:])
+        yield Way(inputs, (split(axis),) * len(facts.results))
+
+
+def _layer_norm_grad(facts: Facts) -> Iterator[Way]:
+    for axis in range(facts.attrs["begin_norm_axis"] % len(facts.given(0))):
+        yield Way(facts.all_inputs(split(axis)), (split(axis),))
+
+
+def _layer_norm_param_grad(facts: Facts) -> Iterator[Way]:
+    """Sums over all rows; the scaled gradient, where there is one, stays split."""
+    rank = len(facts.given(0))
+    for axis in range(facts.attrs["begin_params_axis"] % rank):
+        inputs = tuple(
+            None if shape is None else split(axis) if len(shape) == rank else BROADCAST for shape in facts.inputs
+        )
+        yield Way(inputs, tuple(_scaled(shape, facts, axis) for shape in facts.results))
+
+
+def _scaled(shape: tuple[int, ...], facts: Facts, axis: int) -> Sbp:
+    return split(axis) if shape == facts.given(0) else PARTIAL
+
+
+RULES = {
+    **{f"conv{axes}d": _conv for axes in (1, 2, 3)},
+    "conv_data_grad": _conv_data_grad,
+    "conv_filter_grad": _conv_filter_grad,
+    "conv_bias_grad": _conv_bias_grad,
+    **{f"{kind}_pool_{axes}d": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
+    **{f"{kind}_pool_{axes}d_grad": _images for kind in ("max", "avg") for axes in (1, 2, 3)},
+    "bias_add": _bias_add,
+    "fused_bias_add_gelu": _bias_add,
+    "upsample": _images,
+    "upsample_grad": _images,
+    "softmax_cross_entropy": _cross_entropy,
+    "softmax_cross_entropy_grad": _cross_entropy_grad,
+    "sparse_softmax_cross_entropy": _cross_entropy,
+    "sparse_softmax_cross_entropy_grad": _cross_entropy_grad,
+    "sparse_cross_entropy": _cross_entropy,
+    "sparse_cross_entropy_grad": _cross_entropy_grad,
+    "layer_norm": _layer_norm,
+    "layer_norm_grad": _layer_norm_grad,
+    "layer_norm_param_grad": _layer_norm_param_grad,
+}

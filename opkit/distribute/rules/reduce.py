@@ -1,0 +1,117 @@
+"""Ops that reduce or scan axes: axes that stay may be split; a sum over a split axis is a partial sum.
+
+Source: OneFlow v0.4.0, user/ops/reduce_ops.cpp, softmax_op.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opkit.distribute.way import Facts, Way
+from opkit.sharding import BROADCAST, PARTIAL, split
+
+__all__ = ["RULES"]
+
+
+def _reduced(facts: Facts) -> set[int]:
+    rank = len(facts.given(0))
+    axes = facts.attrs["axis"]
+    listed = (axes,) if isinstance(axes, int) else tuple(axes or ())
+    return {axis % rank for axis in listed} if listed else set(range(rank))
+
+
+def _kept(facts: Facts) -> Iterator[Way]:
+    """Split the axes that are not reduced."""
+    gone = _reduced(facts)
+    keeps = bool(facts.attrs["keepdims"])
+    for axis in range(len(facts.given(0))):
+        if axis not in gone:
+            place = axis if keeps else axis - sum(1 for item in gone if item < axis)
+            yield Way((split(axis),), (split(place),))
+
+
+def _sum(facts: Facts) -> Iterator[Way]:
+    yield from _kept(facts)
+    for axis in _reduced(facts):
+        yield Way((split(axis),), (PARTIAL,))
+    yield Way((PARTIAL,), (PARTIAL,))
+
+
+def _mean(facts: Facts) -> Iterator[Way]:
+    yield from _kept(facts)
+    yield Way((PARTIAL,), (PARTIAL,))
+
+
+def _mean_grad(facts: Facts) -> Iterator[Way]:
+    """The gradient of a mean, repeated over the axes that were reduced, which say how many there are."""
+    like = facts.given(1)
+    axes = facts.attrs["axis"]
+    listed = (axes,) if isinstance(axes, int) else tuple(axes or range(len(like)))
+    gone = {axis % len(like) for axis in listed}
+    keeps = bool(facts.attrs["keepdims"])
+    for axis in range(len(like)):
+        if axis not in gone:
+            place = axis if keeps else axis - sum(1 for item in gone if item < axis)
+            yield Way((split(place), split(axis)), (split(axis),))
+    yield Way((PARTIAL, BROADCAST), (PARTIAL,))
+
+
+def _sum_like(facts: Facts) -> Iterator[Way]:
+    """A sum over axes down to the shape of another tensor."""
+    source, target = facts.given(0), facts.given(1)
+    if len(source) == len(target):
+        for axis, size in enumerate(source):
+            if target[axis] == size:
+                yield Way((split(axis), split(axis)), (split(axis),))
+            else:
+                yield Way((split(axis), BROADCAST), (PARTIAL,))
+    else:
+        gone = {axis % len(source) for axis in facts.attrs["axis"]}
+        for axis in gone:
+            yield Way((split(axis), BROADCAST), (PARTIAL,))
+    yield Way((PARTIAL, BROADCAST), (PARTIAL,))
+
+
+def _rows(facts: Facts) -> Iterator[Way]:
+    """An op that works along the last axis: all others may be split."""
+    for axis in range(len(facts.given(0)) - 1):
+        yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+
+
+def _along(facts: Facts) -> Iterator[Way]:
+    """An op that works along one axis: all others may be split."""
+    rank = len(facts.given(0))
+    for axis in range(rank):
+        if axis != facts.attrs["axis"] % rank:
+            yield Way(facts.all_inputs(split(axis)), (split(axis),) * len(facts.results))
+
+
+def _square_sum(facts: Facts) -> Iterator[Way]:
+    for axis in range(len(facts.given(0))):
+        yield Way((split(axis),), (PARTIAL,))
+
+
+RULES = {
+    "reduce_sum": _sum,
+    "reduce_mean": _mean,
+    "reduce_mean_grad": _mean_grad,
+    "reduce_max": _kept,
+    "reduce_min": _kept,
+    "reduce_max_each": _kept,
+    "reduce_min_each": _kept,
+    "reduce_prod": _kept,
+    "reduce_any": _kept,
+    "reduce_all": _kept,
+    "logsumexp": _kept,
+    "reduce_sum_like": _sum_like,
+    "softmax": _rows,
+    "softmax_grad": _rows,
+    "log_softmax": _rows,
+    "log_softmax_grad": _rows,
+    "sort": _rows,
+    "arg_sort": _rows,
+    "top_k": _rows,
+    "cumsum": _along,
+    "cumprod": _along,
+    "square_sum": _square_sum,
+}
