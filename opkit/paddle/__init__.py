@@ -35,11 +35,21 @@ from opkit.paddle.framework.place import (
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
+    CustomPlace,
+    IPUPlace,
+    XPUPlace,
     get_device,
+    is_compiled_with_cinn,
     is_compiled_with_cuda,
+    is_compiled_with_custom_device,
+    is_compiled_with_distribute,
+    is_compiled_with_ipu,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
     set_device,
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
+from opkit.paddle.semantics.dtypes import BFLOAT16 as bfloat16
 from opkit.paddle.semantics.dtypes import DType as dtype
 from opkit.paddle.semantics.dtypes import dtype_object as _dtype
 from opkit.paddle.semantics.printing import set_printoptions
@@ -70,10 +80,17 @@ __all__ = [
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "CustomPlace",
+    "DataParallel",
+    "IPUPlace",
+    "LazyGuard",
     "ParamAttr",
     "Tensor",
+    "XPUPlace",
+    "amp",
     "autograd",
     "batch",
+    "bfloat16",
     "base",
     "bool",
     "complex128",
@@ -81,6 +98,7 @@ __all__ = [
     "create_parameter",
     "device",
     "disable_static",
+    "distributed",
     "dtype",
     "enable_grad",
     "enable_static",
@@ -98,14 +116,22 @@ __all__ = [
     "int64",
     "int8",
     "io",
+    "is_compiled_with_cinn",
     "is_compiled_with_cuda",
+    "is_compiled_with_custom_device",
+    "is_compiled_with_distribute",
+    "is_compiled_with_ipu",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
     "is_grad_enabled",
+    "jit",
     "linalg",
     "load",
     "metric",
     "nn",
     "no_grad",
     "optimizer",
+    "reader",
     "regularizer",
     "save",
     "set_default_dtype",
@@ -121,4 +147,11 @@ __all__ = [
     *_NAMES,
 ]
 
-__getattr__ = _guard(__name__, globals())
+#: What is imported when a script first asks for it: name -> the module that it is or that defines it.
+_LATER = {
+    **{_name: f"{__name__}.{_name}" for _name in ("amp", "distributed", "jit", "reader")},
+    "DataParallel": f"{__name__}.distributed.data_parallel",
+    "LazyGuard": f"{__name__}.framework.lazy_init",
+}
+
+__getattr__ = _guard(__name__, globals(), later=_LATER)

@@ -6,7 +6,7 @@ Each facade module knows its own names; ``opkit.shim.known`` those of the framew
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -23,7 +23,9 @@ _modules: dict[str, ModuleType] = {}
 _names: dict[str, Any] = {}
 
 
-def guard(module: str, names: Iterable[str], *, otherwise: str = "") -> Callable[[str], Any]:
+def guard(
+    module: str, names: Iterable[str], *, otherwise: str = "", later: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a facade module.
 
     A name that the framework has resolves to what opkit has under another of its paths, else to a placeholder that
@@ -33,6 +35,7 @@ def guard(module: str, names: Iterable[str], *, otherwise: str = "") -> Callable
         module: what users call the module; ``opkit.`` in front of it is not shown.
         names: the names that it has (its ``__all__`` or its ``globals()``); they are looked at when one is missing.
         otherwise: the help line where none of them is near.
+        later: name -> opkit's module that defines it, or that it is; imported when the name is first asked for.
 
     Raises:
         MissingNameError: (the function returned) the framework has no such name either, or it is optional there.
@@ -42,6 +45,11 @@ def guard(module: str, names: Iterable[str], *, otherwise: str = "") -> Callable
     def missing(name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {shown!r} has no attribute {name!r}")
+        if later and name in later:
+            home = import_module(later[name])
+            value = home if later[name].endswith(f".{name}") else getattr(home, name)
+            setattr(sys.modules[module], name, value)
+            return value
         return _find(shown, name, names, otherwise)
 
     return missing

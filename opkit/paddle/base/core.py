@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda
+from opkit.paddle.framework.place import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    CustomPlace,
+    IPUPlace,
+    XPUPlace,
+    is_compiled_with_cinn,
+    is_compiled_with_cuda,
+    is_compiled_with_custom_device,
+    is_compiled_with_ipu,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+)
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
 from opkit.shim.missing import guard
 from opkit.static import Scope
@@ -11,11 +24,17 @@ __all__ = [
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "CustomPlace",
     "EOFException",
+    "IPUPlace",
     "LoDTensor",
     "Scope",
+    "XPUPlace",
     "get_cuda_device_count",
+    "is_compiled_with_cinn",
     "is_compiled_with_cuda",
+    "is_compiled_with_custom_device",
+    "is_compiled_with_ipu",
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
 ]
@@ -28,16 +47,6 @@ class EOFException(Exception):
 def get_cuda_device_count() -> int:
     """Return the number of GPUs: none."""
     return 0
-
-
-def is_compiled_with_rocm() -> bool:
-    """Say whether there is support for AMD's GPUs: no."""
-    return False
-
-
-def is_compiled_with_xpu() -> bool:
-    """Say whether there is support for XPUs: no."""
-    return False
 
 
 __getattr__ = guard(__name__, globals())

@@ -6,7 +6,23 @@ from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
 
-__all__ = ["CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "get_device", "is_compiled_with_cuda", "set_device"]
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "CustomPlace",
+    "IPUPlace",
+    "XPUPlace",
+    "get_device",
+    "is_compiled_with_cinn",
+    "is_compiled_with_cuda",
+    "is_compiled_with_custom_device",
+    "is_compiled_with_distribute",
+    "is_compiled_with_ipu",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
+    "set_device",
+]
 
 
 class CPUPlace:
@@ -45,6 +61,18 @@ class CUDAPinnedPlace(CUDAPlace):
     """Pinned memory, which opkit does not have."""
 
 
+class XPUPlace(CUDAPlace):
+    """An XPU, which opkit does not have."""
+
+
+class IPUPlace(CUDAPlace):
+    """An IPU, which opkit does not have."""
+
+
+class CustomPlace(CUDAPlace):
+    """A plugged-in device, which opkit does not have."""
+
+
 def get_device() -> str:
     """Return the name of the device, ``"cpu"``."""
     return "cpu"
@@ -66,4 +94,34 @@ def set_device(device: Any) -> CPUPlace:
 
 def is_compiled_with_cuda() -> bool:
     """Say whether there is GPU support: no."""
+    return False
+
+
+def is_compiled_with_rocm() -> bool:
+    """Say whether there is support for AMD's GPUs: no."""
+    return False
+
+
+def is_compiled_with_xpu() -> bool:
+    """Say whether there is support for XPUs: no."""
+    return False
+
+
+def is_compiled_with_ipu() -> bool:
+    """Say whether there is support for IPUs: no."""
+    return False
+
+
+def is_compiled_with_cinn() -> bool:
+    """Say whether there is a compiler of graphs: no."""
+    return False
+
+
+def is_compiled_with_distribute() -> bool:
+    """Say whether ``paddle.distributed`` is there: yes, for one process."""
+    return True
+
+
+def is_compiled_with_custom_device(device_type: str) -> bool:
+    """Say whether there is support for a plugged-in device: no."""
     return False

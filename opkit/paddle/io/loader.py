@@ -10,6 +10,7 @@ import numpy as np
 
 from opkit.eager import Tensor, wrap
 from opkit.errors import UsageError
+from opkit.ops.core.mode import local
 from opkit.paddle.io.dataset import IterableDataset
 from opkit.paddle.io.sampler import BatchSampler
 
@@ -50,16 +51,22 @@ def default_collate_fn(batch: Sequence[Any]) -> Any:
     raise TypeError(f"a batch holds arrays, Tensors, numbers, strings, dicts and lists, got {type(first).__name__}")
 
 
-def _as_tensors(item: Any) -> Any:
+def fed_by_name(feed_list: Sequence[Any], batch: Any) -> list[dict[str, Any]]:
+    """Return a batch as an Executor takes it: fields by the names of Variables."""
+    fields = batch if isinstance(batch, list) else [batch]
+    return [{getattr(v, "name", v): field for v, field in zip(feed_list, fields)}]
+
+
+def with_tensors(item: Any) -> Any:
     """Return a batch with its arrays as Tensors and its tuples as lists."""
     if isinstance(item, np.ndarray):
         return wrap(np.ascontiguousarray(item))
     if isinstance(item, np.generic):
         return wrap(np.asarray(item))
     if isinstance(item, Mapping):
-        return {key: _as_tensors(value) for key, value in item.items()}
+        return {key: with_tensors(value) for key, value in item.items()}
     if isinstance(item, (list, tuple)):
-        return [_as_tensors(value) for value in item]
+        return [with_tensors(value) for value in item]
     return item
 
 
@@ -130,16 +137,37 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         for batch in self._batches():
-            found = _as_tensors(batch)
-            yield found if self.return_list or not self.feed_list else self._fed(found)
+            found = with_tensors(batch)
+            yield found if self.return_list or not self.feed_list else fed_by_name(self.feed_list, found)
 
     def __call__(self) -> Iterator[Any]:
         """Return an iterator over the batches."""
         return iter(self)
 
-    def _fed(self, batch: Any) -> list[dict[str, Any]]:
-        fields = batch if isinstance(batch, list) else [batch]
-        return [{getattr(v, "name", v): field for v, field in zip(self.feed_list, fields)}]
+    @staticmethod
+    def from_generator(
+        feed_list: Any = None,
+        capacity: int | None = None,
+        use_double_buffer: bool = True,
+        iterable: bool = True,
+        return_list: bool = False,
+        use_multiprocess: bool = False,
+        drop_last: bool = True,
+    ) -> Any:
+        """Return a loader whose samples a function of the script yields; set it with ``set_sample_generator`` or kin.
+
+        Args:
+            feed_list: Variables, for batches by name.
+            capacity: accepted, without effect.
+            use_double_buffer: accepted, without effect.
+            iterable: must be True.
+            return_list: batches are lists of Tensors; in dynamic mode they always are.
+            use_multiprocess: accepted, without effect.
+            drop_last: accepted, without effect.
+        """
+        from opkit.paddle.io.generated import GeneratorLoader
+
+        return GeneratorLoader(feed_list, iterable, return_list or not local.mode.is_static)
 
     def _batches(self) -> Iterator[Any]:
         if self.batch_size is None and self.batch_sampler is None:

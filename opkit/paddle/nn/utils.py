@@ -18,6 +18,7 @@ __all__ = [
     "clip_grad_value_",
     "parameters_to_vector",
     "remove_weight_norm",
+    "spectral_norm",  # noqa: F822 - imported when it is asked for
     "vector_to_parameters",
     "weight_norm",
 ]
@@ -137,4 +138,5 @@ def remove_weight_norm(layer: Any, name: str = "weight") -> Any:
     return layer
 
 
-__getattr__ = guard(__name__, globals())
+# The hook needs layers, which import this module's package.
+__getattr__ = guard(__name__, globals(), later={"spectral_norm": "opkit.paddle.nn.spectral"})

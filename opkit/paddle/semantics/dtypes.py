@@ -12,7 +12,7 @@ import numpy as np
 
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, to_numpy
 
-__all__ = ["DType", "dtype_object", "shown"]
+__all__ = ["BFLOAT16", "DType", "dtype_object", "shown"]
 
 
 class DType:
@@ -48,6 +48,16 @@ class DType:
 
     def __reduce__(self) -> Any:
         return dtype_object, (self.name,)
+
+
+def _without_arrays(name: str) -> DType:
+    """Return a dtype that can be named and compared, but of which numpy has no arrays."""
+    made = DType.__new__(DType)
+    made.name = name
+    return made
+
+
+BFLOAT16 = _without_arrays("bfloat16")
 
 
 class _Table(dict[Any, DType]):

@@ -1,12 +1,15 @@
 """``paddle.static.nn``: layers of graphs, and py_func."""
 
 from opkit.paddle.framework.parameter import create_parameter
+from opkit.paddle.static.nn.control_flow import case, cond, switch_case, while_loop
 from opkit.paddle.static.nn.layers import batch_norm, conv2d, embedding, fc, layer_norm, prelu, sparse_embedding
 from opkit.paddle.static.program import py_func
 from opkit.shim.missing import guard
 
 __all__ = [
     "batch_norm",
+    "case",
+    "cond",
     "conv2d",
     "create_parameter",
     "embedding",
@@ -15,6 +18,8 @@ __all__ = [
     "prelu",
     "py_func",
     "sparse_embedding",
+    "switch_case",
+    "while_loop",
 ]
 
 __getattr__ = guard(__name__, globals())

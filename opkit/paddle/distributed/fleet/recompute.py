@@ -1,0 +1,56 @@
+"""``recompute``: forward runs once and keeps what backward needs; values and gradients are those of recomputing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.paddle.nn.layer.container import Sequential
+from opkit.shim.missing import guard
+
+__all__ = ["recompute", "recompute_hybrid", "recompute_sequential"]
+
+_OPTIONS = ("preserve_rng_state", "use_reentrant")
+
+
+def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function.
+
+    Args:
+        function: a Layer or a function of Tensors.
+        args: its arguments.
+        kwargs: its keyword arguments; ``preserve_rng_state`` and ``use_reentrant`` are accepted, without effect:
+            nothing is computed twice, so random numbers stay the same.
+    """
+    return function(*args, **{name: value for name, value in kwargs.items() if name not in _OPTIONS})
+
+
+def recompute_sequential(ctx: Mapping[str, Any], functions: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call functions one after the other, the first with the arguments.
+
+    Args:
+        ctx: ``segments`` and ``preserve_rng_state``, accepted without effect.
+        functions: a Sequential or functions.
+        args: the arguments of the first.
+        kwargs: its keyword arguments.
+    """
+    steps: Iterable[Any] = functions._sub_layers.values() if isinstance(functions, Sequential) else functions
+    result: Any = args
+    for index, step in enumerate(steps):
+        result = step(*args, **kwargs) if index == 0 else step(*result) if isinstance(result, tuple) else step(result)
+    return result
+
+
+def recompute_hybrid(ctx: Mapping[str, Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function; ``ctx["mp_group"]`` must be there, as in Paddle.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    if ctx.get("mp_group") is None:
+        raise UsageError("recompute_hybrid: ctx must hold 'mp_group'")
+    return recompute(function, *args, **kwargs)
+
+
+__getattr__ = guard(__name__, globals())

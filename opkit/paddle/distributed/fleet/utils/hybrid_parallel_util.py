@@ -1,0 +1,42 @@
+"""What keeps copies of a network equal over processes: with one copy there is nothing to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.shim.missing import guard
+
+__all__ = [
+    "broadcast_dp_parameters",
+    "broadcast_input_data",
+    "broadcast_mp_parameters",
+    "broadcast_sep_parameters",
+    "broadcast_sharding_parameters",
+    "fused_allreduce_gradients",
+    "sync_params_buffers",
+]
+
+
+def fused_allreduce_gradients(parameter_list: Any, hcg: Any) -> None:
+    """Average the gradients over the data-parallel processes: they stay as they are."""
+
+
+def sync_params_buffers(
+    model: Any, comm_group: Any = None, src_rank: int = 0, is_model_parallel: bool = False, fuse_params: bool = True
+) -> None:
+    """Give the source rank's parameters and buffers to all: they stay as they are."""
+
+
+def broadcast_dp_parameters(model: Any, hcg: Any) -> None:
+    """Give the first rank's parameters to all: they stay as they are."""
+
+
+broadcast_mp_parameters = broadcast_sep_parameters = broadcast_sharding_parameters = broadcast_dp_parameters
+
+
+def broadcast_input_data(hcg: Any, *inputs: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Give the first rank's inputs to all: return them."""
+    return inputs, kwargs
+
+
+__getattr__ = guard(__name__, globals())

@@ -1,0 +1,131 @@
+"""Readers made of readers. Samples are read in this process and thread, in their order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from opkit.errors import UsageError
+from opkit.shim.missing import guard
+
+__all__ = [
+    "ComposeNotAligned",
+    "buffered",
+    "cache",
+    "chain",
+    "compose",
+    "firstn",
+    "map_readers",
+    "multiprocess_reader",
+    "shuffle",
+    "xmap_readers",
+]
+
+Reader = Callable[[], Iterable[Any]]
+
+
+class ComposeNotAligned(ValueError):
+    """Readers that are joined side by side end at different samples."""
+
+
+def cache(reader: Reader) -> Reader:
+    """Return a reader that reads all samples now and yields them from memory."""
+    samples = tuple(reader())
+    return lambda: iter(samples)
+
+
+def map_readers(func: Callable[..., Any], *readers: Reader) -> Reader:
+    """Return a reader of a function's results for the samples of readers, side by side."""
+    return lambda: map(func, *(reader() for reader in readers))
+
+
+def shuffle(reader: Reader, buf_size: int) -> Reader:
+    """Return a reader that shuffles each ``buf_size`` samples (with Python's ``random``)."""
+
+    def read() -> Iterator[Any]:
+        samples = iter(reader())
+        while buffer := list(itertools.islice(samples, buf_size)):
+            random.shuffle(buffer)
+            yield from buffer
+
+    return read
+
+
+def chain(*readers: Reader) -> Reader:
+    """Return a reader of the samples of readers, one after the other."""
+    return lambda: itertools.chain.from_iterable(reader() for reader in readers)
+
+
+def compose(*readers: Reader, check_alignment: bool = True) -> Reader:
+    """Return a reader of tuples that join the samples of readers, side by side; a sample's tuple is spread.
+
+    Raises:
+        ComposeNotAligned: (the reader) they end at different samples, and ``check_alignment``.
+    """
+
+    def read() -> Iterator[tuple[Any, ...]]:
+        missing = object()
+        for row in itertools.zip_longest(*(reader() for reader in readers), fillvalue=missing):
+            if missing in row:
+                if check_alignment:
+                    raise ComposeNotAligned("compose: the readers end at different samples")
+                return
+            yield tuple(itertools.chain.from_iterable(item if isinstance(item, tuple) else (item,) for item in row))
+
+    return read
+
+
+def buffered(reader: Reader, size: int) -> Reader:
+    """Return a reader of the same samples; they are read when they are asked for."""
+    return lambda: iter(reader())
+
+
+def firstn(reader: Reader, n: int) -> Reader:
+    """Return a reader of the first n samples."""
+    return lambda: itertools.islice(reader(), n)
+
+
+def xmap_readers(
+    mapper: Callable[[Any], Any], reader: Reader, process_num: int, buffer_size: int, order: bool = False
+) -> Reader:
+    """Return a reader of a function's results for each sample, always in the order of the samples.
+
+    Args:
+        mapper: the function.
+        reader: gives the samples.
+        process_num: accepted; the function runs in this thread.
+        buffer_size: accepted, without effect.
+        order: accepted; the order is always kept.
+    """
+    return lambda: map(mapper, reader())
+
+
+def multiprocess_reader(readers: Sequence[Reader], use_pipe: bool = True, queue_size: int = 1000) -> Reader:
+    """Return a reader of the samples of readers, one sample of each in turn; all are read in this process.
+
+    Raises:
+        UsageError: there is no reader.
+        ValueError: (the reader) a sample is None.
+    """
+    if not readers:
+        raise UsageError("multiprocess_reader takes a list of readers, got none")
+
+    def read() -> Iterator[Any]:
+        left = [iter(reader()) for reader in readers]
+        while left:
+            for samples in list(left):
+                try:
+                    sample = next(samples)
+                except StopIteration:
+                    left.remove(samples)
+                    continue
+                if sample is None:
+                    raise ValueError("multiprocess_reader: a sample is None")
+                yield sample
+
+    return read
+
+
+__getattr__ = guard(__name__, globals())

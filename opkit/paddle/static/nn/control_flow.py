@@ -1,0 +1,147 @@
+"""Branches and loops by functions: ``cond``, ``case``, ``switch_case``, ``while_loop``.
+
+In dynamic mode they run the chosen functions. A graph has no branches here: there they are an error with advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import UnsupportedError, UsageError
+from opkit.ops.core.mode import local
+
+__all__ = ["case", "cond", "switch_case", "while_loop"]
+
+Branch = Callable[[], Any]
+
+
+def cond(
+    pred: Any,
+    true_fn: Branch | None = None,
+    false_fn: Branch | None = None,
+    name: str | None = None,
+    return_names: Any = None,
+) -> Any:
+    """Call one of two functions and return its result.
+
+    Args:
+        pred: a bool Tensor of one element, or a bool.
+        true_fn: called where it is true; None: nothing is returned.
+        false_fn: called where it is false.
+        name: accepted, without effect.
+        return_names: accepted, without effect.
+
+    Raises:
+        TypeError: a function is not callable.
+        UnsupportedError: in a graph.
+    """
+    _dynamic("cond")
+    for label, function in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if function is not None and not callable(function):
+            raise TypeError(f"cond: {label} is a function or None, got {type(function).__name__}")
+    chosen = true_fn if _truth("cond", "pred", pred) else false_fn
+    return None if chosen is None else chosen()
+
+
+def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = None, name: str | None = None) -> Any:
+    """Call the function of the first condition that is true, else the default, else the last function.
+
+    Raises:
+        TypeError: the pairs are not (condition, function).
+        UnsupportedError: in a graph.
+    """
+    _dynamic("case")
+    if not isinstance(pred_fn_pairs, list | tuple) or not pred_fn_pairs:
+        raise TypeError(f"case takes a list of (condition, function), got {pred_fn_pairs!r}")
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+            raise TypeError(f"case takes pairs (condition, function), got {pair!r}")
+    for pred, function in pred_fn_pairs:
+        if _truth("case", "a condition", pred):
+            return function()
+    return (default or pred_fn_pairs[-1][1])()
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str | None = None) -> Any:
+    """Call the function of a number, else the default, else that of the greatest number.
+
+    Args:
+        branch_index: an integer Tensor of one element, or an int.
+        branch_fns: {number: function}, (number, function) pairs, or functions for 0, 1, ...
+        default: called where no function has the number.
+        name: accepted, without effect.
+
+    Raises:
+        TypeError: there is no function.
+        UsageError: a number comes twice.
+        UnsupportedError: in a graph.
+    """
+    _dynamic("switch_case")
+    pairs = list(branch_fns.items()) if isinstance(branch_fns, Mapping) else list(branch_fns)
+    numbered = [pair if isinstance(pair, tuple) else (number, pair) for number, pair in enumerate(pairs)]
+    table = {int(number): function for number, function in numbered}
+    if not table or not all(callable(function) for function in table.values()):
+        raise TypeError(f"switch_case takes functions by number, got {branch_fns!r}")
+    if len(table) < len(numbered):
+        raise UsageError("switch_case: a number comes twice among the functions")
+    index = int(np.asarray(branch_index).reshape(-1)[0])
+    function: Branch = table.get(index) or default or table[max(table)]
+    return function()
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    is_test: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Call ``body`` with the loop's Tensors, and again with what it returns, while ``cond`` of them is true.
+
+    Args:
+        cond: returns a bool Tensor of one element.
+        body: returns as many Tensors as it takes.
+        loop_vars: the first Tensors, a list or tuple.
+        is_test: accepted, without effect.
+        name: accepted, without effect.
+
+    Returns:
+        the last Tensors.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: there is no Tensor, or ``body`` returns another number of them.
+        UnsupportedError: in a graph.
+    """
+    _dynamic("while_loop")
+    if not callable(cond) or not callable(body):
+        raise TypeError("while_loop: cond and body are functions")
+    if not isinstance(loop_vars, list | tuple):
+        raise TypeError(f"while_loop: loop_vars is a list or tuple, got {type(loop_vars).__name__}")
+    if not loop_vars:
+        raise UsageError("while_loop: loop_vars is empty")
+    current: Any = loop_vars
+    while _truth("while_loop", "what cond returns", cond(*current)):
+        found = body(*current)
+        current = found if isinstance(found, list | tuple) else [found]
+        if len(current) != len(loop_vars):
+            raise UsageError(f"while_loop: body returns {len(current)} values, it takes {len(loop_vars)}")
+    return current
+
+
+def _truth(function: str, what: str, value: Any) -> bool:
+    array = np.asarray(value)
+    if array.dtype != bool or array.size != 1:
+        raise TypeError(f"{function}: {what} is a bool Tensor of one element, got {array.dtype} of {array.shape}")
+    return bool(array.reshape(-1)[0])
+
+
+def _dynamic(name: str) -> None:
+    if local.mode.is_static:
+        raise UnsupportedError(
+            f"paddle.static.nn.{name} in a graph: opkit's graphs have no branches and loops",
+            help="compute both sides and choose with paddle.where, run it in dynamic mode, or write a py_func",
+        )
