@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["MultiSlotDataGenerator", "MultiSlotStringDataGenerator"]
 
@@ -108,3 +109,6 @@ class MultiSlotStringDataGenerator(_DataGenerator):
 
 def _line(pairs: list[tuple[str, list[Any]]]) -> str:
     return " ".join(str(word) for _, values in pairs for word in [len(values), *values]) + "\n"
+
+
+__getattr__ = _guard(__name__, globals())

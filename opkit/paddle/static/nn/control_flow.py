@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.errors import UnsupportedError, UsageError
 from opkit.ops.core.mode import local
+from opkit.shim.missing import guard as _guard
 
 __all__ = ["case", "cond", "switch_case", "while_loop"]
 
@@ -145,3 +146,6 @@ def _dynamic(name: str) -> None:
             f"paddle.static.nn.{name} in a graph: opkit's graphs have no branches and loops",
             help="compute both sides and choose with paddle.where, run it in dynamic mode, or write a py_func",
         )
+
+
+__getattr__ = _guard(__name__, globals())
