@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,7 +26,7 @@ def new(
         str,
         typer.Option(
             "--kind",
-            metavar="elementwise|binary|reduction|matmul|loss|pylayer|py_func",
+            metavar="elementwise|binary|reduction|matmul|loss|normalization|gather|multi_output|pylayer|py_func",
             autocompletion=_kinds,
             help="What to scaffold: an op directory, or with pylayer and py_func one file.",
         ),
@@ -49,23 +49,27 @@ def new(
     ] = "",
     inputs: Annotated[
         list[str] | None,
-        typer.Option("--input", metavar="NAME[:DTYPE]", help="An input of the formula; repeatable, in order."),
+        typer.Option(
+            "--input", metavar="NAME[:DTYPE]", help="An input, of a formula or of a scaffold; repeatable, in order."
+        ),
     ] = None,
     outputs: Annotated[
-        list[str] | None, typer.Option("--output", metavar="NAME", help="An output of the formula; repeatable.")
+        list[str] | None, typer.Option("--output", metavar="NAME", help="An output; repeatable.")
     ] = None,
     ci: Annotated[
         bool,
         typer.Option("--ci", help="Write .github/workflows/opkit.yml, which checks all ops; NAME may be left out."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files instead of writing them.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the files of a formula instead of writing them.")
+    ] = False,
 ) -> None:
     """Scaffold an op that builds, passes its gradient check and runs without any edit.
 
     Examples: `opkit new my_relu --job`; `opkit new swish --from "x * sigmoid(beta * x)" --attr beta:float=1.0`.
     """
     from opkit.cli.console import hint, put
-    from opkit.project import KINDS, scaffold, scaffold_workflow
+    from opkit.project import KINDS, scaffold, scaffold_signature, scaffold_workflow
 
     if ci and not dry_run:
         put(str(scaffold_workflow(folder, force=force)))
@@ -83,9 +87,15 @@ def new(
             grad=not no_grad, job=job, force=force, dry_run=dry_run,
         )  # fmt: skip
         return
+    if dry_run:
+        raise UsageError("--dry-run shows the files of a formula", help='give it with --from "..."')
+    options: dict[str, Any] = {"grad": not no_grad, "force": force, "job": job}
     if inputs or outputs:
-        raise UsageError("--input and --output name the arrays of a formula", help='give it with --from "..."')
-    written = scaffold(name, folder, kind, attr or [], grad=not no_grad, force=force, job=job)
+        if kind != "elementwise":
+            raise UsageError(f"--kind {kind} has inputs and outputs of its own", help="leave out --input and --output")
+        written = scaffold_signature(name, folder, inputs or [], outputs or [], attr or [], **options)
+    else:
+        written = scaffold(name, folder, kind, attr or [], **options)
     for path in written:
         put(str(path))
     chosen = KINDS[kind]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from opkit.project.building import Build, build
     from opkit.project.directory import OpDirectory, discover, op_directory_of
     from opkit.project.from_formula import render_formula, scaffold_formula
+    from opkit.project.from_signature import scaffold_signature
     from opkit.project.gradient import GradientPlan, plan_of
     from opkit.project.kernel import UserKernel
     from opkit.project.kind import KINDS
@@ -47,6 +48,7 @@ __all__ = [
     "render_formula",
     "scaffold",
     "scaffold_formula",
+    "scaffold_signature",
     "scaffold_workflow",
     "to_op_def",
 ]
@@ -74,6 +76,7 @@ _HOMES = {
     "render_formula": "from_formula",
     "scaffold": "scaffolding",
     "scaffold_formula": "from_formula",
+    "scaffold_signature": "from_signature",
     "scaffold_workflow": "workflow",
     "to_op_def": "user_op",
 }

@@ -21,6 +21,8 @@ class Kind:
         backward_formula: one sentence about the gradient.
         inputs: {input name: its description in the API file}; empty for kinds without definitions.
         output: the description of y in the API file.
+        first_output: its name.
+        more_outputs: {name of an output besides y: its description}.
         reads: what backward reads: input names, and "y" for the output; "dy" is always there, last.
         gradients: the inputs that backward computes a gradient for.
         has_cases: whether the kind comes with a cases file.
@@ -32,6 +34,8 @@ class Kind:
     backward_formula: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     output: str = ""
+    first_output: str = "y"
+    more_outputs: Mapping[str, str] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
     has_cases: bool = False
@@ -90,6 +94,40 @@ _ALL = (
         reads=("x", "label"),
         gradients=("x",),
         has_cases=True,
+    ),
+    Kind(
+        "normalization",
+        "y = {factor}((x - mean) / sqrt(variance + 1e-5) * weight + bias), over the last axis.",
+        "dx, dweight and dbias; mean and variance depend on x, too.",
+        inputs={
+            "x": "float32 or float64, at least one axis.",
+            "weight": "dtype of x, one per element of the last axis.",
+            "bias": "dtype of x, one per element of the last axis.",
+        },
+        output="y, shaped as x.",
+        reads=("x", "weight"),
+        gradients=("x", "weight", "bias"),
+        has_cases=True,
+    ),
+    Kind(
+        "gather",
+        "y = {factor}x[index], rows of a matrix.",
+        "dx = {factor}dy added to the rows that were asked for; an index has no gradient.",
+        inputs={"x": "float32 or float64, (rows, columns).", "index": "int32 or int64, (count,)."},
+        output="y, (count, columns).",
+        reads=("x", "index"),
+        gradients=("x",),
+        has_cases=True,
+    ),
+    Kind(
+        "multi_output",
+        "y = {factor}radius * cos(angle) and z = {factor}radius * sin(angle), elementwise.",
+        "dradius and dangle, each summed over both outputs.",
+        inputs={"radius": "float32 or float64, any shape.", "angle": "shape and dtype of radius."},
+        output="y, shaped as radius",
+        more_outputs={"z": "shaped as radius."},
+        reads=("radius", "angle"),
+        gradients=("radius", "angle"),
     ),
     Kind("pylayer", "y = {factor}tanh(x), elementwise.", can_skip_grad=False),
     Kind("py_func", "y = {factor}tanh(x), elementwise."),

@@ -22,7 +22,17 @@ from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
 
-__all__ = ["BackwardInput", "check_name", "render_directory", "rendered", "scaffold", "templates_folder", "write_new"]
+__all__ = [
+    "BackwardInput",
+    "check_name",
+    "context_of",
+    "parsed_attrs",
+    "render_directory",
+    "rendered",
+    "scaffold",
+    "templates_folder",
+    "write_new",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ def scaffold(
             f"--no-grad: a {chosen.name} is a forward and its gradient",
             help="for an op without a gradient: --kind py_func",
         )
-    parsed = _attrs(attrs, chosen)
+    parsed = parsed_attrs(attrs, chosen)
     texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
     return write_new(name, folder, texts, is_directory=chosen.has_spec, force=force)
 
@@ -160,9 +170,27 @@ def check_name(name: str, *, has_spec: bool) -> None:
         raise UsageError(f"a file {name}.py would hide the module {name!r} from every script beside it")
 
 
-def _attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
+def parsed_attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
+    """Return attributes as ``NAME:TYPE=DEFAULT`` says them.
+
+    Raises:
+        UsageError: one cannot be read, or its name is taken in this kind.
+    """
     taken = {*kind.inputs, *kind.reads, "x", "y", "dy", "name", "device_sub_tag", "ctx", "args", "attrs", "np", "flow"}
-    taken |= {f"d{item}" for item in kind.gradients} | {"shifted", "largest", "log_softmax", "exp", "paddle"}
+    taken |= {f"d{item}" for item in (*kind.gradients, *kind.more_outputs)} | set(kind.more_outputs)
+    taken |= {
+        "shifted",
+        "largest",
+        "log_softmax",
+        "exp",
+        "paddle",
+        "centred",
+        "scale",
+        "normal",
+        "dnormal",
+        "along",
+        "rows",
+    }
     parsed: list[ScaffoldAttr] = []
     for text in texts:
         attr = parse_attr(text)
@@ -175,7 +203,7 @@ def _attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
 
 def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool) -> dict[str, str]:
     """Return {path relative to the target folder: text}."""
-    context = _context(name, kind, attrs, grad)
+    context = context_of(name, kind, attrs, grad=grad)
     if not kind.has_spec:
         return {f"{name}.py": rendered(f"{kind.name}/module.py.jinja", context)}
     return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job)
@@ -219,7 +247,8 @@ def render_directory(
     }
 
 
-def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Mapping[str, object]:
+def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) -> Mapping[str, object]:
+    """Return what the templates of a kind read."""
     scales = [attr for attr in attrs if attr.is_scale]
     factor = "".join(f"{attr.name} * " for attr in scales)
     times = 1
@@ -227,7 +256,10 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
         times *= attr.test_value
     lines = "".join(f'    {attr.name} = attrs["{attr.name}"]\n' for attr in scales)
     lines += "".join(f'    # Not used yet: attrs["{attr.name}"].\n' for attr in attrs if not attr.is_scale)
-    backward = [BackwardInput(item, *(("output", "y") if item == "y" else ("input", item))) for item in kind.reads]
+    backward = [
+        BackwardInput(item, *(("output", "y") if item == "y" and "y" not in kind.inputs else ("input", item)))
+        for item in kind.reads
+    ]
     return {
         "name": name,
         "class_name": "".join(part[:1].upper() + part[1:] for part in name.split("_")) or name,
@@ -235,10 +267,13 @@ def _context(name: str, kind: Kind, attrs: list[ScaffoldAttr], grad: bool) -> Ma
         "summary": kind.formula.format(factor=factor),
         "backward_summary": kind.backward_formula.format(factor=factor),
         "inputs": list(kind.inputs),
-        "outputs": ["y"],
+        "outputs": [kind.first_output, *kind.more_outputs],
         "input_docs": kind.inputs,
-        "output_doc": kind.output,
-        "backward_inputs": [*backward, BackwardInput("dy", "output_grad", "y")],
+        "output_doc": "; ".join([kind.output, *(f"{item}, {text}" for item, text in kind.more_outputs.items())]),
+        "backward_inputs": [
+            *backward,
+            *(BackwardInput(f"d{item}", "output_grad", item) for item in (kind.first_output, *kind.more_outputs)),
+        ],
         "gradients": kind.gradients,
         "grad": grad,
         "attrs": attrs,

@@ -190,6 +190,8 @@ def test_kernels_keep_float32(kind: str, tmp_path: Path) -> None:
     names: dict[str, object] = {}
     exec((tmp_path / "my_op" / "my_op_py_kernel.py").read_text(), names)
     matrix = np.ones((2, 2), np.float32)
-    args = {"loss": (matrix, np.array([0, 1])), "binary": (matrix, matrix), "matmul": (matrix, matrix)}
-    y = names["forward"](args.get(kind, (matrix,)), {"alpha": 0.5, "n": 3})
-    assert y.dtype == np.float32
+    args = dict.fromkeys(("binary", "matmul", "multi_output"), (matrix, matrix))
+    args |= {kind: (matrix, np.array([0, 1])) for kind in ("loss", "gather")}
+    args |= {"normalization": (matrix, matrix[0], matrix[0])}
+    made = names["forward"](args.get(kind, (matrix,)), {"alpha": 0.5, "n": 3})
+    assert {y.dtype for y in (made if isinstance(made, tuple) else (made,))} == {np.dtype(np.float32)}
