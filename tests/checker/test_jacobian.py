@@ -90,6 +90,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
         (lambda j: -j, "sign"),
         (lambda j: 0.5 * j, "factor of 0.5"),
         (lambda j: 0 * j, "zero"),
+        (lambda j: j + 1e-8, "like an approximation: off by"),
         (lambda j: j.T, "transposed"),
         (lambda j: np.roll(j, 1, axis=1), "shifted by 1"),
         (lambda j: np.where(np.arange(6) >= 4, 0, j), "last 2 of 6"),

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from opkit.checker import Arg, Attr, Checkable, Options, Status, check
+from opkit.checker.collect import collect
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.trial import Trial
 from opkit.checker.search.attributes import alternatives, is_mark, pairwise
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.shapes import Assignment
@@ -106,6 +108,40 @@ def test_masks_tell_any_two_rows_apart() -> None:
 def test_attributes_are_tried_in_their_own_ways(attr: Attr, expected: object) -> None:
     """Orders of axes also as cycles of three, lists also longer, seeds also 0."""
     assert expected in alternatives(attr)
+
+
+@pytest.mark.parametrize(
+    "attr", [Attr("max_iter", "any", 100), Attr("tol", "any", 1e-6)], ids=["rounds of an iteration", "its tolerance"]
+)
+def test_an_iteration_is_never_ended_earlier(attr: Attr) -> None:
+    """A gradient that supposes convergence is asked with more rounds and a smaller tolerance, and not with less."""
+    found = alternatives(attr, (1, 2))
+    assert found
+    more = [value > attr.default if attr.name == "max_iter" else value < attr.default for value in found]
+    assert all(more)
+
+
+def test_an_option_that_is_none_by_default_is_tried_with_other_values() -> None:
+    """``axis=None`` is also an axis: 0 and -1 are among the cases."""
+
+    def backward(arrays: object, outputs: object, douts: object, attrs: object, needs: object) -> object:
+        return {"x": np.broadcast_to(douts[0], arrays["x"].shape).copy()}  # type: ignore[index]
+
+    def forward(arrays: object, attrs: object) -> list[np.ndarray]:
+        return [np.asarray(arrays["x"].sum(attrs["axis"], keepdims=attrs["axis"] is not None))]  # type: ignore[index]
+
+    op = Checkable(
+        "total",
+        (Arg("x"),),
+        (Arg("y"),),
+        forward,
+        backward,  # type: ignore[arg-type]
+        attrs=(Attr("axis", "any", None),),
+        gradients=frozenset({"x"}),
+    )
+    report = check(op, Options())
+    assert report.status is Status.PASS
+    assert {0, -1} <= {case.attrs["axis"] for case in collect(op, Options(), Trial(op)).cases}
 
 
 def _small(arrays: object, attrs: object) -> list[np.ndarray]:

@@ -35,8 +35,11 @@ def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ..
     if close(claimed, -numeric):
         return "wrong sign"
     factor = float((claimed * numeric).sum() / (numeric * numeric).sum())
-    if close(claimed, factor * numeric):
+    missed = float(np.abs(claimed - numeric).max())
+    if close(claimed, factor * numeric) and np.abs(claimed - factor * numeric).max() <= missed / 2:
         return f"wrong by a factor of {factor:.9g}"
+    if missed <= PATTERN * size:
+        return f"like an approximation: off by {missed / size:.1g} of the largest derivative"
     return _structured(claimed, numeric, shape, close)
 
 

@@ -32,6 +32,9 @@ _DISTANCE_WORDS = (
     "start",
     "lag",
 )
+#: Rounds of an iteration, and how exact its end is: a gradient may suppose that the iteration has converged.
+_ROUND_WORDS = ("iter", "iters", "niter", "maxiter", "iterations", "niterations")
+_EXACT_WORDS = ("tol", "atol", "rtol", "xtol", "ftol", "tolerance", "threshold")
 _AXIS_WORDS = ("axis", "axes", "dim", "dims")
 
 
@@ -56,7 +59,8 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     elif kind in ("int32", "int64") or isinstance(default, int):
         found = _integers(attr.name, int(default), constants)
     elif kind in ("float", "double") or isinstance(default, float):
-        found = _floats(float(default))
+        is_exact = _has_word(attr.name, _EXACT_WORDS) and abs(default) < GUARD
+        found = [default * 0.5, default * 0.1] if is_exact else _floats(float(default))
     elif kind == "string" or isinstance(default, str):
         found = [value for value in constants if isinstance(value, str)][:8]
     elif default is None and kind == "any":
@@ -152,6 +156,8 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
         return [0, 1, default - 1]
     if default == 0:
         return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
+    if _has_word(name, _ROUND_WORDS) and default > 1:
+        return [default + 1, 2 * default]
     below = [default - 1] if default > 1 or _has_word(name, _DISTANCE_WORDS) else []
     return [default + 1, *below, 2 * default, default + 2, 7, *[value for value in known if value > 0][:3]]
 

@@ -170,7 +170,8 @@ class Sweeps:
                 is_late = number >= FIRST_VALUES and type(value) is float
                 limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
                 cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
-                if type(value) is int and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
+                is_count = type(value) is type(attr.default) is int
+                if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
                 if cases:
                     choices.setdefault(attr.name, []).append(value)

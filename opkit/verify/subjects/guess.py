@@ -12,7 +12,7 @@ from typing import Any
 
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["Guess", "annotations_of", "guesses", "is_left_out"]
+__all__ = ["Guess", "annotations_of", "guesses", "is_left_out", "usual_value"]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
@@ -75,7 +75,7 @@ def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Gue
         if default is None and (is_left_out(name) or _is_array(annotations.get(name)))
     }
     required = [name for name in parameters.names if name not in options]
-    fixed = {name: _usual(name, annotations.get(name)) for name in required}
+    fixed = {name: usual_value(name, annotations.get(name)) for name in required}
     known = {name: value for name, value in fixed.items() if value is not None}
     if len(known) == len(required) and required:  # something must be an array
         known.pop(required[0])
@@ -103,7 +103,8 @@ def _is_array(annotation: Any) -> bool:
     return any(word in text for word in ("Tensor", "Array", "ndarray"))
 
 
-def _usual(name: str, annotation: Any) -> Any:
+def usual_value(name: str, annotation: Any) -> Any:
+    """Return a usual value of an option by its name and annotation, None where they tell of none."""
     if _is_array(annotation):
         return None
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")

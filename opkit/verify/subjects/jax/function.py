@@ -12,7 +12,7 @@ import jax
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.subject import Subject
-from opkit.verify.subjects.guess import annotations_of
+from opkit.verify.subjects.guess import annotations_of, usual_value
 from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
@@ -22,6 +22,8 @@ from opkit.verify.subjects.places import location_of
 __all__ = ["function_subject", "is_custom", "whole_subject"]
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
+#: For an argument that takes no arrays and whose name tells nothing.
+_NUMBER = 1.5
 
 
 def is_custom(value: Any) -> bool:
@@ -47,7 +49,7 @@ def function_subject(function: Any) -> Subject:
     return replace(
         made,
         name=name,
-        parameters=_with_usual(made.parameters, _static(function, made.parameters)),
+        parameters=_with_usual(made.parameters, _static(function, made.parameters), made.annotations),
         make=_maker(function, made.parameters, CustomRunner),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
@@ -109,10 +111,12 @@ def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _with_usual(parameters: Parameters, static: tuple[str, ...]) -> Parameters:
+def _with_usual(parameters: Parameters, static: tuple[str, ...], annotations: Mapping[str, Any]) -> Parameters:
     """Return parameters whose static ones have a default, so that they count as options."""
-    usual = {name: 2 if any(word in name for word in ("n", "num", "axis", "size")) else 1.5 for name in static}
-    usual |= {name: -1 for name in static if "axis" in name or "dim" in name}
+    usual: dict[str, Any] = {}
+    for name in static:
+        value = usual_value(name, annotations.get(name))
+        usual[name] = _NUMBER if value is None else value
     return replace(parameters, defaults={**usual, **parameters.defaults})
 
 
