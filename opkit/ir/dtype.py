@@ -35,6 +35,8 @@ INFERENCE_ONLY = frozenset({"char", "tensor_buffer", "of_record", "invalid"})
 
 _NUMPY: dict[str, np.dtype] = {name: np.dtype(name) for name in DTYPES if name not in INFERENCE_ONLY}
 _KNOWN = frozenset(DTYPES)
+#: A dtype's own ``name`` is put together anew each time that it is asked for.
+_NAMES: dict[object, str] = {dtype: name for name, dtype in _NUMPY.items()}
 
 
 def canonical_dtype(dtype: object) -> str:
@@ -48,6 +50,8 @@ def canonical_dtype(dtype: object) -> str:
     """
     if isinstance(dtype, str) and dtype in _KNOWN:
         return dtype
+    if isinstance(dtype, np.dtype) and dtype in _NAMES:
+        return _NAMES[dtype]
     name = getattr(dtype, "name", None)
     if isinstance(name, str) and name in _KNOWN:
         return name

@@ -6,10 +6,10 @@ What the contract promises about results comes from the op's infer function; not
 from __future__ import annotations
 
 import inspect
-import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import getpid
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,12 @@ class UserKernel:
 
         A copy of the process that the function forks and lets return ends here.
         """
-        process = os.getpid()
+        process = getpid()
         try:
             return self.function(args, dict(attrs)) if self.takes_attrs else self.function(args)
         finally:
-            end_if_forked(process)
+            if getpid() != process:
+                end_if_forked(process)
 
 
 def positional_count(function: Callable[..., Any]) -> int | None:
@@ -114,7 +115,7 @@ def guarded(
             expected = promised[key] = [(desc.shape, to_numpy(desc.dtype)) for desc in promise(key)]
         views = tuple([None if array is None else _read_only(array) for array in arrays])
         args = views if is_plain else _grouped(views, inputs)
-        process = os.getpid()
+        process = getpid()
         try:
             result = function(args, dict(attrs)) if takes_attrs else function(args)
         except Exception as error:
@@ -123,7 +124,8 @@ def guarded(
             _add_note(error, kernel, key, inputs, attrs)
             raise
         finally:
-            end_if_forked(process)
+            if getpid() != process:
+                end_if_forked(process)
         if is_single and type(result) is np.ndarray:
             shape, dtype = expected[0]
             if result.shape == shape and result.dtype == dtype:

@@ -73,17 +73,14 @@ def _position() -> bytes:
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
     """Cases to run in between: other values of the same shapes, other shapes, another dtype."""
 
-    def shapes(item: Evaluator) -> list[tuple[int, ...]]:
-        return [array.shape for _, array in leaves_of(item.inputs)]
-
     def holds_the_same(item: Evaluator) -> bool:
         pairs = zip(leaves_of(item.inputs), leaves_of(ev.inputs))
         return all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
 
-    alike = [item for item in session.evaluators if item is not ev and shapes(item) == shapes(ev)]
+    alike = [item for item in session.evaluators if item is not ev and item.shapes == ev.shapes]
     other_values = [item for item in alike if item.attrs == ev.attrs and not holds_the_same(item)]
     other_attrs = [item for item in alike if item.attrs != ev.attrs]
-    differing = [item for item in session.evaluators if shapes(item) != shapes(ev)]
+    differing = [item for item in session.evaluators if item.shapes != ev.shapes]
     single = session.single[:1]
     return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location
-from opkit.ir import TensorDesc
+from opkit.ir import TensorDesc, canonical_dtype
 
 __all__ = [
     "Arg",
@@ -74,12 +75,25 @@ class Attr:
     choices: tuple[Any, ...] = ()
 
 
+@lru_cache(maxsize=1024)
+def describe(shape: tuple[int, ...], dtype: np.dtype) -> TensorDesc:
+    """Return the description of arrays of a shape and dtype; the same few are asked for again and again.
+
+    Raises:
+        TypeError: infer functions have no such dtype.
+    """
+    return TensorDesc(shape, canonical_dtype(dtype))
+
+
 def describe_inputs(inputs: Mapping[str, Any]) -> dict[str, list[TensorDesc]]:
     """Return a list of descriptions per input, as infer functions want them."""
     described: dict[str, list[TensorDesc]] = {}
     for name, value in inputs.items():
-        items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-        described[name] = [TensorDesc(np.shape(item), np.asarray(item).dtype.name) for item in items]
+        if type(value) is np.ndarray:
+            described[name] = [describe(value.shape, value.dtype)]
+        else:
+            items = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+            described[name] = [describe(item.shape, item.dtype) for item in map(np.asarray, items)]
     return described
 
 

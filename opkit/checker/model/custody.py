@@ -16,7 +16,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
 from opkit.checker.model.copies import option_copied
 from opkit.checker.model.interpreter import Interpreter
-from opkit.checker.model.loans import Handed, Lent
+from opkit.checker.model.loans import Handed, Lent, Passed, Results
 from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_NAMED
 from opkit.errors import KernelError
@@ -59,6 +59,7 @@ class Custody:
         self._is_watchful = is_watchful
         self._told: set[str] = set()
         self._last: Handed | None = None
+        self._held: Handed | None = None  # by pullbacks: gets no new content
         self._results: Lent | None = None
 
     def over(self, checkable: Checkable) -> Checkable:
@@ -89,9 +90,10 @@ class Custody:
     # --- handing out
     def _hand(self, arrays: Arrays, attrs: Attrs) -> Handed:
         last = self._last
-        if last is None or not last.serves(arrays, attrs):
-            self._last = last = Handed(arrays, attrs, last)
-        return last
+        if last is not None and last.serves(arrays, attrs):
+            return last
+        self._last = made = Handed(arrays, attrs, last)
+        return made
 
     def _lend(self, results: Sequence[Any]) -> Lent:
         """Return forward's results as backward gets them, the same again for each call after one forward."""
@@ -102,7 +104,7 @@ class Custody:
 
     def _note(self, handed: Handed, code: str, who: str, changed: Iterable[str]) -> None:
         for what in changed:
-            self._last = self._results = None  # what was written to is no longer handed out
+            self._last = self._held = self._results = None  # what was written to is no longer handed out
             self._tell(handed, code, f"{who} wrote to its {what}")
 
     def _tell(self, handed: Handed, code: str, message: str) -> None:
@@ -115,20 +117,32 @@ class Custody:
         if not handed.is_untouched():
             self._note(handed, code, who, handed.changes())
         if self._is_watchful:
-            changed = self.interpreter.put_back()
-            if changed:
-                self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:MOST_NAMED])}")
+            self._put_back(handed, who)
+
+    def _put_back(self, handed: Handed, who: str) -> None:
+        changed = self.interpreter.put_back()
+        if changed:
+            self._tell(handed, "GC198", f"{who} changed {', '.join(changed[:MOST_NAMED])}")
 
     # --- the op's functions
     def _forward(self, function: Callable[..., Any], who: str = "forward") -> Callable[..., Any]:
+        is_watchful = self._is_watchful
+
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
-            handed = self._hand(arrays, attrs)
+            handed = self._last
+            if handed is None or not handed.serves(arrays, attrs):
+                self._last = handed = Handed(arrays, attrs, handed)
             try:
-                return _arrays_of_numbers(function(handed.inputs, handed.attrs))
+                outputs = function(handed.inputs, handed.attrs)
+                for item in outputs:
+                    if type(item) is np.ndarray and item.dtype.kind not in "fiubc":
+                        _arrays_of_numbers(outputs)
             except Exception as error:
                 raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
             finally:
-                self._look_after(handed, "GC122", who)
+                if is_watchful or not handed.is_untouched():
+                    self._look_after(handed, "GC122", who)
+            return outputs
 
         return forward
 
@@ -137,7 +151,7 @@ class Custody:
             arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
         ) -> Any:
             handed = self._hand(arrays, attrs)
-            results, incoming = self._lend(outputs), Lent(douts)
+            results, incoming = self._lend(outputs), Passed(douts)
             try:
                 return function(handed.inputs, results.values, incoming.values, handed.attrs, needs)
             except Exception as error:
@@ -147,9 +161,10 @@ class Custody:
 
         return backward
 
-    def _look(self, handed: Handed, results: Lent, incoming: Lent) -> None:
+    def _look(self, handed: Handed, results: Lent | Results, incoming: Passed) -> None:
         """Compare all that backward got."""
-        self._look_after(handed, "GC123", "backward")
+        if self._is_watchful or not handed.is_untouched():
+            self._look_after(handed, "GC123", "backward")
         if not results.is_untouched():
             self._note(handed, "GC123", "backward", results.changes("argument, forward's result"))
         if not incoming.is_untouched():
@@ -159,7 +174,7 @@ class Custody:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
             handed = self._hand(arrays, attrs)
             try:
-                return function(handed.inputs, handed.attrs, Lent(douts).values)
+                return function(handed.inputs, handed.attrs, Passed(douts).values)
             except Exception as error:
                 raise readable(error)  # noqa: B904
             finally:
@@ -169,20 +184,22 @@ class Custody:
 
     def _vjp(self, function: Callable[..., tuple[Sequence[Any], Pullback]]) -> Callable[..., Any]:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
-            handed = self._hand(arrays, attrs)
-            self._last = None  # the pullback may hold these copies: they get no new content
+            handed = self._held
+            if handed is None or not handed.holds(arrays, attrs):
+                self._held = handed = Handed(arrays, attrs)
             try:
                 outputs, pullback = function(handed.inputs, handed.attrs)
                 _arrays_of_numbers(outputs)
             except Exception as error:
                 raise readable(error)  # noqa: B904
             finally:
-                self._look_after(handed, "GC122", "forward")
-                handed.keep_again()
-            results = Lent(outputs)
+                if self._is_watchful or not handed.is_untouched():
+                    self._look_after(handed, "GC122", "forward")
+                    handed.keep_again()
+            results = Results(outputs)
 
             def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
-                incoming = Lent(douts)
+                incoming = Passed(douts)
                 try:
                     return pullback(incoming.values, needs)
                 except Exception as error:

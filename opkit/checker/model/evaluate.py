@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ class InputLeaf:
         return self.name if self.index is None else f"{self.name}[{self.index}]"
 
 
+_leaf = lru_cache(maxsize=1024)(InputLeaf)
+
+
 def is_float(value: Any) -> bool:
     """Say whether a value is a real floating-point array."""
     return isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
@@ -46,9 +50,9 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, np.ndarray
     for name, value in inputs.items():
         if isinstance(value, (list, tuple)):
             for index, item in enumerate(value):
-                yield InputLeaf(name, index), item
+                yield _leaf(name, index), item
         elif isinstance(value, np.ndarray):
-            yield InputLeaf(name), value
+            yield _leaf(name), value
 
 
 def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
@@ -64,6 +68,7 @@ class Evaluator:
         case: its inputs are passed as read-only views.
 
     Attributes:
+        shapes: of all arrays among the inputs, in order.
         outputs: forward's results (copies).
         slots: indices of the outputs that a gradient may come from.
         leaves: the float inputs whose gradient is checked.
@@ -76,6 +81,7 @@ class Evaluator:
         self.case = case
         self.attrs = dict(case.attrs)
         self.inputs: dict[str, Any] = self.map_inputs(frozen)
+        self.shapes: list[tuple[int, ...]] = [array.shape for _, array in leaves_of(self.inputs)]
         self.outputs: list[np.ndarray] = []
         self.slots: list[int] = []
         self.leaves: list[InputLeaf] = []

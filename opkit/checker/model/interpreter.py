@@ -19,6 +19,9 @@ import numpy as np
 __all__ = ["Interpreter"]
 
 _NAMESPACES = (("builtins", vars(builtins)), ("numpy", vars(np)), ("numpy.linalg", vars(np.linalg)))
+_FUNCTIONS = {
+    label: tuple(name for name, value in namespace.items() if callable(value)) for label, namespace in _NAMESPACES
+}
 #: Modules that are imported again and again, and are found in ``sys.modules`` then.
 _MODULES = {module.__name__: module for module in (builtins, json, np, pickle, sys, traceback)}
 
@@ -37,8 +40,8 @@ class Interpreter:
     def __init__(self) -> None:
         self._kept: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[Any, ...]]] = []
         for label, namespace in _NAMESPACES:
-            known = {name: value for name, value in namespace.items() if callable(value)}
-            self._kept.append((label, namespace, tuple(known), tuple(known.values())))
+            names = tuple(name for name in _FUNCTIONS[label] if name in namespace)
+            self._kept.append((label, namespace, names, tuple(map(namespace.__getitem__, names))))
         self._limit = _file_limit()
 
     # Their values are bound here, since the names may be what was replaced.

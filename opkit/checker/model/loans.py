@@ -6,6 +6,7 @@ What a change means, and who is to blame, is custody's business.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import is_ as _is
 from typing import Any
 
@@ -16,9 +17,10 @@ from opkit.checker.model.checkable import Arrays, Attrs
 from opkit.checker.model.copies import LARGE, are_apart, copied, copied_alone, holds, is_same_option, option_copied
 from opkit.checker.model.evaluate import leaves_of
 
-__all__ = ["Handed", "Lent", "Loan"]
+__all__ = ["Handed", "Lent", "Loan", "Passed", "Results"]
 
 _MISSING = object()
+_MISSED = repeat(_MISSING)
 
 
 class Loan:
@@ -55,9 +57,9 @@ class Loan:
         own, copy = self.own, self.copy
         if own.shape != self.shape or own.dtype is not self.dtype:
             return False
-        copy.setflags(write=True)
+        copy.setflags(True)  # type: ignore[call-arg]  # as keywords they take twice as long
         copy[...] = own
-        copy.setflags(write=False)
+        copy.setflags(False)  # type: ignore[call-arg]
         self.content = content
         return True
 
@@ -104,6 +106,63 @@ class Lent:
         for place, loan in self.loans:
             if not loan.is_untouched() or not loan.is_of(loan.own):
                 yield what if self.count == 1 else f"{what} {place}"
+
+
+class Results:
+    """What forward returned, and the bits that it held then; backward reaches it by way of what forward saved."""
+
+    __slots__ = ("count", "kept")
+
+    def __init__(self, source: Sequence[Any]) -> None:
+        self.count = len(source)
+        self.kept = [
+            (place, item, item.tobytes(), item.shape) for place, item in enumerate(source) if type(item) is np.ndarray
+        ]
+
+    def is_untouched(self) -> bool:
+        """Say whether all still hold what they held."""
+        for _, item, content, shape in self.kept:  # noqa: SIM110
+            if not holds(item, content) or item.shape != shape:
+                return False
+        return True
+
+    def changes(self, what: str) -> Iterator[str]:
+        """Yield the names of what was written to."""
+        for place, item, content, shape in self.kept:
+            if not holds(item, content) or item.shape != shape:
+                yield what if self.count == 1 else f"{what} {place}"
+
+
+class Passed:
+    """Arrays that the checker alone holds, and the copies that a function gets of them in one call."""
+
+    __slots__ = ("pairs", "values")
+
+    def __init__(self, source: Sequence[Any]) -> None:
+        self.pairs: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.values = values = list(source)
+        for place, item in enumerate(source):
+            if type(item) is np.ndarray:
+                values[place] = copy = copied_alone(item)
+                self.pairs.append((place, item, copy))
+
+    def is_untouched(self) -> bool:
+        """Say whether the copies hold what was handed out."""
+        for _, own, copy in self.pairs:  # noqa: SIM110
+            if not _is_alike(own, copy):
+                return False
+        return True
+
+    def changes(self, what: str) -> Iterator[str]:
+        """Yield the names of what was written to."""
+        for place, own, copy in self.pairs:
+            if not _is_alike(own, copy):
+                yield what if len(self.values) == 1 else f"{what} {place}"
+
+
+def _is_alike(own: np.ndarray, copy: np.ndarray) -> bool:
+    same = copy.tobytes() == own.tobytes() if own.nbytes < LARGE else holds(copy, own.tobytes())
+    return same and copy.shape == own.shape and copy.dtype is own.dtype
 
 
 class Handed:
@@ -176,6 +235,17 @@ class Handed:
                 return False
         return not attrs or self.has_attrs()
 
+    def holds(self, arrays: Arrays, attrs: Attrs) -> bool:
+        """Say whether this is what these inputs are handed out as, without a change."""
+        if arrays is not self.source or attrs is not self.source_attrs or len(arrays) != len(self.inputs):
+            return False
+        if self.lists:
+            return self._serves_lists(arrays) and self.has_lists() and self.has_attrs()
+        for name, loan in self.loans.items():
+            if not loan.is_of(arrays[name]) or not loan.is_untouched():
+                return False
+        return not attrs or self.has_attrs()
+
     def _serves_lists(self, arrays: Arrays) -> bool:
         now = [item for _, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
         return len(now) == len(self.loans) and all(loan.is_of(item) for loan, item in zip(self.loans.values(), now))
@@ -199,10 +269,9 @@ class Handed:
         source, attrs = self.source_attrs, self.attrs
         if len(source) != len(attrs):
             return False
-        for name, value in source.items():
-            if name not in attrs or (attrs[name] is not value and not is_same_option(value, attrs[name])):
-                return False
-        return True
+        if all(map(_is, map(attrs.get, source, _MISSED), source.values())):
+            return True
+        return all(name in attrs and is_same_option(value, attrs[name]) for name, value in source.items())
 
     def has_lists(self) -> bool:
         """Say whether the lists hold the copies that were handed out in them."""

@@ -5,6 +5,7 @@ Holds what checks have in common; no check is made here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter, process_time
@@ -16,6 +17,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
+from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.recast import recast
@@ -133,7 +135,11 @@ class CheckSession:
     # --- choosing cases
     def ordinary(self) -> list[Evaluator]:
         """Cases whose values are neither extreme nor absent."""
-        return [ev for ev in self.evaluators if ev.case.regime.split()[0] not in EXTREME and not is_empty(ev.case)]
+        return [
+            ev
+            for ev in self.evaluators
+            if ev.case.regime.split()[0] not in EXTREME and not any(0 in shape for shape in ev.shapes)
+        ]
 
     def diverse(self, limit: int, smallest: int = 1, pool: list[Evaluator] | None = None) -> list[Evaluator]:
         """Return up to ``limit`` ordinary cases that differ in rank, attributes and regime."""
@@ -141,11 +147,10 @@ class CheckSession:
         seen: set[object] = set()
         later = []
         for ev in self.ordinary() if pool is None else pool:
-            arrays = [array for _, array in leaves_of(ev.inputs)]
-            size = max((array.size for array in arrays), default=0)
+            size = max(map(math.prod, ev.shapes), default=0)
             if size < smallest or size > MOST_ELEMENTS:
                 continue
-            kind = (tuple(array.ndim for array in arrays), tuple(sorted(map(str, ev.attrs.items()))))
+            kind = (tuple(map(len, ev.shapes)), tuple(sorted(map(str, ev.attrs.items()))))
             if kind in seen:
                 later.append(ev)
             else:
@@ -155,7 +160,7 @@ class CheckSession:
 
     def rng(self, key: int) -> np.random.Generator:
         """Return a generator that depends on the seed and a check's own number."""
-        return np.random.default_rng([self.options.seed, key])
+        return generator(self.options.seed, key)
 
     def elapsed(self) -> float:
         """Seconds since the check began: of the processor, so that others' load changes no verdict.

@@ -10,6 +10,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arg, Checkable, describe_inputs
+from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
@@ -85,7 +86,7 @@ class SearchScope:
 
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for a place in the search."""
-        return np.random.default_rng([self.options.seed, *key])
+        return generator(self.options.seed, *key)
 
     def _fill(self, assignment: Assignment, roles: Sequence[Role], regimes: Sequence[str], seed: int) -> dict[str, Any]:
         rng = self.rng(seed)

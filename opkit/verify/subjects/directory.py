@@ -31,6 +31,8 @@ from opkit.verify.subjects.raw_kernel import RawKernel
 __all__ = ["checkable_of", "checkables_of"]
 
 _TAG = "device_sub_tag"
+#: Answers of an infer function that are kept.
+_MOST_ANSWERS = 4096
 
 
 def checkables_of(loaded: LoadedOps, module: ModuleType | None = None) -> tuple[Checkable, ...]:
@@ -93,10 +95,19 @@ def _attr(spec: Any) -> Attr:
 
 
 def _infer(kernel: RawKernel) -> Callable[..., Sequence[TensorDesc]]:
+    """Return the op's infer function, which is asked about the same few descriptions again and again."""
     compiled = kernel.compiled
+    answers: dict[object, tuple[TensorDesc, ...]] = {}
 
     def infer(descs: Mapping[str, Sequence[TensorDesc]], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-        return kernel.infer(descs, compiled.check_attrs(dict(attrs)))
+        key = tuple([(name, *items) for name, items in descs.items()]), repr(attrs) if attrs else ""
+        found = answers.get(key)
+        if found is None:
+            found = tuple(kernel.infer(descs, compiled.check_attrs(dict(attrs))))
+            if len(answers) >= _MOST_ANSWERS:
+                answers.clear()
+            answers[key] = found
+        return found
 
     return infer
 

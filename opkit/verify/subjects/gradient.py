@@ -66,7 +66,8 @@ class RawGradient:
         self._grad = grad
         self._forward = RawKernel(op, compiled)
         self._plans: dict[Any, _Ready] = {}
-        self._last: tuple[Any, ...] = (None, None, None, None)
+        self._forms: dict[Any, _Ready] = {}
+        self._attrs: tuple[Any, str] = (None, "")
 
     # --- what the checker calls
     def backward(
@@ -103,8 +104,11 @@ class RawGradient:
         ready = self._ready(arrays, outputs, attrs, needs)
         values: dict[Blob, Any] = {}
         for name, value in arrays.items():
-            for index, item in enumerate(value if isinstance(value, (list, tuple)) else (value,)):
-                values[forward_blob("in", name, index)] = item
+            if isinstance(value, (list, tuple)):
+                for index, item in enumerate(value):
+                    values[forward_blob("in", name, index)] = item
+            else:
+                values[forward_blob("in", name, 0)] = value
         for (name, index), item, dout in zip(self._output_names(len(outputs)), outputs, douts):
             values[forward_blob("out", name, index)] = item
             values[forward_blob("dout", name, index)] = dout
@@ -121,16 +125,21 @@ class RawGradient:
     def _ready(
         self, arrays: Mapping[str, Any], outputs: Sequence[np.ndarray], attrs: Mapping[str, Any], needs: frozenset[str]
     ) -> _Ready:
-        last = self._last
-        if last[0] is arrays and last[1] is outputs and last[2] is attrs and last[3] == needs:
-            found: _Ready = last[4]
-            return found
-        descs = {name: items for name, value in arrays.items() if (items := describe(value))}
-        described: dict[str, list[TensorDesc]] = {}
-        for (name, _), item in zip(self._output_names(len(outputs)), outputs):
-            described.setdefault(name, []).append(TensorDesc(item.shape, item.dtype.name))
-        ready = self._plan(descs, described, attrs, needs)
-        self._last = (arrays, outputs, attrs, needs, ready)
+        if attrs and self._attrs[0] is not attrs:
+            self._attrs = attrs, repr(sorted(attrs.items()))
+        form = (
+            tuple([(name, _form(value)) for name, value in arrays.items()]),
+            tuple([(item.shape, item.dtype) for item in outputs]),
+            self._attrs[1] if attrs else "",
+            needs,
+        )
+        ready = self._forms.get(form)
+        if ready is None:
+            if len(self._forms) >= _MOST_PLANS:
+                self._forms.clear()
+            descs = {name: items for name, value in arrays.items() if (items := describe(value))}
+            described = self._by_output([item for value in outputs for item in describe(value)])
+            ready = self._forms[form] = self._plan(descs, described, attrs, needs)
         return ready
 
     def _gradient(self, name: str, value: Any, values: Mapping[Blob, Any], plan: GradientPlan) -> Any:
@@ -241,3 +250,10 @@ def _compiled(op: UserOp) -> CompiledOp:
 
 def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> Any:
     return tuple((name, tuple((desc.shape, desc.dtype) for desc in items)) for name, items in sorted(descs.items()))
+
+
+def _form(value: Any) -> Any:
+    """Return what plans depend on of an input: shapes and dtypes."""
+    if isinstance(value, (list, tuple)):
+        return tuple([_form(item) for item in value])
+    return None if value is None else (value.shape, value.dtype)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from opkit.checker.model.copies import holds
 from opkit.eager import Tensor
 from opkit.errors import KernelError
 
 __all__ = ["Owned"]
+
+#: A name, a Tensor, the array that it stood for, and that array's bits, shape and dtype.
+_Kept: TypeAlias = tuple[str, Tensor, np.ndarray, bytes, tuple[int, ...], np.dtype]
 
 
 class Owned:
@@ -28,16 +32,32 @@ class Owned:
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.values = {name: _fresh(value) for name, value in given.items()}
-        self._before = dict(given)
-        self._tensors = [(name, item, item._data, np.array(item._data)) for name, item in _tensors_in(self.values)]
+        self.values: dict[str, Any] = {}
+        self._tensors: list[_Kept] = []
+        self._containers: list[tuple[str, Any, Any]] = []
+        for name, value in given.items():
+            if isinstance(value, Tensor):
+                self.values[name] = value
+                self._keep(name, value)
+                continue
+            self.values[name] = fresh = _fresh(value)
+            if fresh is not value:
+                self._containers.append((name, fresh, value))
+            if isinstance(value, (list, tuple)):
+                for item in value:
+                    if isinstance(item, Tensor):
+                        self._keep(name, item)
+
+    def _keep(self, name: str, item: Tensor) -> None:
+        array = item._data
+        self._tensors.append((name, item, array, array.tobytes(), array.shape, array.dtype))
 
     def keep(self, outputs: Iterable[Tensor]) -> None:
         """Watch over results too: backward must leave them as they are."""
-        known = {id(item) for _, item, _, _ in self._tensors}
-        self._tensors += [
-            ("its output", item, item._data, np.array(item._data)) for item in outputs if id(item) not in known
-        ]
+        known = {id(kept[1]) for kept in self._tensors}
+        for item in outputs:
+            if id(item) not in known:
+                self._keep("its output", item)
 
     def verify(self, what: str, exempt: Iterable[Tensor] = ()) -> None:
         """Compare the arguments with what they were.
@@ -50,28 +70,18 @@ class Owned:
             KernelError: one was changed.
         """
         allowed = {id(item) for item in exempt}
-        for name, item, array, content in self._tensors:
+        for name, item, array, content, shape, dtype in self._tensors:
             if id(item) in allowed:
                 continue
-            if item._data is not array or not np.array_equal(
-                item._data, content, equal_nan=item._data.dtype.kind in "fc"
-            ):
+            if item._data is not array or not holds(array, content) or array.shape != shape or array.dtype != dtype:
                 raise _written(what, name)
-        for name, value in self.values.items():
-            if not _is_same(value, self._before[name]):
+        for name, value, before in self._containers:
+            if not _is_same(value, before):
                 raise _written(what, name)
 
 
 def _written(what: str, name: str) -> KernelError:
     return KernelError(f"{what} changed {name}, which is read-only: the caller still holds it; work on a copy")
-
-
-def _tensors_in(values: Mapping[str, Any]) -> list[tuple[str, Tensor]]:
-    found: list[tuple[str, Tensor]] = []
-    for name, value in values.items():
-        items = value if isinstance(value, (list, tuple)) else [value]
-        found += [(name, item) for item in items if isinstance(item, Tensor)]
-    return found
 
 
 def _fresh(value: Any) -> Any:

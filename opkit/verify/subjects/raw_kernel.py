@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Kernel
+from opkit.checker.model.checkable import describe as desc_of
 from opkit.errors import KernelError
 from opkit.ir import TensorDesc
+from opkit.project.kernel import UserKernel
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
 from opkit.verify.subjects.claims import claims_of
@@ -28,7 +30,7 @@ def describe(value: Any) -> list[TensorDesc]:
     if value is None:
         return []
     items = value if isinstance(value, (list, tuple)) else [value]
-    return [TensorDesc(item.shape, item.dtype.name) for item in items]
+    return [desc_of(item.shape, item.dtype) for item in items]
 
 
 class RawKernel:
@@ -68,12 +70,7 @@ class RawKernel:
         if kernel is None:
             raise KernelError(f"op {self.op.name!r} has no Python kernel: {self.op.trouble}", where=self.op.where)
         args = tuple([arrays.get(name) for name in self.inputs])
-        shown = {name: value for name, value in attrs.items() if name != TAG} if TAG in attrs else attrs
-        lists = {name: list(value) for name, value in shown.items() if type(value) is list}
-        result = kernel.call(args, {**shown, **lists} if lists else shown)
-        for name, value in lists.items():
-            if value != shown[name]:
-                raise ValueError(f"attribute {name!r} is read-only: the kernel changed it to {value}")
+        result = _called(kernel, args, attrs) if attrs else kernel.call(args, attrs)
         if self._is_single and type(result) is np.ndarray:
             return [result]
         return self.results(result, self.requested(outputs))
@@ -142,3 +139,14 @@ class RawKernel:
 
         claims = claims_of(self.compiled, outputs)
         return Kernel(self.op.name, self.inputs, self.requested(outputs), call, where, claims)
+
+
+def _called(kernel: UserKernel, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Any:
+    """Call a kernel with attributes; a list among them is a copy, and is looked at again."""
+    shown = {name: value for name, value in attrs.items() if name != TAG}
+    lists = {name: list(value) for name, value in shown.items() if type(value) is list}
+    result = kernel.call(args, {**shown, **lists} if lists else shown)
+    for name, value in lists.items():
+        if value != shown[name]:
+            raise ValueError(f"attribute {name!r} is read-only: the kernel changed it to {value}")
+    return result

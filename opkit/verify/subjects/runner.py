@@ -14,6 +14,7 @@ from opkit.eager import Tensor, grad, wrap
 from opkit.ops import identity
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.upstream import as_result
 
 __all__ = ["Runner", "plain_arrays", "tensors_in"]
 
@@ -60,7 +61,7 @@ class Runner:
         constants: frozenset[str],
         leaves: frozenset[str] = frozenset(),
     ) -> None:
-        self._parameters = parameters
+        self._parameters, self._names = parameters, parameters.names
         self._inputs = inputs
         self._constants = constants
         self._leaves = leaves
@@ -73,8 +74,9 @@ class Runner:
         With ``shares`` two arguments that are one array are one Tensor, as a run gave them.
         """
         values: dict[str, Any] = {}
-        known: dict[Any, Tensor] | None = {} if shares else None
-        for name in dict.fromkeys((*self._parameters.names, *arrays, *attrs)):
+        is_one = len(arrays) == 1 and not isinstance(next(iter(arrays.values())), (list, tuple))
+        known: dict[Any, Tensor] | None = {} if shares and not is_one else None
+        for name in dict.fromkeys((*self._names, *arrays, *attrs)):
             value = arrays.get(name) if name in self._inputs else attrs.get(name)
             if name in self._inputs and value is not None:
                 values[name] = _tensors(value, name not in self._constants, known)
@@ -98,10 +100,17 @@ class Runner:
 
         return forward
 
-    def _apply(self, values: Mapping[str, Any]) -> tuple[list[Tensor], Owned]:
-        """Return the outputs of one application to arguments by name, and the watch over these arguments."""
+    def _apply(
+        self, values: Mapping[str, Any], pass_on: Callable[[Tensor], Tensor] = as_result
+    ) -> tuple[list[Tensor], Owned]:
+        """Return the outputs of one application to arguments by name, and the watch over these arguments.
+
+        ``pass_on`` makes of a leaf what an op would have made of it, where the run did not give a leaf.
+        """
         known: dict[int, Tensor] = {}
-        given = {name: value if name in self._leaves else _passed_on(value, known) for name, value in values.items()}
+        given = {
+            name: value if name in self._leaves else _passed_on(value, known, pass_on) for name, value in values.items()
+        }
         owned = Owned(given)
         outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]
         owned.verify("forward", outputs)
@@ -123,7 +132,7 @@ class Runner:
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Return the outputs of one application, and the leaf of each input that is a single array."""
         values = self.arguments(arrays, attrs, shares=False)
-        outputs, _ = self._apply(values)
+        outputs, _ = self._apply(values, identity)
         return outputs, {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     def vjp(
@@ -132,9 +141,7 @@ class Runner:
         """Run forward and keep its context for any number of backward calls."""
         values = self.arguments(arrays, attrs)
         outputs, owned = self._apply(values)
-        slots = _slots(
-            {name: values[name] for name in dict.fromkeys((*self._parameters.names, *values)) if name in values}
-        )
+        slots = _slots({name: values[name] for name in dict.fromkeys((*self._names, *values)) if name in values})
         owned.keep(outputs)
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
@@ -181,14 +188,14 @@ def _tensors(value: Any, takes_gradient: bool, known: dict[Any, Tensor] | None) 
     return known[place]
 
 
-def _passed_on(value: Any, known: dict[int, Tensor]) -> Any:
+def _passed_on(value: Any, known: dict[int, Tensor], pass_on: Callable[[Tensor], Tensor]) -> Any:
     """Return what an op made of a leaf that takes a gradient, on the same array; of one leaf the same."""
     if isinstance(value, list) and any(isinstance(item, Tensor) for item in value):
-        return [_passed_on(item, known) for item in value]
+        return [_passed_on(item, known, pass_on) for item in value]
     if not isinstance(value, Tensor) or value._sg:
         return value
     if id(value) not in known:
-        made: Tensor = identity(value)
+        made = pass_on(value)
         made._data = value._data
         known[id(value)] = made
     return known[id(value)]
