@@ -12,9 +12,11 @@ import pytest
 
 from opkit.checker import Arg, Attr, Case, Checkable, OpReport, Status, check, checkable_of
 from opkit.checker.checks.layout import LAYOUTS
+from opkit.checker.derivative.columns import Columns
 from opkit.checker.model.copies import copied, is_same_array, is_same_option, option_copied
 from opkit.checker.model.custody import Custody
-from opkit.checker.model.evaluate import frozen
+from opkit.checker.model.draws import generator
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 
 Write = Callable[[np.ndarray], None]
 
@@ -251,3 +253,53 @@ def test_a_write_to_a_large_argument_is_found(write: Write) -> None:
     custody, op = guarded(lambda x: (write(x), np.ones(3))[1])  # type: ignore[func-returns-value]
     op.forward({"x": np.linspace(0, 1, 100_001)}, {})
     assert [breach.code for breach in custody.breaches] == ["GC122"]
+
+
+def test_a_write_in_one_call_of_a_derivative_s_inner_loop_is_found() -> None:
+    """GC122 names an argument that one of very many calls wrote to, be it the one that the checker moves or another."""
+    for name in ("x", "z"):
+        made = checkable_of(lambda x, z: x * z, lambda x, z, dy: [z * dy, x * dy], [X.copy(), 1 + X])
+        counted = Custody()
+        case = Case({"x": X.copy(), "z": 1 + X})
+        evaluator = Evaluator(counted.over(replace(made, forward=writing(name, 5))), case).prepare()
+        columns = Columns(evaluator, InputLeaf("x"))
+        columns.ladder(np.arange(4), np.full((4, 2), 1e-3))
+        assert [item.message for item in counted.breaches] == [f"forward wrote to its argument {name}"]
+        assert is_same_array(case.inputs[name], X if name == "x" else 1 + X)
+
+
+def writing(name: str, at: int) -> Callable[..., Any]:
+    calls: list[int] = []
+
+    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+        calls.append(1)
+        if len(calls) == at:
+            by_flag(arrays[name])
+        return [arrays["x"] * arrays["z"]]
+
+    return forward
+
+
+def test_a_moved_array_is_written_anew_before_each_call() -> None:
+    """A function that empties its argument gets what the checker's array holds at the next call all the same."""
+    buffer, seen = X.copy(), []
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        seen.append(x.tolist())
+        by_flag(x)
+        return x
+
+    moving = Custody().over(checkable_of(forward, lambda x, y, dy: dy, [X.copy()])).moving
+    assert moving is not None
+    call = moving({"x": frozen(buffer)}, {}, "x")
+    call()
+    buffer[1] = 9.0
+    call()
+    assert seen[-2:] == [X.tolist(), buffer.tolist()]
+
+
+@pytest.mark.parametrize("key", [(0,), (0, 7), (3, 2000, 1)])
+def test_a_generator_draws_what_numpy_s_own_would(key: tuple[int, ...]) -> None:
+    """The state that is kept for a key is that of numpy's seed sequence; each generator begins anew."""
+    expected = np.random.default_rng(list(key)).uniform(size=3).tolist()
+    assert [generator(*key).uniform(size=3).tolist() for _ in range(2)] == [expected, expected]

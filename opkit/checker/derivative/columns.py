@@ -76,23 +76,22 @@ class Columns:
         self.flat = self.buffer.reshape(-1)
         self.evaluator = evaluator
         self.scales = scales_of(self.array)
-        self.call = self._caller(evaluator.replaced(leaf, frozen(self.buffer)))
+        self.moving = evaluator.moving(evaluator.replaced(leaf, frozen(self.buffer)), leaf)
+        self.call = self._caller()
         self.base = self.call().copy()
         self._rows: Rows | None = None
         self._reach = 0.0
         self._is_mixed = False
 
-    def _caller(self, inputs: dict[str, object]) -> Callable[[], np.ndarray]:
-        evaluator = self.evaluator
-        if len(evaluator.slots) != 1:
-            return lambda: evaluator.value_at(inputs)
-        slot, size = evaluator.slots[0], evaluator.sizes[0]
-        function, attrs = evaluator.checkable.surrogate or evaluator.checkable.forward, evaluator.attrs
+    def _caller(self) -> Callable[[], np.ndarray]:
+        evaluator, moving = self.evaluator, self.moving
+        size = sum(evaluator.sizes)
+        slot = evaluator.slots[0] if len(evaluator.slots) == 1 else None
         nothing = np.full(size, np.nan)
 
         def call() -> np.ndarray:
             try:
-                found: np.ndarray = function(inputs, attrs)[slot]  # type: ignore[arg-type]
+                found: np.ndarray = evaluator.vector(moving()) if slot is None else moving()[slot]
                 return found.reshape(-1) if found.size == size else nothing
             except Exception:  # a raise leaves the domain: no value there
                 return nothing
@@ -112,6 +111,7 @@ class Columns:
             plus, minus = self._together(elements, above), self._together(elements, below)
         else:
             plus, minus = self._apart(elements, above, below)
+        self.moving.settle()
         return plus, minus, above.astype(np.float64) - origin, origin - below.astype(np.float64)
 
     def _apart(self, elements: np.ndarray, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,6 +164,7 @@ class Columns:
         else:
             self._is_mixed = True
         self.flat[...] = kept
+        self.moving.settle()
 
     def _mover(self, kept: np.ndarray, step: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         def moved(mask: np.ndarray) -> np.ndarray:
@@ -198,6 +199,7 @@ class Columns:
             self.flat[...] = kept - move
             values[1, index] = self.call()
         self.flat[...] = kept
+        self.moving.settle()
         return _choose(values, self.base, rungs, self.evaluator.eps())
 
     def central(self, elements: np.ndarray | None, steps: Steps) -> tuple[np.ndarray, np.ndarray]:

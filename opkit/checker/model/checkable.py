@@ -137,6 +137,22 @@ class Backward(Protocol):
         ...
 
 
+class Moving(Protocol):
+    """The reference as a function of inputs of which the caller changes one array, in place, between calls."""
+
+    def __call__(self) -> Sequence[np.ndarray]:
+        """Call the function on what the arrays hold now.
+
+        Raises:
+            Exception: what the kernel raised.
+        """
+        ...
+
+    def settle(self) -> None:
+        """Look at what several calls left behind."""
+        ...
+
+
 class Infer(Protocol):
     """Gives the outputs' descriptions for the inputs', or raises InferError where the spec refuses them.
 
@@ -285,6 +301,7 @@ class Checkable:
     remarks: tuple[str, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
+    moving: Callable[[Arrays, Attrs, str], Moving] | None = None
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_NAMED
 from opkit.errors import KernelError
 
-__all__ = ["Breach", "Custody"]
+__all__ = ["Breach", "Custody", "Moving"]
 
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
+_SURROGATE = "the SURROGATE"
+#: Sets of inputs whose copies are kept: a check takes turns with a few.
+_MOST_HANDED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +44,56 @@ class Breach:
     code: str
     message: str
     case: Case
+
+
+class Moving:
+    """Many calls of one function, between which the checker changes one array; for the inner loops of derivatives.
+
+    What the function did to that array is looked at after each call, all else when ``settle`` is called.
+
+    Args:
+        custody: what is found written is noted there.
+        function: the op's own; its errors come as they are.
+        who: what it is called.
+        arrays: the inputs.
+        attrs: the attributes.
+        leaf: names the array; C-contiguous.
+    """
+
+    def __init__(
+        self, custody: Custody, function: Callable[..., Any], who: str, arrays: Arrays, attrs: Attrs, leaf: str
+    ) -> None:
+        self._custody, self._function, self._who = custody, function, who
+        self._arrays, self._attrs, self._leaf = arrays, attrs, leaf
+        self._begin()
+
+    def _begin(self) -> None:
+        self._handed = handed = Handed(self._arrays, self._attrs)
+        self._loan = handed.loans[self._leaf]
+        self._own = self._loan.own.reshape(-1)
+        self._copy, self._flat = handed.alias(self._leaf)
+
+    def __call__(self) -> Sequence[Any]:
+        """Call the function on what the arrays hold now."""
+        handed, own = self._handed, self._own
+        self._flat[...] = own
+        try:
+            outputs: Sequence[Any] = self._function(handed.inputs, handed.attrs)
+        finally:
+            if self._copy.tobytes() != own.tobytes():
+                self._loan.content = own.tobytes()
+                self._look()
+        return outputs
+
+    def settle(self) -> None:
+        """Compare all that the function got."""
+        self._loan.content = self._copy.tobytes()  # which was looked at after the last call
+        self._look()
+
+    def _look(self) -> None:
+        if not self._handed.is_untouched():
+            self._custody.note(self._handed, "GC122", self._who, self._handed.changes())
+            self._begin()
 
 
 class Custody:
@@ -59,7 +113,8 @@ class Custody:
         self._is_watchful = is_watchful
         self._told: set[str] = set()
         self._last: Handed | None = None
-        self._held: Handed | None = None  # by pullbacks: gets no new content
+        self._known: dict[int, Handed] = {}
+        self._held: dict[int, Handed] = {}  # by pullbacks: they get no new content
         self._results: Lent | None = None
 
     def over(self, checkable: Checkable) -> Checkable:
@@ -69,7 +124,10 @@ class Custody:
             "recorded": tuple(replace(case, **_kept(case)) for case in checkable.recorded),
         }
         if checkable.surrogate is not None:
-            changes["surrogate"] = self._forward(checkable.surrogate, "the SURROGATE")
+            changes["surrogate"] = self._forward(checkable.surrogate, _SURROGATE)
+        if not self._is_watchful:  # which looks at more after each call
+            who = "forward" if checkable.surrogate is None else _SURROGATE
+            changes["moving"] = partial(Moving, self, checkable.surrogate or checkable.forward, who)
         if checkable.backward is not None:
             changes["backward"] = self._backward(checkable.backward)
         if checkable.trace is not None:
@@ -89,11 +147,19 @@ class Custody:
 
     # --- handing out
     def _hand(self, arrays: Arrays, attrs: Attrs) -> Handed:
-        last = self._last
-        if last is not None and last.serves(arrays, attrs):
-            return last
-        self._last = made = Handed(arrays, attrs, last)
-        return made
+        """Return the copies that inputs are handed out as, the same again where they are still of use."""
+        found = self._known.get(id(arrays))
+        if found is not None and found.serves(arrays, attrs):
+            return found
+        self._last = made = Handed(arrays, attrs, self._last)
+        return _entered(self._known, arrays, made)
+
+    def _hold(self, arrays: Arrays, attrs: Attrs) -> Handed:
+        """Return copies that keep their content for as long as a pullback holds them."""
+        found = self._held.get(id(arrays))
+        if found is not None and found.holds(arrays, attrs):
+            return found
+        return _entered(self._held, arrays, Handed(arrays, attrs))
 
     def _lend(self, results: Sequence[Any]) -> Lent:
         """Return forward's results as backward gets them, the same again for each call after one forward."""
@@ -102,9 +168,11 @@ class Custody:
             self._results = last = Lent(results)
         return last
 
-    def _note(self, handed: Handed, code: str, who: str, changed: Iterable[str]) -> None:
+    def note(self, handed: Handed, code: str, who: str, changed: Iterable[str]) -> None:
+        """Note what a function wrote to."""
         for what in changed:
-            self._last = self._held = self._results = None  # what was written to is no longer handed out
+            self._known, self._held = {}, {}  # what was written to is no longer handed out
+            self._last = self._results = None
             self._tell(handed, code, f"{who} wrote to its {what}")
 
     def _tell(self, handed: Handed, code: str, message: str) -> None:
@@ -115,7 +183,7 @@ class Custody:
     def _look_after(self, handed: Handed, code: str, who: str) -> None:
         """Compare what a function got; put back what it changed of the interpreter."""
         if not handed.is_untouched():
-            self._note(handed, code, who, handed.changes())
+            self.note(handed, code, who, handed.changes())
         if self._is_watchful:
             self._put_back(handed, who)
 
@@ -129,9 +197,7 @@ class Custody:
         is_watchful = self._is_watchful
 
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
-            handed = self._last
-            if handed is None or not handed.serves(arrays, attrs):
-                self._last = handed = Handed(arrays, attrs, handed)
+            handed = self._hand(arrays, attrs)
             try:
                 outputs = function(handed.inputs, handed.attrs)
                 for item in outputs:
@@ -166,9 +232,9 @@ class Custody:
         if self._is_watchful or not handed.is_untouched():
             self._look_after(handed, "GC123", "backward")
         if not results.is_untouched():
-            self._note(handed, "GC123", "backward", results.changes("argument, forward's result"))
+            self.note(handed, "GC123", "backward", results.changes("argument, forward's result"))
         if not incoming.is_untouched():
-            self._note(handed, "GC123", "backward", incoming.changes("incoming gradient"))
+            self.note(handed, "GC123", "backward", incoming.changes("incoming gradient"))
 
     def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
@@ -184,9 +250,7 @@ class Custody:
 
     def _vjp(self, function: Callable[..., tuple[Sequence[Any], Pullback]]) -> Callable[..., Any]:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
-            handed = self._held
-            if handed is None or not handed.holds(arrays, attrs):
-                self._held = handed = Handed(arrays, attrs)
+            handed = self._hold(arrays, attrs)
             try:
                 outputs, pullback = function(handed.inputs, handed.attrs)
                 _arrays_of_numbers(outputs)
@@ -210,6 +274,13 @@ class Custody:
             return outputs, pull
 
         return vjp
+
+
+def _entered(table: dict[int, Handed], arrays: Arrays, made: Handed) -> Handed:
+    if len(table) >= _MOST_HANDED:
+        table.clear()
+    table[id(arrays)] = made  # which refers to the arrays, so that no other inputs get their id
+    return made
 
 
 def _arrays_of_numbers(outputs: Any) -> Any:

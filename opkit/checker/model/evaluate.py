@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.checkable import Checkable, Gradients, Pullback
+from opkit.checker.model.checkable import Checkable, Gradients, Moving, Pullback
 from opkit.checker.model.thresholds import SEEN_ULPS
 
 __all__ = ["Evaluator", "InputLeaf", "frozen", "is_float", "leaves_of", "snapshot"]
@@ -58,6 +58,21 @@ def leaves_of(inputs: Mapping[str, Any]) -> Iterator[tuple[InputLeaf, np.ndarray
 def snapshot(outputs: Sequence[Any]) -> list[np.ndarray]:
     """Return copies of results, which later calls cannot change."""
     return [np.array(item, copy=True) for item in outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """``Moving`` of an op that nobody looks after, or that is looked after at each call."""
+
+    function: Callable[[Mapping[str, Any]], Sequence[np.ndarray]]
+    inputs: Mapping[str, Any]
+
+    def __call__(self) -> Sequence[np.ndarray]:
+        """Call the function on what the arrays hold now."""
+        return self.function(self.inputs)
+
+    def settle(self) -> None:
+        """Do nothing: there is nothing left to look at."""
 
 
 class Evaluator:
@@ -129,6 +144,11 @@ class Evaluator:
         """Run the function whose derivative backward is: forward, or its declared surrogate."""
         function = self.checkable.surrogate or self.checkable.forward
         return function(inputs, self.attrs)
+
+    def moving(self, inputs: Mapping[str, Any], leaf: InputLeaf) -> Moving:
+        """Return the reference as a function of inputs of which the caller changes one leaf's array between calls."""
+        make = self.checkable.moving
+        return Plain(self.reference, inputs) if make is None else make(inputs, self.attrs, str(leaf))
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> tuple[Sequence[np.ndarray], Pullback]:
         """Run forward and return its raw results and the pullback."""

@@ -259,6 +259,14 @@ class Handed:
                 return False
         return (not self.lists or self.has_lists()) and (not self.source_attrs or self.has_attrs())
 
+    def alias(self, leaf: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the copy of an array, and its elements (n,) through which the checker writes to it."""
+        copy = self.loans[leaf].copy
+        copy.setflags(True)  # type: ignore[call-arg]
+        flat = copy.reshape(-1)
+        copy.setflags(False)  # type: ignore[call-arg]
+        return copy, flat
+
     def keep_again(self) -> None:
         """Take what the copies hold now as what was handed out: what was written so far is noted already."""
         for loan in self.loans.values():
