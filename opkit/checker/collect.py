@@ -84,11 +84,15 @@ def _result(code: str, status: Status, message: str, checkable: Checkable, **fie
 def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iterator[Case]:
     assert checkable.cases is not None
     rng = np.random.default_rng(options.seed)
+    number = -1
     try:
         for number, given in enumerate(islice(checkable.cases(rng), options.max_cases)):
             case = _user_case(checkable, given, number, found, options.seed)
             if case is not None:
                 yield case
+    except MemoryError as error:  # the function's own, or that of copying what it gave
+        message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"
+        found.findings.append(_result("GC183", Status.ERROR, message, checkable))
     except Exception as error:  # user code
         message = f"the cases function raised {type(error).__name__}: {error}"
         found.findings.append(_result("GC183", Status.ERROR, message, checkable))

@@ -18,6 +18,7 @@ from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, ShapeError, UsageError
 from opkit.ops.basis.arithmetic import add
 from opkit.ops.core.mode import local
+from opkit.ops.core.quiet import quiet
 from opkit.ops.core.references import OF_ATTRIBUTE, OF_ITEM
 
 __all__ = ["accumulate", "grad", "run_backward"]
@@ -159,6 +160,7 @@ def _walk(
         mode.is_grad_enabled = was_enabled
 
 
+@quiet
 def _add(first: Tensor, second: Tensor) -> Tensor:
     return wrap(first._data + second._data, first._sg)
 
@@ -166,6 +168,11 @@ def _add(first: Tensor, second: Tensor) -> Tensor:
 def _add_op(first: Tensor, second: Tensor) -> Tensor:
     total: Tensor = add(first, second)
     return total
+
+
+@quiet
+def _add_to(total: np.ndarray, data: np.ndarray) -> None:
+    np.add(total, data, out=total, casting="same_kind")
 
 
 def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
@@ -182,7 +189,7 @@ def accumulate(leaf: Tensor, cotangent: Tensor, shared: bool = True) -> None:
         is_own = not shared and data.base is None and data.flags.c_contiguous
         leaf._grad = wrap(data if is_own else data.copy(), cotangent._sg)
     elif held._data.flags.writeable:
-        np.add(held._data, data, out=held._data, casting="same_kind")
+        _add_to(held._data, data)
         if held._version is not None:
             held._version[0] += 1
     else:

@@ -207,6 +207,8 @@ class _Ops:
         function = self._functions.find(record.text("function"))
         has_backward = record.get("backward_func") is not None
         backward = self._functions.find(record.text("backward_func")) if has_backward else None
+        _check_ufunc(record, function, len(inputs))
+        _check_ufunc(record, backward, len(inputs) + 2 * outputs - len(skipped))
         made = PyFuncDef(
             name="py_func",
             inputs=arguments_of("x", len(inputs)),
@@ -229,6 +231,7 @@ class _Ops:
         if None in inputs[: len(needed)]:
             raise FormatError(f"{record.place}: an input whose gradient is wanted is not there")
         function = self._functions.find(record.text("function"))
+        _check_ufunc(record, function, len(inputs) - len(needed))
         grad = PyFuncGradDef(
             name="py_func_grad",
             inputs=grad_arguments_of(len(needed), 0, len(inputs) - len(needed)),
@@ -241,6 +244,12 @@ class _Ops:
             needed=needed,
         )
         return grad, f"py_func_grad[{label_of(function)}]"
+
+
+def _check_ufunc(record: Record, function: Any, count: int) -> None:
+    """A ufunc writes its result to an array that it is given beyond its inputs."""
+    if isinstance(function, np.ufunc) and function.nin != count:
+        raise FormatError(f"{record.place}: numpy.{function.__name__} takes {function.nin} arrays and gets {count}")
 
 
 # ---- whether an op can be called like this ---------------------------------------------------------------------------

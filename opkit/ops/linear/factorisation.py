@@ -22,7 +22,7 @@ from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, shape_of
-from opkit.ops.linear.inversion import check_square, decomposed, solve, square, transposed
+from opkit.ops.linear.inversion import ConvergenceError, check_square, decomposed, solve, square, transposed
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.compare import equal, where
 
@@ -79,7 +79,7 @@ def cholesky(x: Value) -> Value:
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
 def _eigh(x: np.ndarray, lower: bool) -> tuple[Any, Any]:
-    values, vectors = np.linalg.eigh(x, "L" if lower else "U")
+    values, vectors = decomposed("eigh", ConvergenceError, np.linalg.eigh, x, "L" if lower else "U")
     return values, vectors
 
 
@@ -136,7 +136,7 @@ def eigh(x: Value, lower: bool = True) -> tuple[Value, Value]:
 
 
 def _eigenvalues(x: np.ndarray) -> tuple[Any, Any]:
-    values, vectors = np.linalg.eig(x)
+    values, vectors = decomposed("eigenvalues", ConvergenceError, np.linalg.eig, x)
     kind = np.complex64 if x.dtype == np.float32 else np.complex128
     return values.astype(kind), vectors.astype(kind)
 
@@ -164,7 +164,7 @@ def eigenvalues(x: Value) -> tuple[Value, Value]:
 
 # ---- QR --------------------------------------------------------------------------------------------------------------
 def _qr(x: np.ndarray) -> tuple[Any, Any]:
-    q, r = np.linalg.qr(x)
+    q, r = decomposed("qr", ConvergenceError, np.linalg.qr, x)
     return q, r
 
 
@@ -208,7 +208,7 @@ def qr(x: Value) -> tuple[Value, Value]:
 
 # ---- singular values -------------------------------------------------------------------------------------------------
 def _svd(x: np.ndarray) -> tuple[Any, Any, Any]:
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = decomposed("svd", ConvergenceError, np.linalg.svd, x, False)
     return u, s, vh
 
 
@@ -262,7 +262,10 @@ def svd(x: Value) -> tuple[Value, Value, Value]:
 
 # ---- rank ------------------------------------------------------------------------------------------------------------
 def _matrix_rank(x: np.ndarray, tolerance: float, hermitian: bool) -> np.ndarray:
-    sizes = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
+    if hermitian:
+        sizes = np.abs(decomposed("matrix_rank", ConvergenceError, np.linalg.eigvalsh, x))
+    else:
+        sizes = decomposed("matrix_rank", ConvergenceError, np.linalg.svdvals, x)
     limit: Any = tolerance
     if tolerance < 0:
         limit = sizes.max(-1, keepdims=True) * max(x.shape[-2:]) * np.finfo(x.dtype).eps

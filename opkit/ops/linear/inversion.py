@@ -15,7 +15,7 @@ from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import expand_dims, squeeze, swapaxes
 from opkit.ops.basis.arithmetic import add, mul, neg, sub
 from opkit.ops.basis.broadcasting import sum_to
-from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only
+from opkit.ops.core.define import NO_ATTRS, define, define_map, first_only, quiet
 from opkit.ops.core.inference import broadcast_shape, check_floating, check_same_dtype, is_same_size, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer, OpDef
@@ -23,6 +23,7 @@ from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 
 __all__ = [
+    "ConvergenceError",
     "check_square",
     "decomposed",
     "determinant",
@@ -39,6 +40,10 @@ class SingularError(UsageError, RuntimeError):
     """A matrix has no inverse."""
 
 
+class ConvergenceError(UsageError, RuntimeError):
+    """An iteration to a decomposition of matrices did not end; of matrices with NaN none does."""
+
+
 def transposed(x: Value) -> Value:
     """Return matrices with rows and columns exchanged."""
     return swapaxes(x, -1, -2)
@@ -51,10 +56,11 @@ def check_square(op: str, descs: Sequence[TensorDesc]) -> None:
         raise shape_error(op, descs, "it takes square matrices or stacks of them")
 
 
-def decomposed(op: str, error: type[OpkitError], function: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+@quiet
+def decomposed(op: str, error: type[OpkitError], function: Callable[..., Any], *args: Any) -> Any:
     """Return numpy's result for matrices; where numpy refuses them, raise an error of the given type."""
     try:
-        return function(x)
+        return function(*args)
     except np.linalg.LinAlgError as reason:
         raise error(f"op {op!r}: {reason}") from None
 
@@ -92,10 +98,12 @@ def inverse(x: Value) -> Value:
 
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
+@quiet
 def _determinant(x: np.ndarray) -> Any:
     return np.asarray(np.linalg.det(x))
 
 
+@quiet
 def _log_determinant(x: np.ndarray) -> tuple[Any, Any]:
     sign, size = np.linalg.slogdet(x)
     return np.asarray(sign), np.asarray(size)
@@ -203,7 +211,9 @@ def solve(a: Value, b: Value) -> Value:
 
 # ---- pseudo-inverse --------------------------------------------------------------------------------------------------
 def _pseudo_inverse(x: np.ndarray, rcond: float, hermitian: bool) -> Any:
-    return np.linalg.pinv(x, rcond, hermitian).astype(x.dtype, copy=False)
+    return decomposed("pseudo_inverse", ConvergenceError, np.linalg.pinv, x, rcond, hermitian).astype(
+        x.dtype, copy=False
+    )
 
 
 def _infer_pseudo_inverse(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:

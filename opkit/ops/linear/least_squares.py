@@ -13,12 +13,13 @@ from opkit.ops.core.inference import check_floating, check_same_dtype, is_same_s
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, shape_of
+from opkit.ops.linear.inversion import ConvergenceError, decomposed
 
 __all__ = ["least_squares"]
 
 
 def _least_squares(x: np.ndarray, y: np.ndarray, limit: float) -> tuple[np.ndarray, ...]:
-    solution, residuals, rank, sizes = np.linalg.lstsq(x, y, limit)
+    solution, residuals, rank, sizes = decomposed("least_squares", ConvergenceError, np.linalg.lstsq, x, y, limit)
     real = (np.asarray(item).astype(x.dtype) for item in (solution, residuals))
     return (*real, np.array(rank, np.int32), sizes.astype(x.dtype))
 

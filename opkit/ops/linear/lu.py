@@ -16,7 +16,7 @@ from opkit.ops.arrange.slicing import slice as part_of
 from opkit.ops.basis.arithmetic import add
 from opkit.ops.basis.broadcasting import broadcast_to
 from opkit.ops.basis.creation import eye
-from opkit.ops.core.define import NO_ATTRS, define, first_only
+from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
 from opkit.ops.core.inference import check_floating, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -43,6 +43,7 @@ def _eliminated(matrix: np.ndarray, order: np.ndarray | None) -> tuple[np.ndarra
 
 
 # ---- row exchanges ---------------------------------------------------------------------------------------------------
+@quiet
 def _exchanges(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     lead, rows, least = x.shape[:-2], x.shape[-2], min(x.shape[-2:])
     orders = np.broadcast_to(np.arange(rows), (*lead, rows)).copy()
@@ -64,6 +65,7 @@ EXCHANGES: OpDef = define("lu_exchanges", "x", "order pivots", _exchanges, infer
 
 
 # ---- the triangles ---------------------------------------------------------------------------------------------------
+@quiet
 def _packed(x: np.ndarray) -> np.ndarray:
     stack = [_eliminated(matrix, None)[0] for matrix in x.reshape(-1, *x.shape[-2:])]
     return np.array(stack, x.dtype).reshape(x.shape)

@@ -18,6 +18,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import (
     check_floating,
     is_same_size,
+    merge_shapes,
     shape_error,
 )
 from opkit.ops.core.mode import local
@@ -54,6 +55,7 @@ def _affine(x: np.ndarray, mean: np.ndarray, r: np.ndarray, gamma: np.ndarray, b
     return y
 
 
+@quiet
 def _trained(
     x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, axis: int, epsilon: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -65,16 +67,16 @@ def _trained(
     return h.astype(x.dtype, copy=False), mean.reshape(-1), r.reshape(-1), variance.reshape(-1)
 
 
-def _infer_statistics(op: str, count: int) -> Any:
+def _infer_statistics(op: str, count: int, params: int) -> Any:
+    """Return the inference of an op whose inputs are x, ``params`` vectors, and perhaps an addend shaped as x."""
+
     def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-        x = descs[0]
+        x, vectors, addends = descs[0], descs[1 : params + 1], descs[params + 1 :]
         check_floating(op, [x])
         axis = normal_axis(attrs["axis"], x.ndim, op)
-        for param in descs[1:]:
-            if param is not None and (param.ndim != 1 or not is_same_size(param.shape[0], x.shape[axis])):
-                if param.ndim == x.ndim:
-                    continue
-                raise shape_error(op, descs, f"the parameters must be vectors of the size of axis {axis}")
+        if any(item.ndim != 1 or not is_same_size(item.shape[0], x.shape[axis]) for item in vectors):
+            raise shape_error(op, descs, f"the parameters must be vectors of the size of axis {axis}")
+        merge_shapes(op, [x, *(item for item in addends if item is not None)])
         vector = TensorDesc((x.shape[axis],), "float32" if x.dtype == "float16" else x.dtype)
         return [x, *[vector] * (count if attrs.get("training", True) else 0)]
 
@@ -150,7 +152,12 @@ def _sum(parts: list[Value]) -> Value | None:
 
 
 def _infer_normalization_slope(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [descs[4], descs[4], descs[0]]
+    x, dy, *vectors = descs
+    merge_shapes("normalization_grad", [x, dy])
+    axis = normal_axis(attrs["axis"], x.ndim, "normalization_grad")
+    if any(item.ndim != 1 or not is_same_size(item.shape[0], x.shape[axis]) for item in vectors):
+        raise shape_error("normalization_grad", descs, f"all but x and dy must be vectors of the size of axis {axis}")
+    return [descs[4], descs[4], x]
 
 
 NORMALIZATION_GRAD: OpDef = define(
@@ -168,7 +175,7 @@ BATCH_NORM: OpDef = define(
     "x gamma beta",
     "y mean inv_variance variance",
     _trained,
-    infer=_infer_statistics("batch_norm_train", 3),
+    infer=_infer_statistics("batch_norm_train", 3, 2),
     attrs="axis:int32 epsilon:float",
     grad=_trained_grad,
     reads="x gamma mean inv_variance",
@@ -177,10 +184,16 @@ BATCH_NORM: OpDef = define(
 
 
 # ---- moving averages -------------------------------------------------------------------------------------------------
+@quiet
 def _move(moving: np.ndarray, value: np.ndarray, momentum: float) -> tuple[()]:
     moving *= momentum
     moving += value * (1 - momentum)
     return ()
+
+
+def _infer_move(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    merge_shapes("moving_average_update", descs)
+    return []
 
 
 MOVING_AVERAGE: OpDef = define(
@@ -188,7 +201,7 @@ MOVING_AVERAGE: OpDef = define(
     "moving value",
     "",
     _move,
-    infer=lambda descs, attrs: [],
+    infer=_infer_move,
     attrs="momentum:float",
     writes="moving",
     for_inference=lambda op: Rewrite(),
@@ -215,6 +228,7 @@ def _unbiased(x: Any, axis: int) -> float:
 
 
 # ---- normalization: updates its moving averages in training ----------------------------------------------------------
+@quiet
 def _normalization(
     x: np.ndarray,
     moving_mean: np.ndarray,
@@ -269,7 +283,7 @@ NORMALIZATION: OpDef = define(
     "x moving_mean moving_variance gamma beta ?_add_to_output",
     "y ?mean ?inv_variance",
     _normalization,
-    infer=_infer_statistics("normalization", 2),
+    infer=_infer_statistics("normalization", 2, 4),
     attrs="axis:int32 epsilon:float training:bool momentum:float",
     grad=_normalization_rule,
     reads="x moving_mean moving_variance gamma mean inv_variance",
