@@ -249,7 +249,7 @@ class _Ops:
 def _check_ufunc(record: Record, function: Any, count: int) -> None:
     """A ufunc writes its result to an array that it is given beyond its inputs."""
     if isinstance(function, np.ufunc) and function.nin != count:
-        raise FormatError(f"{record.place}: numpy.{function.__name__} takes {function.nin} arrays and gets {count}")
+        raise FormatError(f"{record.place}: numpy.{function.__name__} takes {function.nin} inputs and gets {count}")
 
 
 # ---- whether an op can be called like this ---------------------------------------------------------------------------

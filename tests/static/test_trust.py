@@ -194,6 +194,30 @@ def test_results_that_an_op_does_not_give_are_refused(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("kind", "inputs", "message"),
+    [
+        (
+            "normalization",
+            lambda own: [own[0], own[0], *own[2:]],
+            "the parameters must be vectors of the size of axis 1",
+        ),
+        ("py_func", lambda own: [], "numpy.tanh takes 1 inputs and gets 0"),
+        ("py_func", lambda own: own * 2, "numpy.tanh takes 1 inputs and gets 2"),
+    ],
+)
+def test_inputs_that_an_op_cannot_take_are_refused(tmp_path: Path, kind: str, inputs: Any, message: str) -> None:
+    """A matrix for a vector; a ufunc without its input, or with an array that it would write to."""
+    file = saved(tmp_path).with_suffix(".pdmodel")
+    entries = read_archive(file)
+    data = json.loads(bytes(entries["program.json"]))
+    (op,) = [op for op in data["ops"] if op["type"] == kind]
+    op["inputs"] = inputs(op["inputs"])
+    write_archive(file, {**entries, "program.json": np.frombuffer(json.dumps(data).encode(), np.uint8)})
+    with pytest.raises(OpkitError, match=message):
+        load(tmp_path / "m")
+
+
 def test_arrays_of_another_program_are_refused(tmp_path: Path) -> None:
     """Arrays go into the scope only where the program has such a variable; none is changed then."""
     path = saved(tmp_path)
