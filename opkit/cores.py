@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["blas_threads", "limit_blas", "usable_cores"]
+__all__ = ["blas_threads", "fit_blas", "limit_blas", "usable_cores"]
 
 #: Names of OpenBLAS's functions: as built for numpy's wheels (64-bit and 32-bit integers), then as anybody builds it.
 _SETTERS = (
@@ -28,6 +28,8 @@ _SETTERS = (
 )
 
 
+#: Environment variables by which users say how many threads they want.
+_SAID = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 #: Where Linux says what a control group is given: its second version, its first.
 _QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
 
@@ -90,6 +92,14 @@ def set_blas_threads(count: int) -> None:
     found = _library()
     if found is not None and int(found[1]()) != count:
         found[0](ctypes.c_int(count))
+
+
+def fit_blas() -> None:
+    """Let the BLAS library use no more threads than this process has cores, unless the user has said how many."""
+    if not any(os.environ.get(name) for name in _SAID):
+        before = blas_threads()
+        if before is not None and before > usable_cores():
+            set_blas_threads(usable_cores())
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 from opkit.cli.console import warn
 from opkit.cli.edge import FINDINGS, INTERRUPTED
 from opkit.cli.memory import keep_freed_memory
+from opkit.cores import fit_blas
 from opkit.errors import OpkitError, UsageError, did_you_mean, nearest
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
@@ -41,6 +42,7 @@ def run_job(
     if not Path(path).is_file():
         raise _no_script(path)
     keep_freed_memory()
+    fit_blas()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu))

@@ -32,7 +32,16 @@ def program_text(graph: ProgramGraph) -> str:
         lines.append(f"  {text:<{width}}  # {where}" if where else f"  {text}")
     if graph.fetches:
         lines.append(f"  returns {', '.join(value.name for value in graph.fetches)}")
+    lines += _device_lines(graph)
     return "\n".join(lines + [line for plan in graph.plans for line in _plan_lines(plan)] + _without_plan(graph))
+
+
+def _device_lines(graph: ProgramGraph) -> list[str]:
+    if not graph.physicals:
+        return []
+    from opkit.cli.device_forms import device_lines
+
+    return [line for physical in graph.physicals for line in device_lines(physical)]
 
 
 def _op_text(op: Operation) -> str:
@@ -51,7 +60,7 @@ def _plan_lines(plan: PlanOfProgram) -> list[str]:
 
 
 def _without_plan(graph: ProgramGraph) -> list[str]:
-    return [] if graph.plans else ["", "  # no plan: the script did not run it"]
+    return [] if graph.plans or graph.physicals else ["", "  # no plan: the script did not run it"]
 
 
 # ---- drawing ---------------------------------------------------------------------------------------------------------
@@ -76,6 +85,10 @@ def program_drawing(graph: ProgramGraph) -> Drawing:
         drawing.nodes[f"result{index}"] = ("result", value.name)
         if value in at:
             drawing.edges.append((at[value], f"result{index}", str(value.desc)))
+    if graph.physicals:
+        from opkit.cli.device_forms import device_drawing
+
+        device_drawing(drawing, graph.physicals[0], ops)
     return drawing
 
 
@@ -90,7 +103,16 @@ def program_json(graph: ProgramGraph) -> dict[str, object]:
         "ops": [_op_json(op) for op in ops],
         "returns": [value.name for value in graph.fetches],
         "plans": [_plan_json(plan) for plan in graph.plans],
+        **_devices_json(graph),
     }
+
+
+def _devices_json(graph: ProgramGraph) -> dict[str, object]:
+    if not graph.physicals:
+        return {}
+    from opkit.cli.device_forms import device_json
+
+    return {"on_devices": [device_json(physical) for physical in graph.physicals]}
 
 
 def _op_json(op: Operation) -> dict[str, object]:

@@ -9,7 +9,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opkit import static
 from opkit.cli.job import run_job
@@ -18,6 +18,9 @@ from opkit.ir import Program, Value
 from opkit.oneflow.job import Job
 from opkit.oneflow.session import session
 from opkit.settings import settings
+
+if TYPE_CHECKING:
+    from opkit.distribute import Physical
 
 __all__ = ["PlanOfProgram", "ProgramGraph", "programs_of"]
 
@@ -47,6 +50,7 @@ class ProgramGraph:
         inputs: the Values that it is fed.
         fetches: the Values that its runs return.
         plans: in the order in which they were created.
+        physicals: how it is laid out, where it runs on several devices.
     """
 
     program: Program
@@ -54,6 +58,7 @@ class ProgramGraph:
     inputs: tuple[Value, ...] = ()
     fetches: tuple[Value, ...] = ()
     plans: list[PlanOfProgram] = field(default_factory=list)
+    physicals: list[Physical] = field(default_factory=list)
 
 
 def programs_of(path: str, argv: Sequence[str]) -> tuple[list[ProgramGraph], list[str], int]:
@@ -127,6 +132,7 @@ def _programs(names: Mapping[str, Any]) -> Iterator[Program]:
 def _describe(found: Mapping[int, ProgramGraph], names: Mapping[str, Any]) -> None:
     """Fill in titles, inputs and fetches."""
     jobs = {job.graph.program.serial: job.graph for job in _jobs(names) if job.graph is not None}
+    several = {job.graph.program.serial: job.on_devices for job in _jobs(names) if job.graph is not None}
     titles = {static.default_main_program().serial: "the default main program"}
     titles[static.default_startup_program().serial] = "the default startup program"
     titles |= {item.serial: f"program {name}" for name, item in names.items() if isinstance(item, Program)}
@@ -135,6 +141,9 @@ def _describe(found: Mapping[int, ProgramGraph], names: Mapping[str, Any]) -> No
         graph.title = f"job {job.name}" if job is not None else titles.get(serial, f"program number {index}")
         graph.inputs = tuple(job.inputs if job is not None else _data(graph.program))
         asked = [value for plan in graph.plans for value in plan.fetches] + (job.outputs if job is not None else [])
+        on_devices = several.get(serial)
+        if on_devices is not None:
+            graph.physicals = on_devices.laid_out() or [on_devices.lay_out()]
         graph.fetches = tuple(dict.fromkeys(value for value in asked if value is not None))
 
 

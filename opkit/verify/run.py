@@ -5,6 +5,7 @@ Nothing is printed here; progress goes to whoever asked for it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ from typing import Protocol
 import opkit
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import sort_diagnostics
+from opkit.project.proofs import remember_proofs
 from opkit.verify.codes import INTERNAL
 from opkit.verify.failures.store import FailureStore
 from opkit.verify.options import RunOptions
@@ -91,8 +93,20 @@ def collect(
         ledger.settle(CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{why}; it was not judged"))
     report = Report(opkit.__version__, options.check.seed, ledger.reports, options.command)
     saved = remember(report, options)
+    if options.command == "sbp" and not is_interrupted:
+        _keep_proofs(report)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
+
+
+def _keep_proofs(report: Report) -> None:
+    """Keep what was proved of each op directory, for jobs over devices; without a cache they run such ops whole."""
+    for directory in dict.fromkeys(op.dir for op in report.ops if op.dir is not None):
+        held = [item for op in report.ops if op.dir == directory for item in op.held]
+        is_judged = all(op.status in (Status.PASS, Status.FAIL) for op in report.ops if op.dir == directory)
+        if held or is_judged:
+            with contextlib.suppress(OSError):
+                remember_proofs(directory, held)
 
 
 def remember(report: Report, options: RunOptions) -> Mapping[tuple[int, int], str]:

@@ -130,3 +130,23 @@ def test_shapes_are_for_op_directories(tmp_path: Path) -> None:
     ran = opkit(job(tmp_path, TRAIN), "graph", "job.py", "--shape", "x=3")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "--shape is for op directories" in ran.stderr
+
+
+def test_a_job_on_two_devices(tmp_path: Path) -> None:
+    """Its ops have their signature and devices, what lies otherwise is exchanged, with the bytes that move."""
+    job = tmp_path / "job.py"
+    job.write_text(
+        "import oneflow as flow\nimport oneflow.typing as tp\n\nflow.config.cpu_device_num(2)\n\n\n"
+        "@flow.global_function()\ndef job(x: tp.Numpy.Placeholder((4, 3))) -> tp.Numpy:\n"
+        "    return flow.math.reduce_sum(flow.math.relu(x), axis=0)\n"
+    )
+    text = opkit(tmp_path, "graph", "job.py").stdout
+    assert "  # on 2 devices; 72 bytes move in a run where devices share no memory\n" in text
+    assert "  x: B on the script's process => S(0) on 0:0-1  # 48 bytes\n  relu_0.tmp_0 = relu: S(0) -> S(0) on 0:0-1\n" in text
+    assert "reduce_sum: S(0) -> P on 0:0-1" in text
+    drawn = opkit(tmp_path, "graph", "job.py", "--format", "mermaid").stdout
+    assert '["relu: S(0) -> S(0) on 0:0-1"]' in drawn
+    (program,) = json.loads(opkit(tmp_path, "graph", "job.py", "--format", "json").stdout)["programs"]
+    (on_devices,) = program["on_devices"]
+    assert on_devices["devices"] == ["0:0", "0:1"]
+    assert [change["bytes"] for stage in on_devices["stages"] for change in stage["changes"]] == [48, 24]

@@ -12,8 +12,11 @@ import pytest
 import opkit.oneflow as flow
 import opkit.oneflow.typing as tp
 from opkit.errors import ShapeError, UnsupportedError, UsageError
+from opkit.oneflow.semantics import claims
+from opkit.oneflow.semantics.claims import UnprovedWarning
 from opkit.oneflow.session import clear_default_session, session
 from opkit.ops.basis import random
+from opkit.project.proofs import remember_proofs
 from opkit.settings import settings
 
 F = np.float32
@@ -338,3 +341,63 @@ def test_a_mirrored_watch_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="mirrored view of 2 devices"):
         job([np.ones(2, F), np.ones(2, F)])
+
+
+def halving(folder: Path, kernel: str = "return args[0] * 0.5") -> Path:
+    """Write an op directory that claims to be split along its rows."""
+    made = folder / "halving"
+    made.mkdir()
+    (made / "halving_cpp_def.cpp").write_text(
+        """#include "oneflow/core/framework/framework.h"
+namespace oneflow {
+REGISTER_USER_OP("halving_forward").Attr<std::string>("device_sub_tag", "py").Input("x").Output("y")
+    .SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {
+      *ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("x", 0);
+      *ctx->Dtype4ArgNameAndIndex("y", 0) = *ctx->Dtype4ArgNameAndIndex("x", 0);
+      return Maybe<void>::Ok();
+    })
+    .SetGetSbpFn([](user_op::SbpContext* ctx) -> Maybe<void> {
+      ctx->NewBuilder().Split(ctx->inputs(), 0).Split(ctx->outputs(), 0).Build();
+      return Maybe<void>::Ok();
+    });
+}
+"""
+    )
+    (made / "halving_py_kernel.py").write_text(f"def forward(args):\n    {kernel}\n")
+    (made / "halving_py_api.py").write_text(
+        'import oneflow as flow\n\n\ndef halving(x):\n    return flow.user_op_builder("h").Op("halving_forward").Input("x", [x])'
+        '.Output("y").Build().InferAndTryRun().RemoteBlobList()[0]\n'
+    )
+    return made
+
+
+def user_job(folder: Path) -> tuple[np.ndarray, Any]:
+    """Run a job on two devices that applies an op directory; return its result and the way that the op ran."""
+    flow.config.cpu_device_num(2)
+    module = flow.experimental.custom_op_module("halving", str(folder))
+    module.cpp_def().py_kernel().py_api().build_load()
+
+    @flow.global_function()
+    def job(x: tp.Numpy.Placeholder((5, 2))) -> tp.Numpy:
+        return flow.math.relu(module.api.halving(x))
+
+    found = job(np.arange(10, dtype=F).reshape(5, 2))
+    physical = job.job.on_devices.laid_out()[0]
+    return found, next(str(item.way) for item in physical.choice.ops if item.op.type == "halving_forward")
+
+
+def test_a_users_op_is_cut_where_its_claims_are_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before ``opkit sbp`` one device runs it whole, with a warning; afterwards the devices share it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = halving(tmp_path)
+    expected = np.arange(10, dtype=F).reshape(5, 2) * 0.5
+    with pytest.warns(UnprovedWarning, match="run opkit sbp"):
+        found, way = user_job(tmp_path)
+    assert (found == expected).all()
+    assert way == "B -> B"
+    remember_proofs(made, [("halving_forward", "2", "S(0) -> S(0)")])
+    claims._known.cache_clear()
+    clear_default_session()
+    found, way = user_job(tmp_path)
+    assert (found == expected).all()
+    assert way == "S(0) -> S(0)"

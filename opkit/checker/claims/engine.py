@@ -15,7 +15,7 @@ import numpy as np
 
 from opkit.checker.claims.candidates import unclaimed
 from opkit.checker.claims.cases import proof_cases
-from opkit.checker.claims.prove import Proof, prove
+from opkit.checker.claims.prove import Proof, held_of, prove
 from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.claims.together import follow, incoming
 from opkit.checker.claims.verdicts import result, suggestion, verdicts
@@ -59,7 +59,15 @@ def check_claims(checkable: Checkable, options: Options | None = None, tell: _Te
     results.sort(key=lambda item: item.code)
     notes = [*run.notes, *(f"{item.message}: {item.hint}" for item in results if item.code == "SBP210")]
     seconds = perf_counter() - run.started
-    return OpReport(checkable.name, tuple(results), checkable.directory, seconds, tuple(run.tried), tuple(notes))
+    return OpReport(
+        checkable.name,
+        tuple(results),
+        checkable.directory,
+        seconds,
+        tuple(run.tried),
+        tuple(notes),
+        held=tuple(run.held),
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +87,7 @@ class _Run:
         self.started = self.begun = started
         self.notes: list[str] = []
         self.tried: list[str] = []
+        self.held: list[tuple[str, str, str]] = []
 
     def until(self, share: float) -> float:
         """Return the time at which a share of the time set is over; the search for cases does not count."""
@@ -149,6 +158,7 @@ class _Run:
 
     def _told(self, subject: Subject, wholes: Sequence[Whole], proof: Proof, prefix: str) -> Iterator[CheckResult]:
         """Yield the verdicts on what is claimed, and what could be."""
+        self.held += held_of(subject.op, proof)
         yield from verdicts(subject.claims, proof, prefix)
         more, notes = unclaimed(subject, wholes, proof, self.options.seed, self.until(1.0))
         self.notes += notes

@@ -19,7 +19,7 @@ from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRA
 from opkit.errors import OpkitError
 from opkit.sharding import Arg, Sbp, Signature
 
-__all__ = ["Proof", "Ranks", "Refutation", "Tally", "malformed", "prove", "ranks_of"]
+__all__ = ["Proof", "Ranks", "Refutation", "Tally", "held_of", "malformed", "prove", "ranks_of"]
 
 
 #: The number of axes of each input.
@@ -128,6 +128,15 @@ def prove(subject: Subject, wholes: Sequence[Whole], seed: int, until: float, ke
                     held.add(id(tally))
                     tally.cases += 1
     return proof
+
+
+def held_of(op: str, proof: Proof) -> Iterator[tuple[str, str, str]]:
+    """Yield what was proved: op type, number of axes of each input, signature, as texts."""
+    false = {tally.signature for tally in proof.tallies if tally.fault is not None or tally.gradient is not None}
+    true = {tally.signature for tally in proof.tallies if tally.cuts} - false
+    for ranks, signatures in proof.claimed.items():
+        axes = ", ".join(str(rank) for _, rank in ranks)
+        yield from ((op, axes, str(signature)) for signature in signatures if signature in true)
 
 
 def _claims(claims: Claims, whole: Whole, count: int, proof: Proof) -> Sequence[Claim]:

@@ -179,6 +179,7 @@ class OpReport:
         tried: what was run, a line each ("12 shapes, 3 regimes ...").
         notes: what a reader should know (constants, dropped cases, declared exceptions).
         rests_on: the inputs that the verdict rests on, in a line: how many, their ranges, options that never varied.
+        held: sharding signatures that were proved: op type, number of axes of each input, signature, as texts.
     """
 
     op: str
@@ -188,6 +189,7 @@ class OpReport:
     tried: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rests_on: str = ""
+    held: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def status(self) -> Status:
