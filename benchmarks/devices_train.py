@@ -1,4 +1,4 @@
-"""A data-parallel perceptron on one device and on two, by threads, beside a product of matrices with one thread and two.
+"""A data-parallel perceptron on one device and on two, by threads, beside a matrix product with one thread and two.
 
     python benchmarks/devices_train.py [--batch 4096] [--width 1024] [--rounds 7]
 
