@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opkit.checker import Options, Status, check
+from opkit.checker import Options, Report, Status, check
 from opkit.checker.model.report import OpReport
+from opkit.reporters import text_report
+from opkit.testing import GradientError, assert_gradients
+from opkit.verify.outcome import Outcome
+from tests.verify.golden import masked
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: its custom functions cannot be checked")
 pytestmark = pytest.mark.peer
@@ -44,14 +48,15 @@ def names_in(file: str) -> list[str]:
     return [name for name, value in vars(loaded(file)).items() if is_custom(value) and not name.startswith("_")]
 
 
-def report_of(file: str, name: str) -> OpReport:
+def report_of(file: str, name: str, options: Options | None = None) -> OpReport:
     """Check a function in this process."""
+    options = options or Options()
     from opkit.verify.subjects.jax.framework import framework
 
     names = vars(loaded(file))
-    served = framework.named(names[name], {**names, "__file__": str(DATA / f"{file}.py")}, name, Options())
+    served = framework.named(names[name], {**names, "__file__": str(DATA / f"{file}.py")}, name, options)
     assert not served.reports
-    return check(served.checkables[0], Options())
+    return check(served.checkables[0], options)
 
 
 @pytest.mark.parametrize("name", names_in("right")[::3])
@@ -123,7 +128,7 @@ def opkit(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-SCRIPT = '''
+SCRIPT = """
 import jax, jax.numpy as jnp, numpy as np
 
 @jax.custom_vjp
@@ -143,7 +148,7 @@ def loss(w, x):
 w, x = jnp.ones((3, 2)), jnp.asarray(np.random.default_rng(0).standard_normal((4, 3)))
 for _ in range(3):
     w = w - 0.01 * jax.grad(loss)(w, x)
-'''
+"""
 
 
 def test_a_training_script_is_checked_on_what_it_saw_under_jit(tmp_path: Path) -> None:
@@ -153,6 +158,29 @@ def test_a_training_script_is_checked_on_what_it_saw_under_jit(tmp_path: Path) -
     assert run.returncode == 1
     assert "pass      train.py::right" in run.stdout
     assert "FAIL      train.py::wrong" in run.stdout
+
+
+def test_a_repro_needs_jax_and_numpy_only(tmp_path: Path) -> None:
+    """It shows the slopes beside what the rule gives, and runs where opkit cannot be imported."""
+    (tmp_path / "act.py").write_text(SCRIPT.partition("@jax.jit")[0])
+    run = opkit(tmp_path, "gradcheck", "--effort", "0.1", "act.py::wrong")
+    failure = re.findall(r"--repro ([0-9a-f]+)", run.stdout)[0]
+    opkit(tmp_path, "gradcheck", "--repro", failure)
+    code = "import sys, runpy; sys.modules['opkit'] = None; runpy.run_path(sys.argv[1])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / f"repro_{failure}.py")], capture_output=True, text=True, timeout=300
+    )
+    assert shown.returncode == 0, shown.stderr
+    left, right, rule = (float(line.split(":")[1]) for line in shown.stdout.splitlines()[:3])
+    assert (round(left, 4), round(right, 4), round(rule, 4)) == (3.0, 3.0, 2.9)
+
+
+def test_assert_gradients_takes_a_function_with_a_rule() -> None:
+    """The whole report is the message."""
+    x = jnp.array([0.5, -1.0, 2.0])
+    assert assert_gradients(loaded("right").swish, (x,)).status is Status.PASS
+    with pytest.raises(GradientError, match="FAIL GC101"):
+        assert_gradients(loaded("faults").product_swapped, (x, x * 2))
 
 
 def test_a_function_without_a_rule_is_refused(tmp_path: Path) -> None:
@@ -175,6 +203,16 @@ def test_a_function_of_this_process_is_checked_with_all_that_it_goes_through() -
         ("whole", Status.FAIL),
         ("made", Status.FAIL),
     ]
+
+
+def test_the_report_of_jaxs_own_faults_is_as_its_golden_file() -> None:
+    """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
+    reports = tuple(report_of("faults", name, Options(effort=0.2)) for name in OWN)
+    text = masked(text_report(Outcome(Report("0", 0, reports)), width=160))
+    path = Path(__file__).parent / "golden" / "jax.text"
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "jax.md").read_text(encoding="utf-8")

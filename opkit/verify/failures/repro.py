@@ -1,4 +1,4 @@
-"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines that needs numpy (and torch) only.
+"""``--repro ID``: a remembered failure as an .npz and a script of some twenty lines; opkit takes no part in it.
 
 The script runs the user's own kernels where they can be run without opkit; else it shows what was recorded.
 """
@@ -20,6 +20,7 @@ from opkit.errors import OpkitError
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
+from opkit.verify.failures.jax_repro import jax_lines
 from opkit.verify.failures.store import Failure, FailureStore
 from opkit.verify.failures.torch_repro import torch_lines
 from opkit.verify.isolation.child import Outbox, Task
@@ -32,6 +33,8 @@ from opkit.verify.targets.target import resolve
 __all__ = ["write_repro"]
 
 _TAG = "device_sub_tag"
+#: The lines for functions of other frameworks, by what they need.
+_FRAMEWORKS: dict[str, Callable[[Failure], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}
 _STEPS = 10.0 ** np.arange(-2, -9, -1)
 #: How the script calls what forward has, by the kind of blob.
 _PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
@@ -61,11 +64,16 @@ def write_repro(
     stem = Path(folder) / f"repro_{failure.id}"
     recipe = _recipe(failure)
     arrays = _named_arrays(failure)
-    torch = torch_lines(failure) if recipe is None else None
-    if recipe is None and torch is None:
+    needs, body = "numpy", _live(failure, recipe) if recipe is not None else None
+    for framework, lines_of in _FRAMEWORKS.items() if body is None else ():
+        body = lines_of(failure)
+        if body is not None:
+            needs = f"{framework} and numpy"
+            break
+    if body is None:
         arrays.update(_samples(failure, options))
-    body = torch or (_recorded(arrays) if recipe is None else _live(failure, recipe))
-    lines = [*_head(failure, "torch and numpy" if torch else "numpy"), *body]
+        body = _recorded(arrays)
+    lines = [*_head(failure, needs), *body]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
     packed = io.BytesIO()
     save: Callable[..., None] = np.savez

@@ -11,7 +11,7 @@ from typing import Any
 from opkit.verify.failures.store import Failure
 from opkit.verify.targets.imports import imported_roots
 
-__all__ = ["torch_lines"]
+__all__ = ["is_plain", "stored", "torch_lines"]
 
 _CALL = '''
 
@@ -40,7 +40,7 @@ def torch_lines(failure: Failure) -> list[str] | None:
     if not file or "#" in name or "torch" not in imported_roots(root) or failure.code in ("GC171",):
         return None
     attrs = dict(failure.case.attrs)
-    if not all(_is_plain(value) for value in attrs.values()):
+    if not all(is_plain(value) for value in attrs.values()):
         return None
     lines = [
         "import inspect",
@@ -58,9 +58,10 @@ def torch_lines(failure: Failure) -> list[str] | None:
     return [*lines, *_run(failure), "print(__doc__)"]
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Say whether an option can be written down as it is."""
     if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
+        return all(map(is_plain, value))
     return value is None or isinstance(value, (bool, int, float, str))
 
 
@@ -68,14 +69,15 @@ def _values(failure: Failure, attrs: Mapping[str, Any]) -> list[str]:
     lines = [f"values = {dict(attrs)!r}"]
     for name, value in failure.case.inputs.items():
         if isinstance(value, (list, tuple)):
-            items = ", ".join(_leaf(_stored(name, index), item) for index, item in enumerate(value))
+            items = ", ".join(_leaf(stored(name, index), item) for index, item in enumerate(value))
             lines.append(f"values[{name!r}] = [{items}]")
         elif value is not None:
-            lines.append(f"values[{name!r}] = {_leaf(_stored(name, 0), value)}")
+            lines.append(f"values[{name!r}] = {_leaf(stored(name, 0), value)}")
     return lines
 
 
-def _stored(name: str, index: int) -> str:
+def stored(name: str, index: int) -> str:
+    """Return the expression of an array in the script's data."""
     return f"data[{f'{name}_{index}'!r}]"
 
 

@@ -1,6 +1,7 @@
 """The recorder of torch: keeps what custom Functions and library ops are called with.
 
-It stands before ``Function.apply`` and before calls of what ``custom_op`` made, in this process alone.
+It stands before ``Function.apply`` and before calls of what ``custom_op`` made, also as ``torch.ops.ns.name``, in this
+process alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from opkit.verify.subjects.torch.tensors import plain
 __all__ = ["recording", "subject_of"]
 
 _OP = torch._library.custom_ops.CustomOpDef
+#: A library op is called as a packet of overloads, or as one of them; what ``custom_op`` returned calls the latter.
+_CALLED = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)
 
 
 def subject_of(function: Any) -> Subject:
@@ -37,24 +40,37 @@ def recording() -> Iterator[Recording]:
     """Record calls until the end; the recording is given at once and fills."""
     heard = Recording()
     apply = torch.autograd.Function.__dict__["apply"]
-    call = _OP.__call__
+    calls = {kind: kind.__call__ for kind in _CALLED}
 
     def listened(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if is_function(cls):
             _hear(heard, cls, args, kwargs)
         return apply.__func__(cls, *args, **kwargs)
 
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _hear(heard, self, args, kwargs)
-        return call(self, *args, **kwargs)
+    def listening(call: Any) -> Any:
+        def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+            op = _library_op(self)
+            if op is not None:
+                _hear(heard, op, args, kwargs)
+            return call(self, *args, **kwargs)
+
+        return called
 
     torch.autograd.Function.apply = classmethod(listened)
-    _OP.__call__ = called
+    for kind, call in calls.items():
+        kind.__call__ = listening(call)
     try:
         yield heard
     finally:
         torch.autograd.Function.apply = apply
-        _OP.__call__ = call
+        for kind, call in calls.items():
+            kind.__call__ = call
+
+
+def _library_op(called: Any) -> Any:
+    """Return the library op of the user's behind what is called, None where there is none."""
+    name = getattr(called, "_qualified_op_name", None) or called.name()
+    return torch._library.custom_ops.OPDEFS.get(name.partition(".")[0])
 
 
 def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
