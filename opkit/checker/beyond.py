@@ -34,7 +34,11 @@ def beyond(
     if other is None or options.recorded_only:
         return
     report = check(other, replace(options, power=False, second_order=False))
-    bad = [item for item in report.checks if item.status is Status.FAIL]
+    bad = [
+        item
+        for item in report.checks
+        if item.status is Status.FAIL or (item.beyond and item.status is Status.UNDECIDED)
+    ]
     for item in bad[:MOST_BEYOND]:
         where = _difference(item, other.seen)
         hint = item.hint or _hint(item, other.seen)
@@ -45,13 +49,18 @@ def beyond(
 def doubtful(session: CheckSession, doubts: Sequence[Doubt]) -> Iterator[CheckResult]:
     """Yield what backward does with shapes of which nothing says that they are meant, as undecided."""
     for doubt in doubts[:1]:
-        shapes = ", ".join(str(list(array.shape)) for _, array in leaves_of(doubt.case.inputs))
+        good = next((case for case in session.cases if all(array.size for _, array in leaves_of(case.inputs))), None)
+        fitting = "" if good is None else f"; backward keeps up with forward on {_shapes_in(good)}"
         message = (
-            f"forward takes the shapes {shapes} too, where {doubt.message}; raise in forward if they are not meant, "
-            "or name those that are in a cases function"
+            f"forward takes {_shapes_in(doubt.case)} too, where {doubt.message}{fitting}. Raise in forward if "
+            "the former is not meant, or name what is in a cases function"
         )
         fields = {"case": doubt.case.to_json(), "evidence": Evidence(case=doubt.case), "beyond": True}
         yield session.result(doubt.code, Status.UNDECIDED, message, **fields)
+
+
+def _shapes_in(case: Case) -> str:
+    return ", ".join(f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs))
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -23,7 +23,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
-from opkit.checker.search.relations import Doubt, set_aside
+from opkit.checker.search.relations import Doubt
 from opkit.errors import KernelError, unknown
 
 __all__ = ["FORMER", "Collected", "collect"]
@@ -220,15 +220,14 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
             said = unknown("a shape is given for", name, known, tail=f", but the inputs are {', '.join(known)}")
             return Collected(findings=[_result("GC182", Status.ERROR, str(said), checkable)])
     searched = search(checkable, options, trial)
-    is_open = not checkable.seen and not options.shapes
     cases, large = searched.cases, searched.large
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
-    if is_open:
-        found.cases, found.doubts, found.large = set_aside(checkable, cases, large)
+    found.doubts = searched.doubts
     dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
     found.findings.extend(_breaches(checkable, trial))
+    found.findings.extend(_assumed(checkable))
     if cases or found.findings:
         return found
     if trial.errors:
@@ -257,3 +256,14 @@ def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
             message, evidence = error.message, Evidence(case=case)
             yield _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
             break
+
+
+def _assumed(checkable: Checkable) -> Iterator[CheckResult]:
+    """Inputs that were taken for constants because backward gives nothing for them."""
+    for name in sorted(checkable.assumed_constants):
+        message = (
+            f"backward gives None for {name}, which was taken for a constant: where it takes a gradient this is a "
+            "fault; cases that give it as a Tensor with stop_gradient=True would say that it takes none"
+        )
+        made = _result("GC145", Status.UNDECIDED, message, checkable, input=name)
+        yield replace(made, where=checkable.backward_where, beyond=True)

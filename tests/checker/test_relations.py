@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+
+import pytest
 
 import opkit
 from opkit.checker import OpReport, Status
+
+pytestmark = pytest.mark.xdist_group("relations")
 
 HEAD = "import numpy as np\nimport paddle\nfrom paddle.autograd import PyLayer\n\n\n"
 
@@ -25,7 +32,7 @@ def test_a_sum_that_does_not_speak_of_broadcasting_is_not_accused(tmp_path: Path
     report = report_on(tmp_path, "x, y", "return x + y", "return dy, dy")
     assert report.status is Status.UNDECIDED
     (found,) = [item for item in report.checks if item.status is not Status.PASS and item.beyond]
-    assert "forward takes the shapes" in found.message
+    assert "forward takes x of shape" in found.message
 
 
 def test_a_bias_that_is_not_summed_is_accused(tmp_path: Path) -> None:
@@ -55,10 +62,102 @@ def test_none_for_an_input_that_results_depend_on_is_accused(tmp_path: Path) -> 
 
 def test_labels_with_an_axis_too_many_are_not_tried(tmp_path: Path) -> None:
     """One label for each row: indexing takes (n, 1) too, and sets every row's label for every row."""
-    forward = "z = x.numpy(); q = np.zeros_like(z); q[np.arange(len(z)), label.numpy()] = 1; p = np.exp(z); "
-    forward += "p /= p.sum(1, keepdims=True); ctx.d = p - q; return paddle.to_tensor(-(q * np.log(p)).sum(1))"
-    report = report_on(tmp_path, "x, label", forward, "return paddle.to_tensor(ctx.d * dy.numpy()[:, None]), None")
+    forward = "z = x.numpy(); q = np.zeros_like(z); q[np.arange(len(z)), label.numpy()] = 1; ctx.d = z - q; "
+    forward += "return paddle.to_tensor((ctx.d**2).sum(1))"
+    report = report_on(tmp_path, "x, label", forward, "return paddle.to_tensor(2 * ctx.d * dy.numpy()[:, None]), None")
     assert not report.findings
+
+
+#: What is right for some shapes and raises, or gives other shapes, for others that forward takes.
+RIGHT = {
+    "BiasOfRows": ("x, b", "return x + b", "return dy, dy.sum(axis=0)"),
+    "Squares": (
+        "pred, target",
+        "ctx.d = pred - target; return (ctx.d * ctx.d).mean()",
+        "g = 2 * dy * ctx.d / ctx.d.size; return g, -g",
+    ),
+    "SumHidesBroadcast": (
+        "mu, s",
+        "ctx.save_for_backward(mu, s); return (mu * mu + paddle.exp(s)).sum(axis=-1)",
+        "mu, s = ctx.saved_tensor(); g = dy.unsqueeze(-1); return 2 * g * mu, g * paddle.exp(s)",
+    ),
+    "OneDeterminant": (
+        "a",
+        "ctx.inv = np.linalg.inv(a.numpy()); return paddle.to_tensor(np.linalg.slogdet(a.numpy())[1])",
+        "return paddle.to_tensor(ctx.inv.T * dy.numpy())",
+    ),
+    "TwoColumns": (
+        "x, t",
+        "ctx.t = t; return paddle.stack([x[:, 0] * 2, x[:, 1] + t], axis=1)",
+        "return paddle.stack([dy[:, 0] * 2, dy[:, 1]], axis=1), dy[:, 1]",
+    ),
+    "ReadAsReturned": (
+        "p, q",
+        "ctx.save_for_backward(p, q); return p * q",
+        "p, q = ctx.saved_tensor(); return dy * q, dy * p",
+    ),
+}
+#: None for an input that is a constant by its name; by nothing but the None.
+CONSTANT = {
+    f"Times{name}": (f"x, {name}", f"ctx.t = {name}; return x * {name}", "return dy * ctx.t, None")
+    for name in ("target", "mask", "u")
+}
+#: Wrong where shapes are meant: values, rows that only one of works, no relation that works at all.
+FAULTY = {
+    "HalfBias": ("x, b", "return x + b", "return dy, dy.sum(axis=0) / 2"),
+    "MeanBias": ("x, b", "return x + b", "return dy, dy.mean(axis=0)"),
+    "RightForOneRow": ("x", "ctx.x = x; return (x * x).sum(axis=-1)", "return 2 * dy * ctx.x"),
+    "LostAxis": ("x", "ctx.x = x; return 2 * x", "return (2 * dy).sum(axis=-1)"),
+    "Transposed": (
+        "x, w",
+        "ctx.k = x, w; return paddle.matmul(x, w)",
+        "x, w = ctx.k; return paddle.matmul(dy, w.t()), paddle.matmul(dy.t(), x)",
+    ),
+}
+
+
+@cache
+def verdicts() -> Mapping[str, OpReport]:
+    """Return the reports on all of these, each as FILE.py::Name without cases, from one run."""
+    rows = RIGHT | CONSTANT | FAULTY
+    texts = [
+        f"class {name}(PyLayer):\n    @staticmethod\n    def forward(ctx, {takes}):\n        {forward}\n\n"
+        f"    @staticmethod\n    def backward(ctx, dy):\n        {backward}\n"
+        for name, (takes, forward, backward) in rows.items()
+    ]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "layers.py"
+        path.write_text(HEAD + "\n\n".join(texts))
+        reports = opkit.gradcheck([f"{path}::{name}" for name in rows], jobs=1, replay=False).ops
+    return dict(zip(rows, reports))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_shapes_that_backward_was_not_written_for_are_no_failure(name: str) -> None:
+    """One undecided result says which shapes work and which do not."""
+    report = verdicts()[name]
+    assert not report.findings
+    (message,) = [item.message for item in report.checks if item.status is Status.UNDECIDED]
+    assert "backward keeps up with forward on" in message
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_fault_where_shapes_are_meant_is_found(name: str) -> None:
+    """Where nothing but forward says which shapes are meant, a fault is one all the same."""
+    assert verdicts()[name].status is Status.FAIL
+
+
+@pytest.mark.parametrize("name", ["Timestarget", "Timesmask"])
+def test_none_for_what_is_by_its_name_a_constant_is_right(name: str) -> None:
+    """A note says that it counts as a constant."""
+    assert not verdicts()[name].findings
+    assert any("counts as a constant" in note for note in verdicts()[name].notes)
+
+
+def test_none_for_what_may_be_a_constant_is_undecided() -> None:
+    """Nothing but backward's None says that it takes no gradient."""
+    assert not verdicts()["Timesu"].findings
+    assert "GC145" in [item.code for item in verdicts()["Timesu"].checks if item.status is Status.UNDECIDED]
 
 
 def test_a_forward_that_takes_nothing_is_given_up_soon(tmp_path: Path) -> None:

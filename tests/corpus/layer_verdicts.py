@@ -26,9 +26,8 @@ FORMS = ("named", "script")
 #: A state that is kept shows only when other values come: found on what was seen, or beyond it.
 STATE = frozenset({"StaleMask", "Remembered", "g_relu_kept"})
 
-#: Raise in backward for shapes that forward broadcasts, and are right for equal ones: without cases nothing says what is
-#: meant.
-BROADCAST = frozenset({"ProductPlain", "ProductUnseen", "ProductOnes"})
+#: Raise in backward for shapes that forward takes, and are right for others: without cases nothing says what is meant.
+BROADCAST = frozenset({"ProductPlain", "ProductUnseen", "ProductOnes", "BiasMatrix", "RmsMatrix"})
 
 #: Errors that judge nothing: no case could be found or read, time ran out, the file or opkit broke.
 _NOT_JUDGED = frozenset({"GC182", "GC183", "GC192", "GC195", "GC196", "GC197"})

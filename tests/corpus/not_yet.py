@@ -11,7 +11,6 @@ MAY_BE_UNDECIDED: frozenset[str] = frozenset()
 NOT_YET: dict[str, str] = {
     "DecayRate named": "pass, not accused",
     "DecayRate script": "pass, not beyond",
-    "RmsMatrix named": "pass, not accused",
     "OneBuffer named": "pass, not accused",
     "VarianceCancels named": "undecided, not accused",
     "ProductUnseen script": "pass, not beyond",

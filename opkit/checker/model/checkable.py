@@ -255,6 +255,7 @@ class Checkable:
         own: checks that only subjects of its kind need.
         starts_in: the float dtype in which a search for cases begins.
         remarks: what a reader of the report should know.
+        assumed_constants: inputs without a gradient for no other reason than that backward gives None for them.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
@@ -299,6 +300,7 @@ class Checkable:
     own: tuple[OwnCheck, ...] = ()
     starts_in: str = "float64"
     remarks: tuple[str, ...] = ()
+    assumed_constants: frozenset[str] = frozenset()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
     moving: Callable[[Arrays, Attrs, str], Moving] | None = None

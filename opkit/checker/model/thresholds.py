@@ -136,6 +136,19 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
+#: Cases of one relation of shapes that are looked at to see whether backward keeps up with it, and of these whether it
+#: has the slope. Cost.
+MOST_EXAMPLES, KIND_CASES = 12, 3
+#: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
+#: usual shape has. Cost.
+MOST_WIDENED, WIDE = 24, 11
+#: Step and relative error of a first look at a gradient along one direction: a missing sum is off by far more. Tuned.
+LOOK_STEP, LOOK_SHARE = 1e-4, 1e-2
+#: What the entries of that direction lie between: none is lost beside the others; and a seed of their own. Tuned.
+LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
+#: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
+#: cases of these that are kept. Cost.
+FURTHER_SHAPES, MOST_TOLD, FURTHER_CASES = 1500, 400, 4
 #: Assignments of shapes after which one reading of a signature without cases is given up. Cost.
 FEW_SHAPES = 1500
 #: Shapes that forward takes with plain floats, among which one is looked for in which every input has several elements.
@@ -300,8 +313,9 @@ OVERFLOW = 1e30
 #: What float32 results count as at least: a share of the largest gradient, of usual results, of the largest argument.
 #: Tuned.
 GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
-#: Digits lost at an offset are mentioned from this share on. Tuned.
-OFFSET_LOSS = 1e-2
+#: Digits lost at an offset are mentioned, and those that a gradient loses at steep values count, from these shares of
+#: the largest entry on. Tuned.
+OFFSET_LOSS, STEEP_LOSS = 1e-2, 1e-3
 #: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
 NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
 #: Values of a result whose noise is measured. Cost.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from opkit.checker.model.case import Case
@@ -12,6 +12,8 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.thresholds import (
     FIRST_PLAIN,
     FOLLOWED,
+    FURTHER_CASES,
+    FURTHER_SHAPES,
     KINDS_REPEAT,
     LEAST_EFFORT,
     MIXED_INPUTS,
@@ -25,9 +27,10 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED, climb
+from opkit.checker.search.names import is_index_name, is_parameter_name
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, Shape, assignments, signature
+from opkit.checker.search.shapes import Assignment, Shape, assignments, signature, told_shapes
 
 __all__ = ["Natural"]
 
@@ -143,6 +146,30 @@ class Natural:
                 seen.add(kind)
                 found.append(case)
                 alike += self._is_alike(assignment)
+        return found
+
+    def further(self, fits: Callable[[Case], bool]) -> list[Case]:
+        """Return some cases of other relations of shapes that fit, or nothing.
+
+        Args:
+            fits: says whether backward keeps up with forward on a case.
+        """
+        scope = self.scope
+        if scope.options.shapes or scope.checkable.seen or not scope.args:
+            return []
+        attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
+        is_index = [is_index_name(arg.name) for arg in scope.args]
+        is_vector = [is_parameter_name(arg.name, scope.args[0].name) for arg in scope.args]
+        found: list[Case] = []
+        for number, shapes in enumerate(islice(told_shapes(scope.args, is_vector), FURTHER_SHAPES)):
+            for roles in self.roles.told(is_index, shapes, attrs):
+                case = scope.case(shapes, attrs, roles, seed=8000 + number)
+                if scope.trial.probe(case).is_accepted and fits(case):
+                    found.append(case)
+                    scope.roles = roles
+                    break
+            if len(found) == FURTHER_CASES:
+                break
         return found
 
     def _climbed_cases(self) -> list[Case]:

@@ -15,13 +15,14 @@ from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIA
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
+from opkit.checker.search.relations import Doubt, Relations
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
 from opkit.errors import KernelError
 
-__all__ = ["SearchResult", "first_case", "search"]
+__all__ = ["SearchResult", "first_case", "first_cases", "search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class SearchResult:
         dtype: of the float inputs.
         domain: the one domain of all inputs, where they have one and all hold floats.
         notes: what the user should know.
+        doubts: cases that forward takes although nothing says that their shapes are meant.
     """
 
     cases: list[Case]
@@ -41,10 +43,16 @@ class SearchResult:
     dtype: str = "float64"
     domain: str | None = None
     notes: list[str] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
 
 
 def first_case(checkable: Checkable, options: Options, give_up: float = float("inf")) -> Case | None:
-    """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search.
+    """Return the first case of usual shapes that forward takes, None where it takes none of them: a short search."""
+    return next(iter(first_cases(checkable, options, 1, give_up)), None)
+
+
+def first_cases(checkable: Checkable, options: Options, most: int, give_up: float = float("inf")) -> list[Case]:
+    """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
     ``give_up``, nor after FIRST_SECONDS.
@@ -52,9 +60,9 @@ def first_case(checkable: Checkable, options: Options, give_up: float = float("i
     trial = Trial(checkable, most=FIRST_TRIALS, give_up=min(give_up, perf_counter() + FIRST_SECONDS))
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
-    found = Natural(scope, Roles(scope)).accepted(attrs, 1, 0, FEW_SHAPES)
+    found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
-    return next(iter([*found, *broken]), None)
+    return [*found, *broken][:most]
 
 
 def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
@@ -85,9 +93,19 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
+    is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
+    relations = Relations(scope)
+    doubts: list[Doubt] = []
+    if is_vague:
+        if not relations.is_settled(shapes):
+            shapes = natural.further(relations.fits) + shapes
+        shapes, doubts = relations.settle(shapes)
     sweeps = Sweeps(scope, natural)
     shapes += sweeps.grown(shapes)
     large = sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
-    return SearchResult(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes)
+    if is_vague:
+        cases, more = relations.settle(cases)
+        large, doubts = relations.takes(large), doubts + more
+    return SearchResult(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes, doubts)

@@ -159,6 +159,15 @@ class Roles:
                         mapped = tuple(role if role.is_integer else Role(domain) for role in base)
                         yield from self._with_limits(mapped, assignment, attrs)
 
+    def told(
+        self, is_index: Sequence[bool], assignment: Assignment, attrs: Mapping[str, Any]
+    ) -> Iterator[tuple[Role, ...]]:
+        """Yield floats for all inputs, then whole numbers for those that are said to hold them."""
+        yield (Role(),) * len(is_index)
+        if any(is_index):
+            mixed = tuple(Role("real", "int64", 2) if one else Role() for one in is_index)
+            yield from self._with_limits(mixed, assignment, attrs)
+
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
         floats, own = self._refusals[()], self._refusals[variant]

@@ -6,13 +6,13 @@ Combinatorics only; nothing is run here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product, zip_longest
+from itertools import islice, product, zip_longest
 from typing import TypeAlias
 
 from opkit.checker.model.checkable import Arg
-from opkit.checker.model.thresholds import FIRST_SHAPES, LEAST_NEAR, MOST_NEAR, RELATIONS, RELATIONS_OF_MANY
+from opkit.checker.model.thresholds import FIRST_SHAPES, LEAST_NEAR, MOST_NEAR, MOST_TOLD, RELATIONS, RELATIONS_OF_MANY
 
-__all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature"]
+__all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature", "told_shapes"]
 
 Shape: TypeAlias = tuple[int, ...]
 #: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
@@ -143,6 +143,36 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
         if item not in seen:
             seen.add(item)
             yield item
+
+
+def told_shapes(args: Sequence[Arg], is_vector: Sequence[bool]) -> Iterator[Assignment]:
+    """Yield shapes of plain sizes for several inputs in all combinations of a few relations.
+
+    Args:
+        args: the inputs.
+        is_vector: of each, whether a vector is likely.
+    """
+    for first in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (6,), (3, 3), (4, 2), (5, 3)):
+        options = [_told(first, arg, one, not index) for index, (arg, one) in enumerate(zip(args, is_vector))]
+        yield from islice(product(*options), MOST_TOLD)
+
+
+def _told(first: Shape, arg: Arg, is_vector: bool, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
+    if is_first or arg.is_variadic:
+        return [(first, first) if arg.is_variadic else first]
+    vectors: list[Shape] = [first[-1:], first[1:2], first[:1], (7,)]
+    others: list[Shape] = [
+        first,
+        (first[-1], 7),
+        (*first[:-2], first[-1], 7),
+        first[:-1],
+        (7, first[-1]),
+        (5, *first[1:]),
+    ]
+    halved: list[Shape] = [(*first[:-1], first[-1] // 2), (first[-1] // 2,)]
+    found = [*vectors, *others, *halved] if is_vector else [*others, *vectors, *halved]
+    unique: list[Shape | tuple[Shape, ...] | None] = list(dict.fromkeys(found))
+    return unique
 
 
 def signature(assignment: Assignment) -> tuple[object, ...]:

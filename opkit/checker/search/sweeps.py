@@ -167,6 +167,8 @@ class Sweeps:
             if attr.name in self.scope.options.attrs or attr.name == "device_sub_tag":
                 continue
             for number, value in enumerate(alternatives(attr, self.scope.checkable.constants)):
+                if any(_breaks_pairs(base[attr.name], value, case) for case in shapes[:1]):
+                    continue
                 is_late = number >= FIRST_VALUES and type(value) is float
                 limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
                 cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
@@ -327,6 +329,13 @@ class Sweeps:
                 "while it does at others; a CHECK in the definition would say so"
             )
         return [case for case in cases if ranks_of(case) not in foreign]
+
+
+def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
+    """Say whether an option that held one value for each array of a list would hold more or fewer."""
+    if not (isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)) and len(old) != len(new)):
+        return False
+    return any(isinstance(value, list) and len(value) == len(old) for value in case.inputs.values())
 
 
 def _gives_the_same(one: Attempt, other: Attempt) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["Guess", "annotations_of", "guesses", "is_left_out", "usual_value"]
+__all__ = ["Guess", "annotations_of", "guesses", "is_constant", "is_left_out", "takes_gradient", "usual_value"]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
@@ -29,6 +29,79 @@ _OF_TYPE: dict[str, Any] = {"int": 2, "float": 0.5, "bool": True, "str": "mean"}
 _ARRAYS = frozenset(
     ("b", "w", "bias", "weight", "weights", "mask", "gamma", "beta", "y", "z", "residual", "target", "label", "index")
 )
+#: Words of inputs that usually take no gradient.
+_CONSTANTS = frozenset(
+    [
+        "cond",
+        "condition",
+        "mask",
+        "target",
+        "targets",
+        "label",
+        "labels",
+        "index",
+        "indices",
+        "ids",
+        "t",
+        "gt",
+        "truth",
+        "noise",
+        "keep",
+        "lengths",
+        "length",
+        "random",
+        "mean",
+        "var",
+        "std",
+        "running",
+        "variance",
+        "pos",
+        "sample",
+        "knots",
+        "grid",
+        "points",
+        "xp",
+        "bins",
+        "edges",
+        "anchors",
+        "freq",
+        "freqs",
+        "cos",
+        "sin",
+        "angle",
+        "angles",
+        "steps",
+        "probs",
+    ]
+)
+#: Words of inputs that take one.
+_VARIABLES = frozenset(
+    [
+        "x",
+        "y",
+        "z",
+        "a",
+        "b",
+        "q",
+        "k",
+        "h",
+        "w",
+        "input",
+        "other",
+        "query",
+        "key",
+        "value",
+        "bias",
+        "weight",
+        "weights",
+        "gamma",
+        "beta",
+        "scale",
+        "shift",
+        "pred",
+        "logits",
+    ]
+)
 #: Values for a parameter of which nothing is known, one after the other.
 _ANY: tuple[Any, ...] = (0.5, 2, -1)
 
@@ -41,11 +114,13 @@ class Guess:
         inputs: parameters that take arrays, in order; those of ``optional`` may be left out.
         optional: inputs with None as their default.
         options: {other parameter: value}, the defaults where there are some.
+        is_likely: whether names and defaults suggest it; the others are for a forward that takes nothing else.
     """
 
     inputs: tuple[str, ...]
     optional: frozenset[str]
     options: dict[str, Any]
+    is_likely: bool = False
 
 
 def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -59,6 +134,16 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 def is_left_out(name: str) -> bool:
     """Say whether a parameter that is None is by its name an input that may be left out."""
     return _is_word_in(name, _ARRAYS)
+
+
+def is_constant(name: str) -> bool:
+    """Say whether an input is by its name one that takes no gradient."""
+    return _is_word_in(name, _CONSTANTS)
+
+
+def takes_gradient(name: str) -> bool:
+    """Say whether an input is by its name one that takes a gradient."""
+    return _is_word_in(name, _VARIABLES) and not is_constant(name)
 
 
 def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Guess]:
@@ -81,20 +166,22 @@ def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Gue
         known.pop(required[0])
     open_ = [name for name in required if name not in known]
     options = {name: value for name, value in options.items() if name not in optional}
-    yield _guess(parameters, open_, optional, {**options, **known})
+    yield _guess(parameters, open_, optional, {**options, **known}, is_likely=True)
     if optional:
         yield _guess(parameters, open_, set(), {**options, **known, **dict.fromkeys(optional)})
     if known:
-        yield _guess(parameters, required, set(), {**options, **dict.fromkeys(optional)})
+        yield _guess(parameters, required, set(), {**options, **dict.fromkeys(optional)}, is_likely=True)
     for name in reversed(open_[1:]):
         for value in _ANY:
             rest = [other for other in open_ if other != name]
             yield _guess(parameters, rest, set(), {**options, **known, name: value, **dict.fromkeys(optional)})
 
 
-def _guess(parameters: Parameters, arrays: list[str], optional: set[str], options: dict[str, Any]) -> Guess:
+def _guess(
+    parameters: Parameters, arrays: list[str], optional: set[str], options: dict[str, Any], is_likely: bool = False
+) -> Guess:
     inputs = tuple(name for name in parameters.names if name in arrays or name in optional)
-    return Guess(inputs, frozenset(optional), options)
+    return Guess(inputs, frozenset(optional), options, is_likely)
 
 
 def _is_array(annotation: Any) -> bool:

@@ -129,6 +129,20 @@ class Runner:
         """Run forward; see ``opkit.checker.Forward``."""
         return [tensor._data for tensor in self._apply(self.arguments(arrays, attrs))[0]]
 
+    def silent(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+        """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
+        try:
+            outputs, pullback = self.vjp(arrays, attrs)
+            pullback([np.ones_like(item) for item in outputs], frozenset(self._inputs))
+        except Exception:  # a None that is refused is what is looked for; the checks report all else
+            pass
+        names = [name for name in self._parameters.names if name in self._inputs and arrays.get(name) is not None]
+        result = self._raw[-1] if self._raw else None
+        if not isinstance(result, (list, tuple)) or len(result) != len(names):
+            return frozenset()
+        found = frozenset(name for name, item in zip(names, result) if item is None)
+        return found if len(found) < len(names) else frozenset()
+
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Return the outputs of one application, and the leaf of each input that is a single array."""
         values = self.arguments(arrays, attrs, shares=False)

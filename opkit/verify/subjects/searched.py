@@ -5,16 +5,19 @@ The search itself is the checker's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
+from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of
+from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.search.look import trouble_of
+from opkit.checker.search.pipeline import first_cases
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.guess import Guess, annotations_of, guesses
+from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_constant, takes_gradient
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
@@ -25,6 +28,8 @@ __all__ = ["searched_layer"]
 
 #: Seconds after which all readings of a signature are given up.
 READING_SECONDS = 8.0
+#: Cases on which it is seen whether a reading of a signature goes with what backward returns.
+LOOKED_AT = 12
 #: Shares by which an input is moved to see whether any result depends on it.
 NUDGES = (1e-6, -1e-5)
 
@@ -43,53 +48,66 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
     """
     parameters = parameters_of(layer)
     until = perf_counter() + READING_SECONDS
+    first: Checkable | None = None
     for guess in guesses(parameters, annotations_of(layer.forward)):
-        if not guess.inputs:
+        if not guess.inputs or (first is not None and not guess.is_likely):
             continue
         runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
         made = _made(layer, runner, guess, parameters.starred, declared, name)
         with np.errstate(all="ignore"):
-            case = first_case(made, options, give_up=until)
-        if case is None:
-            continue
-        flat = _flat(made, case)
-        if flat:
-            runner = Runner(layer, parameters, frozenset(guess.inputs), flat)
-            made = replace(
-                _made(layer, runner, guess, parameters.starred, declared, name),
-                gradients=frozenset(item for item in guess.inputs if item not in flat),
-            )
-        return replace(made, second=_second(made, runner, case))
-    return None
+            cases = first_cases(made, options, LOOKED_AT, give_up=until)
+            if not cases:
+                continue
+            constants = _constants(made, runner, cases)
+            if constants:
+                runner = Runner(layer, parameters, frozenset(guess.inputs), constants)
+                made = replace(
+                    _made(layer, runner, guess, parameters.starred, declared, name),
+                    gradients=frozenset(item for item in guess.inputs if item not in constants),
+                    assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
+                )
+            fits = any(trouble_of(made, case) is None for case in cases)
+        made = replace(made, second=_second(made, runner, cases[0]))
+        if fits or not guess.is_likely:
+            return made
+        first = first or made
+    return first
 
 
-def _flat(made: Checkable, case: Case) -> frozenset[str]:
-    """Return the float inputs that count as constants: backward gives None for them, and no result depends on them.
+def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozenset[str]:
+    """Return the float inputs that count as constants: backward gives None for them, and nothing speaks against it.
 
-    They are masks, lengths and the like, which forward takes as floats too. None for any other input is a mistake.
+    They are masks, lengths, targets and the like. None is a mistake for an input whose name says that it takes one.
     """
-    evaluator = Evaluator(made, case)
-    try:
-        with np.errstate(all="ignore"):
-            evaluator.prepare()
-            evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
-            return frozenset()
-    except Exception as error:  # user code: what it raises is reported by the checks
-        if "returned None" not in str(error):
-            return frozenset()
-    return frozenset(leaf.name for leaf in evaluator.leaves if not _moves(evaluator, leaf))
+    for case in cases:
+        silent = runner.silent(case.inputs, case.attrs)
+        floats = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array))
+        if not silent & floats:
+            continue
+        open_ = {name for name in silent & floats if not _is_sure(name, made, [case])}
+        return frozenset() if any(map(takes_gradient, open_)) else silent & floats
+    return frozenset()
 
 
-def _moves(evaluator: Evaluator, leaf: InputLeaf) -> bool:
+def _is_sure(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
+    """Say whether an input's name, or that no result depends on it, says that it takes no gradient."""
+    return is_constant(name) or not any(_moves(made, case, name) for case in cases)
+
+
+def _moves(made: Checkable, case: Case, name: str) -> bool:
     """Say whether any result changes when an input does, by a little."""
-    array = evaluator.array(leaf)
-    for share in NUDGES:
-        try:
-            moved = evaluator.forward(evaluator.replaced(leaf, frozen(array * (1 + share) + share)))
-        except Exception:  # user code: the point left the domain
-            return True
-        if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(evaluator.outputs, moved)):
-            return True
+    evaluator = Evaluator(made, case).prepare()
+    for leaf in evaluator.leaves:
+        if leaf.name != name:
+            continue
+        array = evaluator.array(leaf)
+        for share in NUDGES:
+            try:
+                moved = evaluator.forward(evaluator.replaced(leaf, frozen(array * (1 + share) + share)))
+            except Exception:  # user code: the point left the domain
+                return True
+            if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(evaluator.outputs, moved)):
+                return True
     return False
 
 

@@ -1,0 +1,103 @@
+"""Look: a first glance at what forward and backward do on a case, before it is known whether it is meant.
+
+Nothing here is a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.thresholds import LOOK_SEED, LOOK_SHARE, LOOK_STEP, LOOK_WEIGHTS
+from opkit.checker.search.extents import arrays_of, sizes_of
+from opkit.checker.search.scope import SearchScope
+
+__all__ = ["has_slope", "spreads", "stacks", "trouble_of"]
+
+
+def trouble_of(checkable: Checkable, case: Case) -> tuple[str, str] | None:
+    """Return code and words for what is wrong with the shapes of backward's results on a case, None where they fit."""
+    evaluator = Evaluator(checkable, case)
+    try:
+        with np.errstate(all="ignore"):
+            evaluator.prepare()
+            found = evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
+    except Exception as error:  # user code
+        return ("GC181" if all(sizes_of(case)) else "GC160"), f"backward raises {type(error).__name__}: {error}"
+    for leaf, value in found.items():
+        if isinstance(value, (np.ndarray, np.generic)) and value.shape != evaluator.array(leaf).shape:
+            return "GC142", f"the gradient of {leaf} has shape {value.shape}"
+    return None
+
+
+def spreads(scope: SearchScope, case: Case) -> bool:
+    """Say whether every result has the shape that all inputs broadcast to."""
+    try:
+        whole = np.broadcast_shapes(*(array.shape for array in arrays_of(case)))
+    except ValueError:
+        return False
+    outcome = scope.trial.probe(case)
+    return outcome.is_accepted and all(np.shape(item) == whole for item in outcome.outputs)
+
+
+def stacks(scope: SearchScope, case: Case, fits: Callable[[Case], bool]) -> bool:
+    """Say whether forward's results are those of the rows, and a row alone fits: all inputs then hold rows."""
+    arrays = list(arrays_of(case))
+    if len({array.shape[:1] for array in arrays}) != 1 or not arrays[0].ndim or len(arrays[0]) < 2:
+        return False
+    whole = scope.trial.probe(case)
+    for place in range(2):
+        row = replace(case, inputs={name: _row(value, place) for name, value in case.inputs.items()})
+        alone = scope.trial.probe(row)
+        if not (whole.is_accepted and alone.is_accepted and fits(row)):
+            return False
+        pairs = list(zip(whole.outputs, alone.outputs))
+        if not all(np.ndim(big) and np.shape(big)[0] == len(arrays[0]) for big, _ in pairs):
+            return False
+        if not all(big[place].shape == np.shape(small) and np.allclose(big[place], small) for big, small in pairs):
+            return False
+    return True
+
+
+def _row(value: Any, place: int) -> Any:
+    if isinstance(value, list):
+        return [_row(item, place) for item in value]
+    return np.array(value[place]) if isinstance(value, np.ndarray) else value
+
+
+def has_slope(scope: SearchScope, case: Case) -> bool:
+    """Say whether the gradient agrees with a difference along one direction.
+
+    Indices do not repeat, as far as there are enough: what becomes of repeated ones is for the checks to say.
+    """
+    ev = Evaluator(scope.checkable, replace(case, inputs={name: _apart(value) for name, value in case.inputs.items()}))
+    rng = scope.rng(LOOK_SEED)
+    try:
+        with np.errstate(all="ignore"):
+            ev.prepare()
+            douts = ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes)))
+            weights = np.concatenate([douts[index].ravel() for index in ev.slots])
+            for leaf, gradient in ev.gradients(douts).items():
+                array = ev.array(leaf)
+                step = LOOK_STEP * rng.uniform(*LOOK_WEIGHTS, array.shape)
+                ends = [ev.value_at(ev.replaced(leaf, (array + sign * step).astype(array.dtype))) for sign in (1, -1)]
+                slope = float(weights @ (ends[0] - ends[1]))
+                claimed = 2 * float(np.sum(np.asarray(gradient) * step))
+                if not abs(slope - claimed) <= LOOK_SHARE * max(abs(slope), abs(claimed)):
+                    return False
+    except Exception:  # user code
+        return False
+    return True
+
+
+def _apart(value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or not value.size:
+        return value
+    least, limit = int(value.min()), int(value.max()) + 1
+    return (least + np.arange(value.size) % (limit - least)).reshape(value.shape).astype(value.dtype)

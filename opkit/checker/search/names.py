@@ -1,0 +1,36 @@
+"""Names: what the name of an input suggests where no definition says anything.
+
+A suggestion orders what is tried and settles what is ambiguous; it is never a verdict of its own.
+"""
+
+from __future__ import annotations
+
+__all__ = ["is_broadcast_name", "is_index_name", "is_parameter_name"]
+
+#: Names of inputs that are broadcast over the first one: where backward fits none of that, it is a mistake.
+_BROADCAST = frozenset(("b", "bias", "beta", "gamma", "scale", "shift", "alpha", "slope", "offset"))
+#: Names of inputs that usually have another shape than the first one.
+_PARAMETERS = frozenset(("w", "weight", "weights"))
+#: Names of first inputs beside which these are parameters, and not operands of one shape.
+_DATA = frozenset(("x", "input", "inputs", "data", "h", "hidden", "features"))
+#: Names of inputs that usually hold whole numbers.
+_INDICES = frozenset(("index", "indices", "idx", "ids", "id", "label", "labels", "target", "targets", "segments"))
+
+
+def is_broadcast_name(name: str, first: str) -> bool:
+    """Say whether an input beside one called ``first`` is broadcast over it, by its name."""
+    return _has(name, _BROADCAST) and (name.lower() != "b" or _has(first, _DATA))
+
+
+def is_parameter_name(name: str, first: str) -> bool:
+    """Say whether an input beside one called ``first`` has another shape, by its name."""
+    return is_broadcast_name(name, first) or (_has(name, _PARAMETERS) and _has(first, _DATA))
+
+
+def is_index_name(name: str) -> bool:
+    """Say whether an input holds whole numbers, by its name."""
+    return _has(name, _INDICES)
+
+
+def _has(name: str, words: frozenset[str]) -> bool:
+    return any(word.rstrip("0123456789") in words for word in name.lower().split("_"))
