@@ -18,6 +18,9 @@ import jax.numpy as jnp
 
 __all__ = ["row_norm"]
 
+if tuple(map(int, jax.__version__.split(".")[:3])) < (0, 4, 34):
+    raise ImportError(f"jax {jax.__version__} is too old: 0.4.34 is needed")
+
 
 def _infer_row_norm_forward(x):
     """Return (shape, dtype) of each output of row_norm_forward, or refuse the inputs."""

@@ -18,9 +18,14 @@ Proved with torch 2.13.0+cpu:
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 
 __all__ = ["swish"]
+
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 4):
+    raise ImportError(f"torch {torch.__version__} is too old: 2.4 is needed")
 
 
 def _infer_swish_forward(x, beta):
@@ -39,7 +44,7 @@ def _infer_swish_forward(x, beta):
 def _swish_forward(x, beta):
     x1 = beta * x
     t = torch.logaddexp(-x1, torch.full((), 0, dtype=x.dtype, device=x.device))
-    return x * torch.exp(-t)
+    return x * (-t).exp_()
 
 
 def _swish_backward(x, dy, beta):
@@ -69,6 +74,10 @@ class Swish(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         dx = _swish_backward(x, grad_y, ctx.beta)
         return dx, None
+
+
+# torch asks for the signature at every call; kept here, it is computed once.
+Swish.forward.__signature__ = inspect.signature(Swish.forward)
 
 
 @torch.library.custom_op("opkit::swish", mutates_args=())

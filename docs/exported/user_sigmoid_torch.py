@@ -18,9 +18,14 @@ Proved with torch 2.13.0+cpu:
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 
 __all__ = ["user_sigmoid"]
+
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 4):
+    raise ImportError(f"torch {torch.__version__} is too old: 2.4 is needed")
 
 
 def _infer_user_sigmoid_forward(x):
@@ -38,7 +43,7 @@ def _infer_user_sigmoid_forward(x):
 
 def _user_sigmoid_forward(x):
     t = torch.logaddexp(-x, torch.full((), 0, dtype=x.dtype, device=x.device))
-    return torch.exp(-t)
+    return (-t).exp_()
 
 
 def _user_sigmoid_backward(y, dy):
@@ -65,6 +70,10 @@ class UserSigmoid(torch.autograd.Function):
         (y,) = ctx.saved_tensors
         dx = _user_sigmoid_backward(y, grad_y)
         return dx
+
+
+# torch asks for the signature at every call; kept here, it is computed once.
+UserSigmoid.forward.__signature__ = inspect.signature(UserSigmoid.forward)
 
 
 @torch.library.custom_op("opkit::user_sigmoid", mutates_args=())

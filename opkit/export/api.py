@@ -145,8 +145,7 @@ class _Export:
         chosen = "callback"
         if form != "callback":
             try:
-                for op in self.ops:
-                    bodies |= native_bodies(op, DIALECTS[self.to])
+                bodies = native_bodies(self.ops, DIALECTS[self.to])
                 chosen = "native"
             except NotNativeError as error:
                 if form == "native":

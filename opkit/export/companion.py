@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.export.model import Example, ExportOp
-from opkit.export.signature import literal
+from opkit.export.signature import literal, names_of
 
 __all__ = ["write_test"]
 
@@ -39,7 +39,7 @@ def write_test(ops: Sequence[ExportOp], to: str, name: str) -> str:
     cases = ""
     for op in ops:
         small = [item for item in op.examples if _size(item) <= _MOST_ELEMENTS][:_MOST_CASES] or list(op.examples[:1])
-        cases += "".join(_case(op.name, item) for item in small)
+        cases += "".join(_case(op, item) for item in small)
     names = ", ".join(sorted(op.name for op in ops))
     return (
         f'"""Values of the exported ops ({names}), as their numpy kernels gave them."""\n\n{head}'
@@ -66,13 +66,14 @@ def _size(example: Example) -> int:
     return sum(item.size for item in arrays)
 
 
-def _case(name: str, example: Example) -> str:
+def _case(op: ExportOp, example: Example) -> str:
+    safe = names_of(op.forward)
     inputs = ", ".join(_array(item) for item in example.inputs.values())
     attrs = ", ".join(
-        f'"{name}": {literal(value)}' for name, value in example.attrs.items() if name != "device_sub_tag"
+        f'"{safe[name]}": {literal(value)}' for name, value in example.attrs.items() if name != "device_sub_tag"
     )
     outputs = ", ".join(_array(item) for item in example.outputs)
-    return f"    (\n        {name},\n        [{inputs}],\n        {{{attrs}}},\n        [{outputs}],\n    ),\n"
+    return f"    (\n        {op.name},\n        [{inputs}],\n        {{{attrs}}},\n        [{outputs}],\n    ),\n"
 
 
 def _array(value: Any) -> str:

@@ -12,6 +12,7 @@ from opkit.export.builtin_steps import Words
 from opkit.export.inference import inference_code, list_inference
 from opkit.export.layout import call, document
 from opkit.export.model import ExportKernel, ExportOp
+from opkit.export.proof import LEAST_VERSIONS
 from opkit.export.signature import kernel_source, literal, names_of, parameters_of
 
 __all__ = ["Frame"]
@@ -20,6 +21,8 @@ __all__ = ["Frame"]
 class Frame(ABC):
     """How a framework's file is written around the kernels."""
 
+    #: The framework's package, as it is imported and installed.
+    package: str
     #: What the framework's module is called in the file, also where inference names dtypes.
     module: str
     #: The framework's words in expressions.
@@ -56,7 +59,16 @@ class Frame(ABC):
             parts += [*self.gradient(op, form), self.public(op, form)]
         names = ", ".join(f'"{op.name}"' for op in ops)
         start = f'"""{head}"""\n\n{self._imports(form, "".join(parts))}\n\n__all__ = [{names}]'
-        return document([start, *parts])
+        return document([f"{start}\n\n{self._refusal()}", *parts])
+
+    def _refusal(self) -> str:
+        """Return the statement that refuses a framework that is too old for the file."""
+        least = LEAST_VERSIONS[self.package]
+        number = ", ".join(least.split("."))
+        return (
+            f'if tuple(map(int, {self.package}.__version__.split(".")[:{least.count(".") + 1}])) < ({number}):\n'
+            f'    raise ImportError(f"{self.package} {{{self.package}.__version__}} is too old: {least} is needed")'
+        )
 
     def _inferences(self, ops: Sequence[ExportOp], form: str) -> list[str]:
         helpers: dict[str, str] = {}
@@ -72,7 +84,7 @@ class Frame(ABC):
 
     def _imports(self, form: str, body: str) -> str:
         bare = body.replace("jnp.", "")
-        standard = [f"import {name}" for name in ("functools", "json", "math") if f"{name}." in body]
+        standard = [f"import {name}" for name in ("functools", "inspect", "json", "math") if f"{name}." in body]
         numpy = ["import numpy as np"] if form == "callback" or "np." in bare else []
         third = sorted([*self.imports, *numpy], key=lambda line: line.split()[1])
         first = self.first if form == "native" else ()

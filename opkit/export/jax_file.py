@@ -35,6 +35,7 @@ _RUN = '''def _run_numpy(kernel, described, arrays, *attrs):
 class JaxFrame(Frame):
     """JAX's way."""
 
+    package = "jax"
     module = "jnp"
     words = JAX_WORDS
     imports = ("import jax", "import jax.numpy as jnp")

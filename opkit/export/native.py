@@ -23,21 +23,29 @@ class NotNativeError(ExportError):
     """A kernel has no native form; the message says why, ``where`` is the kernel's line."""
 
 
-def native_bodies(op: ExportOp, dialect: Dialect) -> dict[str, str]:
-    """Return {op type: text of the function ``_TYPE``} of each kernel of an op.
+def native_bodies(ops: Sequence[ExportOp], dialect: Dialect) -> dict[str, str]:
+    """Return {op type: text of the function ``_TYPE``} of each kernel of some ops.
+
+    A forward kernel takes memory again where the op has a gradient of its own, since nobody differentiates its body.
 
     Raises:
         NotNativeError: a kernel cannot be traced, or needs more branches than anyone would read.
     """
-    return {kernel.name: _function(op, kernel, dialect) for kernel in op.kernels}
+    steps = {step.type for op in ops for wiring in op.wirings for step in wiring.steps}
+    found: dict[str, str] = {}
+    for op in ops:
+        for kernel in op.kernels:
+            reuses = kernel.name == op.forward.name and bool(op.wirings) and kernel.name not in steps
+            found[kernel.name] = _function(op, kernel, dialect, reuses)
+    return found
 
 
-def _function(op: ExportOp, kernel: ExportKernel, dialect: Dialect) -> str:
+def _function(op: ExportOp, kernel: ExportKernel, dialect: Dialect, reuses: bool) -> str:
     try:
-        lines = _lines(op, kernel, dialect, rolls=True)
+        lines = _lines(op, kernel, dialect, rolls=True, reuses=reuses)
     except UntraceableError as error:
         try:
-            lines = _lines(op, kernel, dialect, rolls=False)
+            lines = _lines(op, kernel, dialect, rolls=False, reuses=reuses)
         except UntraceableError:
             raise _refused(kernel, error.reason, error.line) from error
     return (
@@ -45,12 +53,12 @@ def _function(op: ExportOp, kernel: ExportKernel, dialect: Dialect) -> str:
     )
 
 
-def _lines(op: ExportOp, kernel: ExportKernel, dialect: Dialect, *, rolls: bool) -> list[str]:
+def _lines(op: ExportOp, kernel: ExportKernel, dialect: Dialect, *, rolls: bool, reuses: bool) -> list[str]:
     traced: list[Body] = []
     is_short = False
     for example in op.examples:
         for args, attrs in example.calls.get(kernel.name, ()):
-            found = _traced(kernel, args, attrs, dialect, rolls)
+            found = _traced(kernel, args, attrs, dialect, rolls, reuses)
             is_short = is_short or found is None
             traced += [found] if found is not None else []
     if not traced and is_short:
@@ -65,7 +73,9 @@ def _refused(kernel: ExportKernel, reason: str, line: int) -> NotNativeError:
     return NotNativeError(f"kernel {kernel.name!r} has no native form: it {reason}", where=where)
 
 
-def _traced(kernel: ExportKernel, args: Sequence[Any], attrs: Any, dialect: Dialect, rolls: bool) -> Body | None:
+def _traced(
+    kernel: ExportKernel, args: Sequence[Any], attrs: Any, dialect: Dialect, rolls: bool, reuses: bool
+) -> Body | None:
     """Return the body of a trace, None where a loop was too short for one."""
     assert kernel.op.kernel is not None
     names = [arg.name for arg in kernel.inputs]
@@ -73,7 +83,7 @@ def _traced(kernel: ExportKernel, args: Sequence[Any], attrs: Any, dialect: Dial
     if trace.is_short:
         return None
     safe = names_of(kernel)
-    writer = Writer(trace, dialect, safe)
+    writer = Writer(trace, dialect, safe, reuses=reuses)
     body = tuple(writer.body())
     inner = trace.asks_rank or any(node.is_rank_read for node in writer.order if node.function != "input")
     present = [node for node in trace.inputs if node is not None and not isinstance(node.value, list)]
@@ -113,5 +123,6 @@ def _asked(trace: Trace, dialect: Dialect, safe: Any) -> dict[str, Any]:
         except KeyError:
             what = "branches on the shape or dtype of a value that it computes itself"
             raise UntraceableError(what, guard.line) from None
-        found[text] = guard.holds
+        if not text.isdigit():  # a size that follows from how the kernel made the array
+            found[text] = guard.holds
     return found

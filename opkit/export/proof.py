@@ -5,10 +5,12 @@ What is compared is in ``provers``; here the process is run and its rows are rea
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +22,9 @@ from typing import Any
 
 from opkit.export.gradient import GRADIENT
 from opkit.export.model import ExportOp
+from opkit.export.signature import names_of
 
-__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove", "task_of"]
+__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove", "task_of", "too_old"]
 
 #: The oldest release of a framework whose names an exported file uses.
 LEAST_VERSIONS = {"torch": "2.4", "jax": "0.4.34"}
@@ -62,6 +65,19 @@ def is_installed(framework: str) -> bool:
     return importlib.util.find_spec(framework) is not None
 
 
+def too_old(framework: str) -> str:
+    """Return why the installed framework is too old for an exported file, "" where it is not; it is not imported."""
+    least = LEAST_VERSIONS[framework]
+    found = importlib.metadata.version(framework)
+    if _release(found) >= _release(least):
+        return ""
+    return f"{framework} {found} is too old: exported files need {least} at least; pip install -U 'opkit[{framework}]'"
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+
+
 def prove(
     ops: Sequence[ExportOp], framework: str, text: str, *, trouble: str = "", inductor: bool = True
 ) -> ProofResult:
@@ -78,6 +94,9 @@ def prove(
     if not is_installed(framework):
         note = f"{framework} is not installed: pip install 'opkit[{framework}]' (at least {LEAST_VERSIONS[framework]})"
         return ProofResult(framework, "", ((ops[0].name, "values", "unverified", note),))
+    old = too_old(framework)
+    if old:
+        return ProofResult(framework, "", ((ops[0].name, "values", "unverified", old),))
     tasks = [task_of(op) | {"is_checked": not trouble, "inductor": inductor and has_compiler()} for op in ops]
     with tempfile.TemporaryDirectory(prefix="opkit-export-") as folder:
         file = Path(folder) / f"exported_{framework}.py"
@@ -96,6 +115,7 @@ def has_compiler() -> bool:
 
 def task_of(op: ExportOp) -> dict[str, Any]:
     """Return what a prover is handed: the names of an op, its examples and what numpy gave for them."""
+    safe = names_of(op.forward)
     return {
         "name": op.name,
         "type": op.forward.name,
@@ -104,7 +124,12 @@ def task_of(op: ExportOp) -> dict[str, Any]:
         "lists": [arg.name for arg in op.forward.inputs if op.forward.is_list(arg.name)],
         "seconds": _SECONDS,
         "refused": [
-            {"inputs": dict(inputs), "attrs": dict(attrs), "label": label} for inputs, attrs, label in op.refused
+            {
+                "inputs": dict(inputs),
+                "attrs": {safe.get(name, name): value for name, value in attrs.items()},
+                "label": label,
+            }
+            for inputs, attrs, label in op.refused
         ],
         "cases": [
             {
@@ -112,7 +137,7 @@ def task_of(op: ExportOp) -> dict[str, Any]:
                 "complete": {spec.name: item.attrs[spec.name] for spec in op.forward.attrs},
                 # What equals its default is left out, so that the file's own defaults are proved too.
                 "attrs": {
-                    spec.name: item.attrs[spec.name]
+                    safe[spec.name]: item.attrs[spec.name]
                     for spec in op.forward.attrs
                     if item.attrs[spec.name] != spec.default
                 },

@@ -355,6 +355,8 @@ class Rewriter(ast.NodeTransformer):
             return ast.BinOp(ast.List([args[1]]), ast.Mult(), args[0])
         if name == "Shape" or name == "axes":
             return args[0]
+        if name in ("front", "back"):
+            return ast.Subscript(args[0], ast.Constant(0 if name == "front" else -1))
         if name in LIBRARY:
             return ast.Call(ast.Name(self._library(name)), args, [])
         program = self.names.kernel.compiled.linker.program

@@ -21,27 +21,39 @@ __all__ = [
     "literal",
     "names_of",
     "parameters_of",
+    "safe_name",
     "safe_names",
     "takes_attrs",
 ]
 
-_TAKEN = {"torch", "jax", "jnp", "np", "math", "functools", "ctx", "inputs", "output", "residuals", "grads", "self"}
+#: What a file uses itself: modules, the variables of its functions, and what it calls of Python's.
+_TAKEN = {"torch", "jax", "jnp", "np", "math", "functools", "inspect", "json", "ctx", "inputs", "output", "residuals"}
+_TAKEN |= {"grads", "self", "given"}
+_TAKEN |= {"len", "tuple", "list", "range", "int", "float", "str", "bool", "dict", "zip", "enumerate", "isinstance"}
+_TAKEN |= {"next", "reversed", "sorted"}
+#: What torch's context has itself.
+_OF_CONTEXTS = {"metadata", "needs_input_grad", "next_functions", "saved_tensors", "saved_variables", "to_save"}
+_OF_CONTEXTS |= {"dirty_tensors", "materialize_grads", "non_differentiable", "requires_grad", "save_for_backward"}
+#: Variables of the file's functions that an array's name must not hide.
+_OF_ARRAYS = {"shape", "dtype", "described"}
 
 
 def safe_names(names: Iterable[str]) -> dict[str, str]:
     """Return {declared name: identifier}: keywords and names that the file uses itself get an underscore."""
-    found: dict[str, str] = {}
-    for name in names:
-        safe = re.sub(r"\W", "_", name)
-        if keyword.iskeyword(safe) or safe in _TAKEN or not safe.isidentifier():
-            safe += "_"
-        found[name] = safe
-    return found
+    return {name: safe_name(name) for name in names}
+
+
+def safe_name(name: str) -> str:
+    """Return an identifier for a declared name."""
+    safe = re.sub(r"\W", "_", name)
+    is_taken = keyword.iskeyword(safe) or safe in _TAKEN or not safe.isidentifier()
+    return safe + "_" if is_taken else safe
 
 
 def class_name(name: str) -> str:
-    """Return a name in the way of classes: ``soft_max`` gives ``SoftMax``."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_") if part) or "Op"
+    """Return a name in the way of classes: ``soft_max`` gives ``SoftMax``; never the function's own."""
+    made = "".join(part[:1].upper() + part[1:] for part in name.split("_") if part) or "Op"
+    return made if made != name else made + "Function"
 
 
 def blob_name(blob: str) -> str:
@@ -107,8 +119,16 @@ def kernel_source(op: ExportOp) -> str:
 
 def names_of(kernel: ExportKernel) -> Mapping[str, str]:
     """Return the identifiers of a kernel's arguments and attributes."""
-    arguments = [arg.name for arg in (*kernel.inputs, *kernel.outputs)]
-    return safe_names([*arguments, *(spec.name for spec in kernel.attrs)])
+    found = {
+        name: safe + "_" if safe in _OF_ARRAYS else safe
+        for name, safe in safe_names(arg.name for arg in (*kernel.inputs, *kernel.outputs)).items()
+    }
+    # Inference and gradients have variables named after the arguments.
+    made = {f"{safe}_{what}" for safe in found.values() for what in ("shape", "dtype")}
+    made |= {f"grad_{safe}" for safe in found.values()} | set(found.values())
+    for name, safe in safe_names(spec.name for spec in kernel.attrs).items():
+        found[name] = safe + "_" if safe in made | _OF_CONTEXTS else safe
+    return found
 
 
 def parameters_of(kernel: ExportKernel) -> list[str]:

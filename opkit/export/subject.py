@@ -17,7 +17,9 @@ from opkit.checker.model.trial import Trial
 from opkit.errors import KernelError, OpkitError, ProjectError
 from opkit.export.model import Example, ExportError, ExportKernel, ExportOp
 from opkit.export.provers.agreement import bound_of
+from opkit.export.purity import refuse_impure
 from opkit.export.refusals import refused_near
+from opkit.export.signature import safe_name
 from opkit.export.wiring import describe, plan_at, read_wirings
 from opkit.ir import TensorDesc
 from opkit.project.loading import LoadedOps
@@ -40,7 +42,8 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
 
     Raises:
         ProjectError: the op cannot be used.
-        ExportError: it has a form that cannot leave, or no inputs were found that it takes.
+        ExportError: it has a form that cannot leave, is not a function of its arguments, or no inputs were found
+            that it takes.
     """
     op = loaded.ops[name]
     if op.compiled is None or op.kernel is None or op.trouble:
@@ -59,7 +62,7 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
     rng = np.random.default_rng(seed)
     made = [_example(kernel, case, bool(wirings), rng) for case in _varied(kernel, cases)]
     examples = tuple(item for item in made if _is_determined(item)) or tuple(made)
-    stem = name.removesuffix("_forward")
+    stem = safe_name(name.removesuffix("_forward"))
     exceptions = tuple(
         f"{key} = {getattr(module, key)!r}"
         for key in ("TOLERANCE", "ALLOW", "NONDIFFERENTIABLE_OUTPUTS")
@@ -67,7 +70,7 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
     )
     if module is not None and getattr(module, "SURROGATE", None):
         exceptions += ("SURROGATE: the gradient is that of another function, on purpose",)
-    return ExportOp(
+    found = ExportOp(
         stem,
         loaded.directory.name,
         kernel,
@@ -77,6 +80,8 @@ def subject_of(loaded: LoadedOps, name: str, seed: int = 0) -> ExportOp:
         loaded.directory.kernel.read_text(encoding="utf-8"),
         refused_near(kernel, cases),
     )
+    refuse_impure(found.kernels, made)
+    return found
 
 
 def run_kernel(op: UserOp, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:

@@ -59,6 +59,7 @@ def _run_numpy(kernel, tensors, *attrs):
 class TorchFrame(Frame):
     """torch's way."""
 
+    package = "torch"
     module = "torch"
     words = TORCH_WORDS
     first = ("from __future__ import annotations",)
@@ -321,5 +322,9 @@ def _function(op: ExportOp) -> list[str]:
         "    @staticmethod",
         f"    def backward(ctx, {', '.join(incoming(op))}):",
         *_backward(op, "        ", True),
+        "",
+        "",
+        "# torch asks for the signature at every call; kept here, it is computed once.",
+        f"{class_name(op.name)}.forward.__signature__ = inspect.signature({class_name(op.name)}.forward)",
     ]
     return ["\n".join(lines)]

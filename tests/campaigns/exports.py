@@ -63,7 +63,7 @@ def row(path: Path, to: str, form: str, folder: Path) -> tuple[str, str, float]:
 
 
 def _proved(op: ExportOp, to: str, form: str, folder: Path) -> tuple[bool, str]:
-    bodies = native_bodies(op, DIALECTS[to]) if form == "native" else {}
+    bodies = native_bodies([op], DIALECTS[to]) if form == "native" else {}
     file = folder / f"{op.name}_{form}_{to}.py"
     file.write_text(FRAMES[to].write([op], form, bodies, f"{op.name}.\n"))
     prover = importlib.import_module(f"opkit.export.provers.{to}_prover")

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from tests.corpus.model import Op
 
-__all__ = ["DIRECTORIES", "ROW_WISE", "write_directory"]
+__all__ = ["AWKWARD", "DIRECTORIES", "ROW_WISE", "write_directory"]
 
 #: Its forward calls Python once per row, which no graph holds.
 ROW_WISE = Op(
@@ -333,3 +333,35 @@ def write_directory(name: str, folder: Path) -> Path:
     (place / f"{name}_cases.py").write_text(dedent(cases).strip() + "\n")
     (place / f"{name}_py_api.py").write_text("import oneflow as flow\n")
     return place
+
+
+# --- names that clash with what a file uses itself; ops in the manner of the corpus
+_BOTH = """
+    CHECK_OR_RETURN(*ctx->Shape4ArgNameAndIndex("{0}", 0) == *ctx->Shape4ArgNameAndIndex("{1}", 0));
+    *ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("{0}", 0);
+    """
+
+
+def _awkward(name: str, first: str, second: str, attr: str) -> Op:
+    return Op(
+        name,
+        f"return {first} * {second} * attrs['{attr}']",
+        f"return dy * {second} * attrs['{attr}'], dy * {first} * attrs['{attr}']",
+        inputs=(first, second),
+        saved=(first, second, "dy"),
+        grads=(first, second),
+        attrs=((attr, "float", "1.5"),),
+        infer=_BOTH.format(first, second),
+    )
+
+
+AWKWARD = {
+    op.name: op
+    for op in (
+        _awkward("of_modules", "torch", "jnp", "np"),
+        _awkward("of_python", "list", "len", "tuple"),
+        _awkward("of_file", "shape", "dtype", "y_dtype"),
+        _awkward("of_rules", "ctx", "grads", "grad_y"),
+        _awkward("of_contexts", "residuals", "inputs", "saved_tensors"),
+    )
+}

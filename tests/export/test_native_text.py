@@ -28,8 +28,8 @@ def test_torch_forward_reads_as_written_by_hand(tmp_path: Path) -> None:
     text = body_of(exported(tmp_path, "soft_max").text, "_soft_max_forward")
     assert text.splitlines() == [
         "def _soft_max_forward(x, axis):",
-        "    e = torch.exp(x - x.amax(dim=axis, keepdim=True))",
-        "    return e / e.sum(dim=axis, keepdim=True)",
+        "    e = (x - x.amax(dim=axis, keepdim=True)).exp_()",
+        "    return e.div_(e.sum(dim=axis, keepdim=True))",
     ]
 
 
@@ -46,7 +46,7 @@ def test_text_is_deterministic_and_free_of_opkit(tmp_path: Path, to: str, form: 
     one, two = (exported(tmp_path, "layer_norm", to, form).text for _ in range(2))
     assert one == two
     imported = {item.name for node in ast.walk(ast.parse(one)) if isinstance(node, ast.Import) for item in node.names}
-    assert imported <= {"torch", "jax", "jax.numpy", "numpy", "math", "functools"}
+    assert imported <= {"torch", "jax", "jax.numpy", "numpy", "math", "functools", "inspect"}
 
 
 def test_public_function_has_keywords_with_defaults(tmp_path: Path) -> None:
@@ -126,3 +126,70 @@ def test_loops_are_written_as_loops(tmp_path: Path) -> None:
     """A kernel's loop over a size is a loop of the file, whatever sizes the examples have."""
     text = body_of(exported(tmp_path, "product_axis").text, "_product_axis_backward")
     assert "for i in range(x.shape[1]):" in text
+
+
+#: (forward, how it ends): memory is taken again only where the result surely is as large and nothing reads it after.
+REUSED = [
+    ("return 1 + np.exp(2 * x)", "(2 * x).exp_().add_(1)"),
+    ("t = x * 2\nreturn t - np.sin(t)", "t.sub_(torch.sin(t))"),
+    ("t = x * 2\nreturn np.exp(t) + t", "torch.exp(t).add_(t)"),
+    ("t = x * 2\nreturn t * t", "t * t"),
+    ("t = np.exp(x)\nreturn t + t.T", "t + t.T"),
+    ("t = np.exp(x)\nreturn t + x.mean()", "t + x.mean()"),
+    ("t = np.exp(x)\nreturn t / t.sum(axis=0)", "t / t.sum(dim=0)"),
+    ("return np.exp(x) > 0", "torch.exp(x) > 0"),
+]
+_SQUARE = """
+    const Shape* x = ctx->Shape4ArgNameAndIndex("x", 0);
+    CHECK_EQ_OR_RETURN(x->NumAxes(), 2);
+    CHECK_EQ_OR_RETURN(x->At(0), x->At(1));
+    *ctx->Shape4ArgNameAndIndex("y", 0) = *x;
+    """
+_CASES = "def cases(rng):\n    yield {'x': rng.normal(size=(2, 2))}"
+
+
+@pytest.mark.parametrize(("forward", "end"), REUSED)
+def test_memory_is_taken_again_where_nothing_reads_it(tmp_path: Path, forward: str, end: str) -> None:
+    """A forward under ``autograd.Function`` writes into what it made itself, and into nothing that is still read."""
+    kind = {"y": "DataType::kBool"} if ">" in forward else {}
+    op = Op("taken", forward, "return dy * 1", saved=("dy",), like={"x": "dy"}, infer=_SQUARE, dtypes=kind, cases=_CASES)
+    op = op if not kind else Op("taken", forward, infer=_SQUARE, dtypes=kind, cases=_CASES)
+    text = body_of(export(write(op, tmp_path), to="torch", form="native", check=False).text, "_taken_forward")
+    assert text.endswith(f"return {end}"), text
+
+
+@pytest.mark.parametrize("forward", ["return 1 + np.exp(2 * x)"])
+def test_memory_is_not_taken_again_where_torch_differentiates(tmp_path: Path, forward: str) -> None:
+    """Without a gradient of its own, and in backward, which may be differentiated again, values stay as they are."""
+    text = export(write(Op("plain", forward, infer=_SQUARE, cases=_CASES), tmp_path), form="native", check=False).text
+    assert "torch.exp(2 * x)" in text
+    backward = "return dy * np.exp(2 * dy)"
+    op = Op("back", forward, backward, saved=("dy",), like={"x": "dy"}, infer=_SQUARE, cases=_CASES)
+    assert "exp_" not in body_of(export(write(op, tmp_path), form="native", check=False).text, "_back_backward")
+
+
+def test_a_copy_that_a_loop_adds_to_is_not_the_argument(tmp_path: Path) -> None:
+    """Where arrays never change, a copy has no text of its own; the loop's variable is still another one."""
+    forward = "r = x.copy()\nfor i in range(1, attrs['k']):\n    r += np.roll(x, i, axis=-1)\nreturn r"
+    op = Op("rolled", forward, attrs=(("k", "int32", "3"),), infer=_SQUARE, cases=_CASES)
+    text = body_of(export(write(op, tmp_path), to="jax", form="native", check=False).text, "_rolled_forward")
+    assert "r = x\n" in text
+    assert "r = r + jnp.roll(x, i, axis=-1)" in text
+
+
+#: Kernels made of functions that are written as simpler ones, with what the file holds.
+ARRANGED = [
+    ("i, j = np.indices((x.shape[0], 2))\nreturn x[i, j] + 0 * x", "torch.arange"),
+    ("a, b = np.meshgrid(x[0], x[:, 0])\nreturn a + b", "broadcast_to"),
+    ("return np.polyval([2.0, 1.0], x)", "torch.zeros_like(x) * x"),
+    ("return x + np.digitize(x, np.array([0.0, 1.0]))", "torch.searchsorted("),
+    ("a, b = np.hsplit(x, 2)\nreturn np.append(b, a, axis=1)", "torch.cat("),
+    ("return np.add(*tuple(x.T))[:, None] + 0 * x", "x.shape[-1] != 2"),
+]
+
+
+@pytest.mark.parametrize(("forward", "part"), ARRANGED)
+def test_functions_that_are_made_of_others(tmp_path: Path, forward: str, part: str) -> None:
+    """They are traced as what they do."""
+    op = Op("arranged", forward, infer=_SQUARE, cases=_CASES)
+    assert part in export(write(op, tmp_path), form="native", check=False).text

@@ -29,6 +29,8 @@ INFIX = {
     "bitwise_and": "&",
     "bitwise_or": "|",
     "bitwise_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
     "matmul": "@",
 }
 _REDUCE = "a axis dtype out keepdims initial where"
@@ -52,6 +54,7 @@ _SIGNATURES = {
     "cumprod": "a axis dtype out",
     "sort": "a axis kind order stable",
     "argsort": "a axis kind order stable",
+    "searchsorted": "a v side sorter",
     "reshape": "a shape order",
     "ravel": "a order",
     "transpose": "a axes",

@@ -197,6 +197,13 @@ class JaxDialect(JaxValues):
         found.setdefault("axis", 0)
         return f"jax.nn.logsumexp({w.text(found['a'])}{self._axes(w, node, found)})"
 
+    def _searchsorted(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if "sorter" in found:
+            raise UntraceableError("calls np.searchsorted with sorter=", node.line)
+        places = f"{w.text(found['a'])}, {w.text(found['v'])}"
+        return f'jnp.searchsorted({places}, side="{found.get("side", "left")}").astype({self.dtype(node.dtype)})'
+
     def _take_along_axis(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         axis = w.text(found.get("axis", -1))

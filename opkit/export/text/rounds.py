@@ -68,7 +68,7 @@ def _begin(writer: Writer, node: Node, held: Node, first: Any, last: Node) -> st
         own = writer.dialect.own(writer, first) if _is_written(node.args[0], held) else text
         users = writer.users.get(id(first), [])
         is_ours = first.function != "input" and id(first) not in writer.leaving and all(user is node for user in users)
-        if own.isidentifier() and (own != text or is_ours):
+        if own.isidentifier() and (own != text or (is_ours and not _is_another(writer, first, text))):
             writer.texts[id(held)] = (own, 10)
             return own
         text = own
@@ -76,6 +76,12 @@ def _begin(writer: Writer, node: Node, held: Node, first: Any, last: Node) -> st
     writer.lines.append(f"{name} = {text}")
     writer.texts[id(held)] = (name, 10)
     return name
+
+
+def _is_another(writer: Writer, node: Node, text: str) -> bool:
+    """Say whether a variable is that of what the node is made of, as of a copy where arrays never change."""
+    source = node.args[0] if node.args and node.function not in ("setitem", "after") else None
+    return isinstance(source, Node) and writer.texts.get(id(source), ("", 0))[0] == text
 
 
 def _is_written(loop: Loop, held: Node) -> bool:

@@ -126,6 +126,16 @@ class TorchShapes(TorchValues):
     _cumprod = _cumsum
     _add_accumulate = _cumsum
 
+    def _searchsorted(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        if "sorter" in found or not isinstance(found["v"], Node):
+            raise UntraceableError("calls np.searchsorted with sorter= or for a number", node.line)
+        common = np.result_type(*(np.asarray(getattr(item, "value", item)).dtype for item in (found["a"], found["v"])))
+        operands = [item if item.dtype == common else Cast(item, common) for item in (found["a"], found["v"])]
+        side = ", right=True" if found.get("side", "left") == "right" else ""
+        places = f"{w.operand(operands[0])}, {w.operand(operands[1], ATOM)}.contiguous()"
+        return f"torch.searchsorted({places}{side})"
+
     def _maximum_accumulate(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         function = {"maximum.accumulate": "cummax", "minimum.accumulate": "cummin"}[node.function]

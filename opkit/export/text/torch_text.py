@@ -20,6 +20,7 @@ __all__ = ["TorchDialect"]
 #: Results that share memory with no other array, so that they can be written to.
 _SHARED = {"input", "getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to"}
 _SHARED |= {"constant", "item", "diagonal", "ravel", "astype", "split"}
+_IN_PLACE = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "power": "pow"}
 
 
 class TorchDialect(TorchShapes):
@@ -28,6 +29,10 @@ class TorchDialect(TorchShapes):
     def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
         """Return the expression of a node."""
         name = node.function
+        if isinstance(node.value, (np.ndarray, np.generic)):
+            self.dtype(node.dtype)  # refuses a dtype that torch lacks
+        if id(node) in writer.reused:
+            return self._in_place(writer, node, writer.reused[id(node)])
         if name in INFIX:
             return self._infix(writer, node)
         if name in UNARY:
@@ -41,6 +46,12 @@ class TorchDialect(TorchShapes):
         if name in REDUCTIONS:
             return self._reduction(writer, node, REDUCTIONS[name]), ATOM
         raise UntraceableError(f"calls np.{name}, which has no form in torch", node.line)
+
+    def _in_place(self, w: Writer, node: Node, base: Node) -> tuple[str, int]:
+        """Write into an operand that nothing reads any more."""
+        words = _IN_PLACE.get(node.function) or UNARY[node.function]
+        others = ", ".join(w.text(item) for item in node.args if item is not base)
+        return f"{w.text(base, ATOM)}.{words}_({others})", ATOM
 
     # --- making arrays
     def _made(self, w: Writer, node: Node, function: str, fill: str = "") -> str:

@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from opkit.export.signature import safe_name
+from opkit.export.text.reuse import reusable
 from opkit.export.text.rounds import write_loop
 from opkit.export.trace import graph as g
+from opkit.export.trace.extents import extent
 from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, sources
 
 __all__ = ["ATOM", "Cast", "Dialect", "Writer", "ordered"]
 
 ATOM = 10
 _LEVELS = {"==": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "^": 3, "&": 4, "+": 6, "-": 6}
+_LEVELS |= {"<<": 5, ">>": 5}
 _LEVELS |= {"*": 7, "/": 7, "//": 7, "%": 7, "@": 7, "**": 9}
 _LONGEST = 64
 _MOST_CONSTANTS = 256
@@ -67,9 +71,10 @@ class Writer:
         trace: the graph.
         dialect: the framework's way.
         safe: {argument or attribute: its name in the file}.
+        reuses: memory is taken again where nothing reads it any more. Only where nobody differentiates the body itself.
     """
 
-    def __init__(self, trace: Trace, dialect: Dialect, safe: Mapping[str, str]) -> None:
+    def __init__(self, trace: Trace, dialect: Dialect, safe: Mapping[str, str], *, reuses: bool = False) -> None:
         self.trace = trace
         self.dialect = dialect
         self.safe = safe
@@ -84,6 +89,7 @@ class Writer:
         self.collected: set[int] = set()
         self.leaving: set[int] = {id(node) for node in trace.results}
         self.order = self.scope(list(trace.results), frozenset())
+        self.reused = reusable(self.order, self.users, self.leaving) if reuses else {}
         for node in trace.results:
             self.uses[id(node)] += 1
 
@@ -145,9 +151,9 @@ class Writer:
 
     def fresh(self, wanted: str = "") -> str:
         """Return an unused variable, called as in the kernel where that is free."""
-        base = wanted if wanted and wanted not in ("torch", "jnp", "math") else "t"
+        base = safe_name(wanted) if wanted else "t"
         name, number = base, 1
-        while name in self.used or name in ("in", "is", "lambda"):
+        while name in self.used:
             name, number = f"{base}{number}", number + 1
         self.used.add(name)
         return name
@@ -217,6 +223,9 @@ class Writer:
     def _size(self, node: Node, axis: Any) -> str:
         if id(node) in self.texts:
             return f"{self.text(node, ATOM)}.shape[{self.text(axis)}]"
+        known = extent(node, axis)
+        if known is not None:
+            return self.text(known, ATOM)
         read = sources(node)
         if read is None or any(id(item) not in self.texts for item in read):
             raise KeyError("the size of a value that the kernel computes")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from opkit.export.trace.graph import Node, Scalar, UntraceableError
+from opkit.export.trace.graph import Node, Scalar, UnknownLengthError, UntraceableError
 from opkit.export.trace.masks import Selected, chosen_by, mask_of, spread
 from opkit.export.trace.recorder import current, example
 from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
@@ -158,7 +158,7 @@ class TracedArray(NDArrayOperatorsMixin):
         return iter([self[place] for place in range(recorder.fixed(size.scalar))])
 
     def __len__(self) -> int:
-        raise UntraceableError(
+        raise UnknownLengthError(
             "asks len() of an array, which must be a plain number; x.shape[0] is traced", current().line()
         )
 

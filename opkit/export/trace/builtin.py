@@ -173,8 +173,16 @@ class TracedMath(ModuleType):
         return math_function(found) if callable(found) else found
 
 
+def _effect(name: str) -> Callable[..., Any]:
+    def call(*_: Any, **__: Any) -> Any:
+        raise UntraceableError(f"calls {name}(), whose effect array operations do not have", current().line())
+
+    return call
+
+
 #: What stands for Python's functions in the module of a traced kernel.
 BUILTINS: dict[str, Any] = {
+    **{name: _effect(name) for name in ("print", "open", "input", "exec", "eval")},
     "range": _range,
     "len": _len,
     "min": _extreme("min", builtins.min),

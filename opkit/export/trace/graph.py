@@ -17,6 +17,7 @@ __all__ = [
     "Node",
     "Scalar",
     "Trace",
+    "UnknownLengthError",
     "UntraceableError",
     "concerns",
     "reads",
@@ -38,6 +39,10 @@ class UntraceableError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.line = line
+
+
+class UnknownLengthError(UntraceableError, TypeError):
+    """A kernel asks for a length that is known only at the call; ``tuple`` and ``list`` then iterate without it."""
 
 
 @dataclass(slots=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.export.trace.arrangement import ARRANGED
 from opkit.export.trace.graph import Scalar, UntraceableError
 from opkit.export.trace.symbols import Symbol, scalar_of
 
@@ -303,4 +304,5 @@ LOWERED: Mapping[str, Callable[..., Any]] = {
     "ascontiguousarray": _ascontiguous,
     "ix_": _column_or,
     "linalg.norm": _linalg_norm,
+    **ARRANGED,
 }

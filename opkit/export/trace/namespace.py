@@ -48,6 +48,8 @@ class TracedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it; with traced arguments the call is noted."""
+        if self._name.startswith("random."):
+            raise UntraceableError(f"calls np.{self._name}, which draws random numbers", current().line())
         args = tuple(_bare(item) for item in args)
         kwargs = {key: _bare(item) for key, item in kwargs.items()}
         if not _has_traced((args, kwargs)):

@@ -225,7 +225,8 @@ class TraceRecorder:
 
     def record(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call numpy on the example's values and note the operation."""
-        if name in self.terms.lowered and any(hasattr(item, "node") for item in _leaves((args, kwargs))):
+        leaves = _leaves((args, kwargs))
+        if name in self.terms.lowered and any(hasattr(item, "node") or hasattr(item, "scalar") for item in leaves):
             return self._lowered(name, args, kwargs)
         if name in _REFUSED or name.startswith(_RANDOM):
             reason = _REFUSED.get(name, "draws random numbers")
