@@ -29,6 +29,7 @@ from opkit.cli.ops import ops
 from opkit.cli.run import run
 from opkit.cli.sbp import sbp
 from opkit.cli.test import test
+from opkit.cli.watch import watch
 from opkit.streams import escape_unprintable, fill_closed
 
 __all__ = ["app", "main"]
@@ -80,6 +81,7 @@ app.command(cls=Command)(gradcheck)
 app.command(cls=Command)(sbp)
 app.command(cls=Command, context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
 app.command(cls=Command)(test)
+app.command(cls=Command)(watch)
 app.command(cls=Command)(export)
 app.command(cls=Command)(ops)
 app.command(cls=Command)(graph)
