@@ -139,6 +139,7 @@ class _Ops:
         self._values = values
         self._arrays = arrays
         self._functions = functions
+        self._read: set[Value] = set()
 
     def operation(self, record: Record) -> Operation:
         """Return the Operation that a record describes; its outputs are not written before."""
@@ -157,7 +158,10 @@ class _Ops:
         for index, value in enumerate(outputs):
             if value.producer is not None or value in outputs[:index] or value.variable.is_data:
                 raise FormatError(f"{record.at('outputs')}: value {value.name!r} is written twice, or is fed")
+            if value in self._read or value in inputs:
+                raise FormatError(f"{record.at('outputs')}: value {value.name!r} is read before it is written")
             value.producer, value.index = op, index
+        self._read.update(value for value in inputs if value is not None)
         return op
 
     def _attrs(self, record: Record) -> dict[str, Any]:

@@ -451,6 +451,9 @@ row(
     real(3, 2, 3, 2),
     unknown=(0,),
 )
+row("conv2d/empty", ops.conv, real(0, 4, 3, 3), real(6, 4, 2, 2), unknown=(0,))
+row("conv2d/groups-empty", lambda x, w: ops.conv(x, w, groups=2), real(0, 4, 3, 3), real(6, 2, 2, 2), unknown=(0,))
+row("deconv2d/empty", ops.conv_transpose, real(0, 4, 3, 3), real(4, 3, 2, 2), unknown=(0,))
 row("conv2d/groups", lambda x, w: ops.conv(x, w, groups=2), real(2, 4, 3, 3), real(6, 2, 2, 2), unknown=(0,))
 row(
     "conv2d/last",

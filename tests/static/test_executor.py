@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opkit.paddle as paddle
-from opkit import static
+from opkit import ops, static
 from opkit.errors import DtypeError, GraphError, ShapeError
 from opkit.ir import Program
 from opkit.static.executor import FetchError, ModeError
@@ -291,3 +291,12 @@ def test_no_warning_where_nothing_is_wrong() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run(fetch=[loss])
+
+
+def test_a_program_that_does_not_fit_into_memory_is_one_error() -> None:
+    """How much it needs is said; the error is a MemoryError too."""
+    x = fed()
+    wide = ops.scalar_add(ops.tile(ops.scalar_mul(x, 2.0), [2**40, 1]), 1.0)
+    with pytest.raises(GraphError, match=r"needs \d+\.\d GiB") as raised:
+        run(fetch=[ops.reduce_sum(wide)])
+    assert isinstance(raised.value, MemoryError)

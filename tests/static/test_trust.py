@@ -218,6 +218,17 @@ def test_inputs_that_an_op_cannot_take_are_refused(tmp_path: Path, kind: str, in
         load(tmp_path / "m")
 
 
+def test_values_are_written_before_they_are_read(tmp_path: Path) -> None:
+    """Operations in another order are refused at load, where a run would meet nothing in the place of a value."""
+    file = saved(tmp_path).with_suffix(".pdmodel")
+    entries = read_archive(file)
+    data = json.loads(bytes(entries["program.json"]))
+    data["ops"][:2] = data["ops"][1::-1]
+    write_archive(file, {**entries, "program.json": np.frombuffer(json.dumps(data).encode(), np.uint8)})
+    with pytest.raises(OpkitError, match=r"ops\[1\]\.outputs: value '.*' is read before it is written"):
+        load(tmp_path / "m")
+
+
 def test_arrays_of_another_program_are_refused(tmp_path: Path) -> None:
     """Arrays go into the scope only where the program has such a variable; none is changed then."""
     path = saved(tmp_path)

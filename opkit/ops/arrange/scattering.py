@@ -17,11 +17,13 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import mul
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import (
+    broadcast_shape,
+    is_same_size,
     like,
     shape_error,
 )
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
 __all__ = [
@@ -199,7 +201,29 @@ def _infer_dim_gather(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> 
     check_indices("dim_gather", descs, 1)
     if x.ndim != index.ndim:
         raise shape_error("dim_gather", descs, "both must have the same number of axes")
+    normal_axis(attrs["dim"], x.ndim, "dim_gather")
     return [TensorDesc(index.shape, x.dtype)]
+
+
+def _infer_along(op: str, index: int, value: int, dtype_from: int = 0) -> Infer:
+    """Return the inference of an op whose result has the shape of its first input, changed along an axis.
+
+    Args:
+        op: its name.
+        index: which input holds the places.
+        value: which holds what is written there.
+        dtype_from: which has the result's dtype.
+    """
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        check_indices(op, descs, index)
+        normal_axis(attrs["dim"], descs[0].ndim, op)
+        spread = broadcast_shape(op, [descs[index], descs[value]])
+        if descs[index].ndim != descs[0].ndim or not all(map(is_same_size, spread, descs[index].shape)):
+            raise shape_error(op, descs, "the indices must have as many axes as what is changed, the values fit them")
+        return [TensorDesc(descs[0].shape, descs[dtype_from].dtype)]
+
+    return infer
 
 
 def _dim_put_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
@@ -226,7 +250,7 @@ DIM_ADD: OpDef = define(
     "=like input index",
     "output",
     _dim_add,
-    infer=like("dim_scatter_add_like", 0, dtype_from=1),
+    infer=_infer_along("dim_scatter_add_like", 2, 1, 1),
     attrs="dim:int32",
     grad=lambda applied, douts: (
         None,
@@ -240,7 +264,7 @@ DIM_PUT: OpDef = define(
     "x index value",
     "out",
     _dim_put,
-    infer=like("put_along_axis", 0),
+    infer=_infer_along("put_along_axis", 1, 2),
     attrs="dim:int32",
     grad=_dim_put_grad,
     reads="index",
@@ -252,7 +276,7 @@ DIM_MULTIPLY: OpDef = define(
     "x index value",
     "out",
     _dim_multiply,
-    infer=like("multiply_along_axis", 0),
+    infer=_infer_along("multiply_along_axis", 1, 2),
     attrs="dim:int32",
     grad=_dim_multiply_grad,
     reads="x index value",

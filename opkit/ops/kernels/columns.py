@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -141,11 +142,11 @@ def forward(x: np.ndarray, weight: np.ndarray, attrs: Mapping[str, Any], out: np
     rows = weight.reshape(groups, filters // groups, -1)
     if out is None:
         out = np.empty((x.shape[0], filters, *window.outputs), x.dtype)
-    flat = out.reshape(x.shape[0], groups, filters // groups, -1)
+    flat = out.reshape(x.shape[0], groups, filters // groups, prod(window.outputs))
     each = rows.shape[2] * groups * flat.shape[3] * x.itemsize
     for part in _chunks(x.shape[0], each):
         columns = _unfold(x[part], window)
-        np.matmul(rows, columns.reshape(columns.shape[0], groups, rows.shape[2], -1), out=flat[part])
+        np.matmul(rows, columns.reshape(columns.shape[0], groups, *rows.shape[2:], flat.shape[3]), out=flat[part])
     return out
 
 
@@ -161,7 +162,7 @@ def by_data(
     groups, filters = attrs["groups"], weight.shape[0]
     rows = weight.reshape(groups, filters // groups, -1).swapaxes(1, 2)
     dx = np.empty(tuple(shape), dy.dtype) if out is None else out
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, prod(window.outputs))
     each = rows.shape[1] * groups * flat.shape[3] * dy.itemsize
     for part in _chunks(dy.shape[0], each):
         columns = np.matmul(rows, flat[part])
@@ -173,11 +174,11 @@ def by_weight(dy: np.ndarray, x: np.ndarray, attrs: Mapping[str, Any]) -> np.nda
     """Return the adjoint of ``_forward`` in weight: ``(F, C/groups, kernel...)``."""
     window = Window(attrs, x.shape[2:], dy.shape[2:])
     groups, filters, channels = attrs["groups"], dy.shape[1], x.shape[1]
-    inner = channels // groups * int(np.prod(window.kernel))
+    inner = channels // groups * prod(window.kernel)
     total = np.zeros((groups, filters // groups, inner), x.dtype)
-    flat = dy.reshape(dy.shape[0], groups, filters // groups, -1)
+    flat = dy.reshape(dy.shape[0], groups, filters // groups, prod(window.outputs))
     for part in _chunks(x.shape[0], inner * groups * flat.shape[3] * x.itemsize):
         columns = _unfold(x[part], window)
-        columns = columns.reshape(columns.shape[0], groups, inner, -1)
+        columns = columns.reshape(columns.shape[0], groups, inner, flat.shape[3])
         total += np.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
     return total.reshape(filters, channels // groups, *window.kernel)

@@ -79,7 +79,13 @@ def _infer(op: str, batch: str) -> Any:
         ):
             raise shape_error(op, [a, b], "the stacking axes must be the same")
         lead = broadcast_shape(op, [TensorDesc(a.shape[:-2], a.dtype), TensorDesc(b.shape[:-2], b.dtype)])
-        return [TensorDesc((*lead, rows, columns), a.dtype)]
+        result = TensorDesc((*lead, rows, columns), a.dtype)
+        for addend in descs[2:]:
+            if addend is not None:
+                shape = broadcast_shape(op, [result, addend])
+                if len(shape) != result.ndim or not all(map(is_same_size, shape, result.shape)):
+                    raise shape_error(op, [result, addend], "what is added does not fit the product")
+        return [result]
 
     return infer
 

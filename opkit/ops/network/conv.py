@@ -121,6 +121,13 @@ def _bias_grad(dy: np.ndarray, num_spatial_dims: int, data_format: str) -> Any:
 
 
 # ---- inference -------------------------------------------------------------------------------------------------------
+def _groups(op: str, descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> int:
+    groups: int = attrs["groups"]
+    if min(groups, *attrs["strides"], *attrs["dilation_rate"]) < 1:
+        raise shape_error(op, descs, "groups, strides and dilations must be at least 1")
+    return groups
+
+
 def _infer_conv(op: str, spatial: int) -> Any:
     def infer(descs: Sequence[TensorDesc | None], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
         x, weight, bias = descs[:3]
@@ -129,7 +136,7 @@ def _infer_conv(op: str, spatial: int) -> Any:
         check_same_dtype(op, [x, weight])
         check_floating(op, [x])
         shape, filter_shape = first_shape(x.shape, attrs), first_shape(weight.shape, attrs)
-        groups = attrs["groups"]
+        groups = _groups(op, descs, attrs)
         if not is_same_size(shape[1], filter_shape[1] * groups) or filter_shape[0] % groups:
             why = f"{shape[1]} channels do not fit {filter_shape[0]} filters of {filter_shape[1]} in {groups} groups"
             raise shape_error(op, [x, weight], why)
@@ -292,7 +299,7 @@ def _infer_deconv(op: str, spatial: int) -> Any:
         shape, filter_shape = first_shape(x.shape, attrs), first_shape(weight.shape, attrs)
         if not is_same_size(shape[1], filter_shape[0]):
             raise shape_error(op, descs, f"{shape[1]} channels do not fit a weight for {filter_shape[0]}")
-        channels = filter_shape[1] * attrs["groups"]
+        channels = filter_shape[1] * _groups(op, descs, attrs)
         return [TensorDesc(given_shape((shape[0], channels, *_transposed_sizes(shape, attrs)), attrs), x.dtype)]
 
     return infer

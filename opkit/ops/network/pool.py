@@ -223,6 +223,8 @@ def _infer_pool(op: str, spatial: int) -> Any:
         if x.ndim != spatial + 2:
             raise shape_error(op, descs, f"it takes a tensor of {spatial + 2} axes")
         check_floating(op, descs)
+        if min(*attrs["pool_size"], *attrs["strides"]) < 1:
+            raise shape_error(op, descs, "the sizes and strides of its window must be at least 1")
         pooling = Pooling(x.shape, attrs)
         if any(size != -1 and size < 1 for size in pooling.outputs):
             raise shape_error(op, descs, f"the window {pooling.size} is larger than the padded input")

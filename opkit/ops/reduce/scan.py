@@ -5,16 +5,18 @@ Plain sums and products are in ``opkit.ops.basis.broadcasting`` and ``opkit.ops.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from opkit.ir import TensorDesc
 from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.arithmetic import div, mul
 from opkit.ops.basis.creation import cast
 from opkit.ops.core.define import define_map, quiet
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.pointwise.compare import equal, logical_and, where
 
@@ -33,7 +35,17 @@ def _cumsum_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(CUMSUM, (dout,), {"axis": applied.attrs["axis"], "reverse": not applied.attrs["reverse"]})
 
 
-CUMSUM: OpDef = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool")
+def _infer(op: str) -> Infer:
+    """Return the inference of an op that keeps shape and dtype and has an axis."""
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        normal_axis(attrs["axis"], descs[0].ndim, op)
+        return [descs[0]]
+
+    return infer
+
+
+CUMSUM: OpDef = define_map("cumsum", _cumsum, _cumsum_rule, attrs="axis:int32 reverse:bool", infer=_infer("cumsum"))
 
 
 def cumsum(x: Value, axis: int | None = None) -> Value:
@@ -63,7 +75,9 @@ def _cumprod_rule(applied: Any, dout: Value) -> Value:
     return where(first, _behind(mul(dout, without), axis), where(is_zero, 0, elsewhere))
 
 
-CUMPROD: OpDef = define_map("cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y")
+CUMPROD: OpDef = define_map(
+    "cumprod", _cumprod, _cumprod_rule, attrs="axis:int32", reads="x y", infer=_infer("cumprod")
+)
 
 
 def cumprod(x: Value, axis: int) -> Value:

@@ -30,6 +30,10 @@ class UninitializedError(GraphError, ValueError):
     """A program reads a variable that is not initialised."""
 
 
+class TooLargeError(GraphError, MemoryError):
+    """The intermediate results of a program do not fit into memory."""
+
+
 class ForbiddenCallError(GraphError, ValueError):
     """A framework function was called inside a user's function while a program runs."""
 

@@ -21,7 +21,7 @@ from opkit.ops.core.references import OF_LOCAL
 from opkit.settings import current_settings
 from opkit.static.builder import note_site
 from opkit.static.plan.emit import Emitter
-from opkit.static.plan.failures import ForbiddenCallError, explain_failure, no_source
+from opkit.static.plan.failures import ForbiddenCallError, TooLargeError, explain_failure, no_source
 from opkit.static.plan.folding import fold
 from opkit.static.plan.interpret import interpret
 from opkit.static.plan.layout import is_state, lay_out
@@ -179,7 +179,14 @@ class Plan:
             linecache.cache.pop(name, None)
 
     def _new_arena(self) -> list[np.ndarray]:
-        blocks = [np.empty(max(size, 1), np.uint8) for size in self.layout.blocks]
+        try:
+            blocks = [np.empty(max(size, 1), np.uint8) for size in self.layout.blocks]
+        except (MemoryError, ValueError) as error:  # numpy's word for a size beyond 64 bits is ValueError
+            size = sum(self.layout.blocks) / 2**30
+            raise TooLargeError(
+                f"the program needs {size:.1f} GiB for its intermediate results, which is more memory than there is",
+                help="feed smaller arrays, or look for the op that enlarges them: print the program",
+            ) from error
         return [
             np.ndarray(desc.shape, to_numpy(desc.dtype), buffer=blocks[block].data)
             for block, desc in self.layout.buffers
