@@ -121,6 +121,13 @@ def test_an_iteration_is_never_ended_earlier(attr: Attr) -> None:
     assert all(more)
 
 
+def test_an_order_above_one_stays_above_one() -> None:
+    """Entmax's alpha, a tempered logarithm's t: at 1 the formula has a pole, and below it another function begins."""
+    found = alternatives(Attr("alpha", "float", 1.5))
+    assert len(found) > 3
+    assert all(value > 1 for value in found)
+
+
 def test_an_option_that_is_none_by_default_is_tried_with_other_values() -> None:
     """``axis=None`` is also an axis: 0 and -1 are among the cases."""
 

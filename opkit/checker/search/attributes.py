@@ -165,6 +165,8 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
 def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7]
+    if 1.0 < default < 2.0:  # an exponent or an order that must stay above 1, where its formula has a pole
+        return [(1.0 + default) / 2, default * 2.0, default * 1.3, 0.9 + 0.1 * default, 3.0]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
     if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes do not depend on such an attribute
         return near

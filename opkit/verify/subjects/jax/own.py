@@ -1,4 +1,4 @@
-"""What a rule must keep to beside a correct gradient (GC211 to GC214): jit, vmap, results, no memory.
+"""What a rule must keep to beside a correct gradient: half precision, jit, vmap, results, no memory.
 
 Those that run the function as JAX itself does run on the first case alone: every run compiles.
 """
@@ -15,8 +15,9 @@ import numpy as np
 from opkit.checker import CheckCode
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault, OwnCheck
-from opkit.verify.codes import BATCHED, COMPILED, REMEMBERED, RULE_VALUE
+from opkit.verify.codes import BATCHED, COMPILED, HALF, REMEMBERED, RULE_VALUE
 from opkit.verify.subjects.jax.arrays import is_open, width_of
+from opkit.verify.subjects.jax.half import half_precision
 from opkit.verify.subjects.jax.interpret import evaluate
 
 __all__ = ["own_checks"]
@@ -50,7 +51,7 @@ def own_checks(runner: OwnRunner) -> tuple[OwnCheck, ...]:
     """Return the checks of a function with a rule of its own."""
     checks = ((COMPILED, _compiled), (BATCHED, _batched), (REMEMBERED, _remembered))
     once = (OwnCheck(row, _Once(partial(check, runner), row)) for row, check in checks)
-    return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)))
+    return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)), OwnCheck(HALF, partial(half_precision, runner)))
 
 
 class _Once:

@@ -184,3 +184,14 @@ def jvp_value(x):
 
 
 jvp_value.defjvp(lambda p, t: (jnp.cos(p[0]), jnp.cos(p[0]) * t[0]))
+
+
+@jax.custom_vjp
+def wrong_in_bfloat16(x):
+    return jnp.sin(x)
+
+
+wrong_in_bfloat16.defvjp(
+    lambda x: (jnp.sin(x), x),
+    lambda x, g: (g * jnp.cos(x) * (0.5 if x.dtype == jnp.bfloat16 else 1.0),),
+)
