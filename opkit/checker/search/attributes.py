@@ -35,6 +35,8 @@ _DISTANCE_WORDS = (
 #: Rounds of an iteration, and how exact its end is: a gradient may suppose that the iteration has converged.
 _ROUND_WORDS = ("iter", "iters", "niter", "maxiter", "iterations", "niterations")
 _EXACT_WORDS = ("tol", "atol", "rtol", "xtol", "ftol", "tolerance", "threshold")
+#: Exponents and orders of families of functions, with 1 as a limit that needs a formula of its own.
+_ORDER_WORDS = ("alpha", "order", "exponent", "p", "q", "t", "t1", "t2")
 _AXIS_WORDS = ("axis", "axes", "dim", "dims")
 
 
@@ -60,7 +62,8 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
         found = _integers(attr.name, int(default), constants)
     elif kind in ("float", "double") or isinstance(default, float):
         is_exact = _has_word(attr.name, _EXACT_WORDS) and abs(default) < GUARD
-        found = [default * 0.5, default * 0.1] if is_exact else _floats(float(default))
+        is_order = _has_word(attr.name, _ORDER_WORDS) and 1.0 < default < 2.0
+        found = [default * 0.5, default * 0.1] if is_exact else _floats(float(default), is_order)
     elif kind == "string" or isinstance(default, str):
         found = [value for value in constants if isinstance(value, str)][:8]
     elif default is None and kind == "any":
@@ -162,10 +165,10 @@ def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
     return [default + 1, *below, 2 * default, default + 2, 7, *[value for value in known if value > 0][:3]]
 
 
-def _floats(default: float) -> list[float]:
+def _floats(default: float, is_order: bool = False) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7]
-    if 1.0 < default < 2.0:  # an exponent or an order that must stay above 1, where its formula has a pole
+    if is_order:  # it must stay above 1, where its formula has a pole
         return [(1.0 + default) / 2, default * 2.0, default * 1.3, 0.9 + 0.1 * default, 3.0]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
     if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes do not depend on such an attribute
