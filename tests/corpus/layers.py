@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.corpus.layer_model import Layer
+from tests.corpus.plain_layers import PLAIN
 
 __all__ = ["LAYERS"]
 
@@ -777,5 +778,5 @@ ODD = (
 
 #: By name.
 LAYERS: dict[str, Layer] = {
-    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD)
+    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values())
 }
