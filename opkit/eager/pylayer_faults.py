@@ -11,10 +11,12 @@ from opkit.ir import current_dialect
 __all__ = [
     "MissingBackwardError",
     "MissingForwardError",
+    "NoTensorError",
     "PyLayerError",
     "function_location",
     "note",
     "refuse",
+    "refuse_result",
     "refuse_static",
 ]
 
@@ -26,6 +28,10 @@ class PyLayerError(AutogradError, ValueError):
 
     Source: Paddle 2.6 raises ValueError.
     """
+
+
+class NoTensorError(PyLayerError):
+    """A PyLayer's forward ran and returned no Tensor: a return is missing, or gives something else."""
 
 
 class MissingForwardError(AutogradError, NotImplementedError):
@@ -55,6 +61,15 @@ def function_location(cls: Any, name: str) -> Location | None:
 def refuse(cls: Any, name: str, message: str, help: str = "") -> NoReturn:
     """Raise a PyLayerError about ``forward`` or ``backward`` of a class."""
     raise PyLayerError(f"PyLayer {cls.__name__}: {message}", where=function_location(cls, name), help=help)
+
+
+def refuse_result(cls: Any, described: str) -> NoReturn:
+    """Raise the error of a forward that returned no Tensor."""
+    raise NoTensorError(
+        f"PyLayer {cls.__name__}: forward must return at least one Tensor, it returned {described}",
+        where=function_location(cls, "forward"),
+        help="return the Tensor next to the other values: return y, y.shape",
+    )
 
 
 def refuse_static(cls: Any) -> NoReturn:

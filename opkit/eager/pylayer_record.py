@@ -12,7 +12,7 @@ from typing import Any
 
 from opkit.eager.node import SEVERAL, edge_of
 from opkit.eager.pylayer_context import Marks
-from opkit.eager.pylayer_faults import note, refuse
+from opkit.eager.pylayer_faults import note, refuse, refuse_result
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.pylayer_rule import general_rule
 from opkit.eager.tensor import Tensor, version_cell, wrap
@@ -44,12 +44,7 @@ def record(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], r
     items: list[Any] = list(result) if isinstance(result, (list, tuple)) else [result]
     outputs = _tensors_in(items)
     if not outputs:
-        refuse(
-            cls,
-            "forward",
-            f"forward must return at least one Tensor, it returned {_describe(result)}",
-            help="return the Tensor next to the other values: return y, y.shape",
-        )
+        refuse_result(cls, _describe(result))
     marks = ctx.walk_marks or Marks()
     if not mode.is_grad_enabled or all(tensor._sg for tensor in tensors):
         ctx.walk_rule = None

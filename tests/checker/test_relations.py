@@ -116,10 +116,14 @@ FAULTY = {
 }
 
 
+#: Forward returns nothing, whatever it takes.
+NO_RETURN = {"NoReturn": ("x, w, b", "ctx.k = x; paddle.matmul(x, w) + b", "return dy, dy, dy")}
+
+
 @cache
 def verdicts() -> Mapping[str, OpReport]:
     """Return the reports on all of these, each as FILE.py::Name without cases, from one run."""
-    rows = RIGHT | CONSTANT | FAULTY
+    rows = RIGHT | CONSTANT | FAULTY | NO_RETURN
     texts = [
         f"class {name}(PyLayer):\n    @staticmethod\n    def forward(ctx, {takes}):\n        {forward}\n\n"
         f"    @staticmethod\n    def backward(ctx, dy):\n        {backward}\n"
@@ -145,6 +149,13 @@ def test_shapes_that_backward_was_not_written_for_are_no_failure(name: str) -> N
 def test_a_fault_where_shapes_are_meant_is_found(name: str) -> None:
     """Where nothing but forward says which shapes are meant, a fault is one all the same."""
     assert verdicts()[name].status is Status.FAIL
+
+
+def test_a_missing_return_is_found_at_once() -> None:
+    """Not every shape of three inputs is tried, as if forward took none of them."""
+    report = verdicts()["NoReturn"]
+    assert [item.code for item in report.findings] == ["GC144"]
+    assert report.seconds < 1
 
 
 @pytest.mark.parametrize("name", ["Timestarget", "Timesmask"])

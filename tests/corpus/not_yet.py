@@ -17,4 +17,6 @@ NOT_YET: dict[str, str] = {
     "OneBuffer script": "pass, not accused",
     "CubeDouble script": "beyond, not accused",
     "VarianceCancels script": "pass, not beyond",
+    "Hinge named": "accused, not beyond",
+    "PositionAdd named": "accused, not beyond",
 }

@@ -384,8 +384,9 @@ CONSTANTS_DEPTH, LONGEST_STRING = 6, 24
 LEAST_ANCHOR, MOST_ANCHOR = 1e-4, 1e4
 #: Elements of a case that may carry a sweep, and further cases of known ranks that do. Cost.
 MOST_CARRIED, MOST_CARRIERS = 260, 12
-#: Errors of tried cases that are kept for the report. Cost.
-MOST_ERRORS = 50
+#: Errors of tried cases that are kept for the report, and those of a rule broken, like a missing return, after which
+#: nothing more is tried where nothing was accepted. Cost.
+MOST_ERRORS, MOST_BROKEN = 50, 8
 #: Numbers of kernels and definitions that are taken for sizes, and how many. Cost.
 LEAST_HINT, MOST_HINT, MOST_HINTS = 4, 64, 6
 #: Sizes around them that shapes are made of. Cost.

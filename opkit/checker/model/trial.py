@@ -19,10 +19,11 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
 from opkit.checker.model.thresholds import (
+    MOST_BROKEN,
     MOST_ERRORS,
     SLOW_CALL,
 )
-from opkit.errors import OpkitError
+from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
 
 __all__ = ["Answer", "Attempt", "Trial"]
@@ -91,6 +92,7 @@ class Trial:
         give_up: the time at which it is given up.
         said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
             other values by infer's word.
+        broken: attempts in which forward took its inputs and broke a rule, like a missing return.
     """
 
     checkable: Checkable
@@ -99,6 +101,7 @@ class Trial:
     most: int = 0
     give_up: float = float("inf")
     said: str = ""
+    broken: int = 0
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
@@ -155,14 +158,19 @@ class Trial:
         outcome = self.probe(case)
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
+        self.broken += isinstance(outcome.error, KernelError)
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome
 
     @property
     def is_given_up(self) -> bool:
-        """Whether nothing was accepted in the attempts, or the time, that a search has."""
-        if not self.most or self.counts[Answer.ACCEPTED]:
+        """Whether nothing was accepted in the attempts, or the time, that a search has, or forward only broke rules."""
+        if self.counts[Answer.ACCEPTED]:
+            return False
+        if self.broken >= MOST_BROKEN:
+            return True
+        if not self.most:
             return False
         return self.counts.total() >= self.most or perf_counter() > self.give_up
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor, grad, wrap
+from opkit.eager.pylayer_faults import NoTensorError
+from opkit.errors import KernelError
 from opkit.ops import identity
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
@@ -126,8 +128,15 @@ class Runner:
             return 1
 
     def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-        """Run forward; see ``opkit.checker.Forward``."""
-        return [tensor._data for tensor in self._apply(self.arguments(arrays, attrs))[0]]
+        """Run forward; see ``opkit.checker.Forward``.
+
+        Raises:
+            KernelError: it returned no Tensor.
+        """
+        try:
+            return [tensor._data for tensor in self._apply(self.arguments(arrays, attrs))[0]]
+        except NoTensorError as error:  # it took its arguments, whatever it then did
+            raise KernelError(error.message, where=error.where, help=error.help) from error
 
     def silent(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
