@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.flight import Flight, Phase, Stop
+from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.supervisor import Death, Ended, Supervisor, can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
@@ -175,7 +175,7 @@ def test_the_recorder_stops_in_place_of_the_call_asked_for() -> None:
     """A replayed worker stops before the call with the number given, not after it."""
     flight = Flight(stop_at=2)
     flight.call(Phase.FORWARD)
-    with pytest.raises(Stop):
+    with pytest.raises(FlightStop):
         flight.call(Phase.FORWARD)
     assert flight.read().calls == 2
     flight.close()
