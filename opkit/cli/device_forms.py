@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from opkit.cli.drawing import Drawing
 from opkit.distribute import HOST, Lay, Physical, traffic
@@ -69,8 +70,8 @@ def device_drawing(drawing: Drawing, physical: Physical, ops: list[Operation]) -
     changes = {(change.value, change.target): change for step in physical.steps for change in step.changes}
     for chosen in physical.choice.ops:
         name = f"op{index[chosen.op]}"
-        kind, text = drawing.nodes[name]
-        drawing.nodes[name] = (kind, f"{text}: {chosen.way} on {_devices(chosen.devices)}")
+        box = drawing.nodes[name]
+        drawing.nodes[name] = replace(box, lines=(*box.lines, f"{chosen.way} on {_devices(chosen.devices)}"))
         for position, value in enumerate(chosen.op.inputs):
             if value is None or value.producer is None or chosen.way.inputs[position] is None:
                 continue
@@ -78,9 +79,9 @@ def device_drawing(drawing: Drawing, physical: Physical, ops: list[Operation]) -
             if change is not None and value.producer in index:
                 text = f"{change.source.sbp} => {change.target.sbp}, {_bytes(change, physical):,} bytes"
                 moved[f"op{index[value.producer]}", name] = text
-    for number, (start, end, label) in enumerate(drawing.edges):
-        if (start, end) in moved:
-            drawing.edges[number] = (start, end, f"{label} {moved[start, end]}")
+    for number, arrow in enumerate(drawing.edges):
+        if (arrow.start, arrow.end) in moved:
+            drawing.edges[number] = replace(arrow, text=f"{arrow.text} {moved[arrow.start, arrow.end]}")
 
 
 def _chosen(physical: Physical, step: Step) -> Iterator[Chosen]:

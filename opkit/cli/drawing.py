@@ -1,16 +1,55 @@
-"""Drawing: boxes and arrows, and the two languages they are written in (mermaid, dot).
+"""Drawing: boxes and arrows, and the two languages of other tools that they are written in (mermaid, dot).
 
-The meaning of the boxes is up to the caller.
+The meaning of the boxes is up to the caller; pictures of opkit's own are made by ``svg``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Drawing", "dot", "mermaid"]
+__all__ = ["BANDS", "Arrow", "Box", "Drawing", "dot", "mermaid"]
 
+#: What a box belongs to, from top to bottom.
+BANDS = ("forward", "backward", "update")
 _MERMAID = {"op": '["{}"]', "data": '(["{}"])', "held": '[("{}")]', "result": '(("{}"))'}
-_DOT = {"op": "box", "data": "ellipse", "held": "cylinder", "result": "doublecircle"}
+_DOT = {"op": "box", "data": "ellipse", "held": "cylinder", "result": "ellipse"}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One box.
+
+    Args:
+        kind: "op", "data" (what is given), "held" (what is kept from run to run) or "result".
+        text: what it is called.
+        lines: what is said of it besides: results, attributes.
+        band: one of BANDS.
+        is_custom: it is an op of a user's own.
+        place: the user's file and line, "" where unknown.
+    """
+
+    kind: str
+    text: str
+    lines: tuple[str, ...] = ()
+    band: str = "forward"
+    is_custom: bool = False
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One arrow.
+
+    Args:
+        start, end: ids of boxes.
+        text: what is passed on.
+        is_gradient: it is a gradient.
+    """
+
+    start: str
+    end: str
+    text: str = ""
+    is_gradient: bool = False
 
 
 @dataclass(slots=True)
@@ -19,23 +58,33 @@ class Drawing:
 
     Args:
         title: what it shows.
-        nodes: {id: (kind, text)}; the kinds are "op", "data", "held" and "result".
-        edges: (from, to, text).
+        nodes: {id: box}, none before what it reads.
+        edges: the arrows.
     """
 
     title: str
-    nodes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    edges: list[tuple[str, str, str]] = field(default_factory=list)
+    nodes: dict[str, Box] = field(default_factory=dict)
+    edges: list[Arrow] = field(default_factory=list)
 
 
 def mermaid(drawing: Drawing) -> str:
-    """Return a drawing as a mermaid flow chart."""
+    """Return a drawing as a mermaid flow chart: a subgraph per band, gradients dashed, custom ops thick."""
     lines = ["flowchart LR", f"  %% {drawing.title}"]
-    for name, (kind, text) in drawing.nodes.items():
-        lines.append(f"  {name}{_MERMAID[kind].format(_escaped(text))}")
-    for start, end, text in drawing.edges:
-        label = f'|"{_escaped(text)}"|' if text else ""
-        lines.append(f"  {start} -->{label} {end}")
+    used = [band for band in BANDS if any(box.band == band for box in drawing.nodes.values())]
+    for band in used:
+        inner = [(name, box) for name, box in drawing.nodes.items() if box.band == band]
+        if len(used) > 1:
+            lines.append(f"  subgraph {band}")
+        for name, box in inner:
+            lines.append(f"  {name}{_MERMAID[box.kind].format('<br>'.join(map(_escaped, (box.text, *box.lines))))}")
+        if len(used) > 1:
+            lines.append("  end")
+    for arrow in drawing.edges:
+        label = f'|"{_escaped(arrow.text)}"|' if arrow.text else ""
+        lines.append(f"  {arrow.start} {'-.->' if arrow.is_gradient else '-->'}{label} {arrow.end}")
+    custom = [name for name, box in drawing.nodes.items() if box.is_custom]
+    if custom:
+        lines += ["  classDef custom stroke-width:3px", f"  class {','.join(custom)} custom"]
     return "\n".join(lines)
 
 
@@ -44,15 +93,26 @@ def _escaped(text: str) -> str:
 
 
 def dot(drawing: Drawing) -> str:
-    """Return a drawing as a Graphviz digraph."""
-    lines = [f"digraph {_quoted(drawing.title)} {{", "  rankdir=LR;"]
-    for name, (kind, text) in drawing.nodes.items():
-        lines.append(f"  {name} [shape={_DOT[kind]}, label={_quoted(text)}];")
-    for start, end, text in drawing.edges:
-        label = f" [label={_quoted(text)}]" if text else ""
-        lines.append(f"  {start} -> {end}{label};")
+    """Return a drawing as a Graphviz digraph: a cluster per band, gradients dashed, custom ops thick."""
+    lines = [f"digraph {_quoted(drawing.title)} {{", "  rankdir=LR;", '  node [fontname="sans-serif"];']
+    used = [band for band in BANDS if any(box.band == band for box in drawing.nodes.values())]
+    for number, band in enumerate(used):
+        if len(used) > 1:
+            lines.append(f"  subgraph cluster_{number} {{ label={_quoted(band)};")
+        for name, box in drawing.nodes.items():
+            if box.band == band:
+                text = "\n".join((box.text, *box.lines))
+                more = ", style=bold" if box.is_custom else ""
+                lines.append(f"  {name} [shape={_DOT[box.kind]}, label={_quoted(text)}{more}];")
+        if len(used) > 1:
+            lines.append("  }")
+    for arrow in drawing.edges:
+        parts = [f"label={_quoted(arrow.text)}"] if arrow.text else []
+        parts += ["style=dashed"] if arrow.is_gradient else []
+        more = f" [{', '.join(parts)}]" if parts else ""
+        lines.append(f"  {arrow.start} -> {arrow.end}{more};")
     return "\n".join([*lines, "}"])
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

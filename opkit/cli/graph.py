@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["graph"]
 
-_FORMS = ("text", "dot", "mermaid", "json")
+_FORMS = ("text", "svg", "html", "dot", "mermaid", "json")
 
 
 def graph(
@@ -30,7 +32,9 @@ def graph(
     dtype: Annotated[
         str, typer.Option(metavar="DTYPE", help="Dtype of the op's inputs that are not given one otherwise.")
     ] = "float32",
-    form: Annotated[str, typer.Option("--format", metavar="text|dot|mermaid|json", help="What is printed.")] = "text",
+    form: Annotated[
+        str, typer.Option("--format", metavar="text|svg|html|dot|mermaid|json", help="What is printed.")
+    ] = "text",
 ) -> None:
     """Show the backward ops of each op's gradient registration, or the static graphs and plans of a script.
 
@@ -38,6 +42,8 @@ def graph(
 
     Of op directories: without --shape, small shapes are tried until the definitions accept one. No Python of a
     directory is run.
+
+    svg and html are pictures that need nothing else: opkit graph my_op --format html > my_op.html.
 
     JOB.py is run with the ARGS after it; what it prints goes to standard error. Jobs that it never calls are shown too.
 
@@ -47,9 +53,10 @@ def graph(
 
     choice("--format", form, _FORMS)
     given = paths or []
+    command = shlex.join(["opkit", *sys.argv[1:]])  # a script that is run gets arguments of its own
     if given and _is_script(given[0]):
-        raise typer.Exit(_show_script(given[0], given[1:], form, has_shapes=bool(shape)))
-    raise typer.Exit(_show_directories(given, shape or [], dtype, form))
+        raise typer.Exit(_show_script(given[0], given[1:], form, command, has_shapes=bool(shape)))
+    raise typer.Exit(_show_directories(given, shape or [], dtype, form, command))
 
 
 def _is_script(path: str) -> bool:
@@ -58,7 +65,7 @@ def _is_script(path: str) -> bool:
     return path.endswith(".py") and Path(path).is_file() and not is_part(path)
 
 
-def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, form: str) -> int:
+def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, form: str, command: str) -> int:
     from opkit.cli.arguments import shape_of
     from opkit.cli.configured import paths_of
     from opkit.cli.console import warn
@@ -75,7 +82,7 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
     elif form == "text":
         _put([gradient_text(item) for item in found])
     else:
-        _put_drawings([gradient_drawing(item) for item in found], form)
+        _put_drawings([gradient_drawing(item) for item in found], form, command)
     for trouble in troubles:
         warn(trouble)
     if not found and not troubles:
@@ -84,7 +91,7 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
     return SPEC_ERRORS if troubles else CLEAN
 
 
-def _show_script(path: str, argv: Sequence[str], form: str, *, has_shapes: bool) -> int:
+def _show_script(path: str, argv: Sequence[str], form: str, command: str, *, has_shapes: bool) -> int:
     from opkit.cli.console import warn
     from opkit.cli.edge import CLEAN, FINDINGS, NOTHING
     from opkit.cli.program_forms import program_drawing, program_json, program_text
@@ -99,7 +106,7 @@ def _show_script(path: str, argv: Sequence[str], form: str, *, has_shapes: bool)
     elif form == "text":
         _put([program_text(item) for item in found])
     else:
-        _put_drawings([program_drawing(item) for item in found], form)
+        _put_drawings([program_drawing(item) for item in found], form, command)
     for trouble in troubles:
         warn(trouble)
     if status or troubles:
@@ -122,9 +129,22 @@ def _put_json(key: str, items: Sequence[object]) -> None:
     put(json.dumps({"schema": 1, key: items}, indent=2))
 
 
-def _put_drawings(drawings: Sequence[Drawing], form: str) -> None:
+def _put_drawings(drawings: Sequence[Drawing], form: str, command: str) -> None:
     from opkit.cli.drawing import dot, mermaid
 
+    if form == "html":
+        from opkit.cli.graph_page import graph_page
+
+        if drawings:
+            _put([graph_page(drawings, command)])
+        return
+    if form == "svg":
+        from opkit.cli.folding import MOST_BOXES, folded
+        from opkit.cli.svg import svg
+
+        sizes = [sum(box.kind == "op" for box in item.nodes.values()) for item in drawings]
+        _put([svg(folded(item) if size > MOST_BOXES else item) for size, item in zip(sizes, drawings)])
+        return
     _put([(dot if form == "dot" else mermaid)(item) for item in drawings])
 
 

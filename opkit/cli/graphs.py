@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opkit.cli.drawing import Drawing
+from opkit.cli.drawing import Arrow, Box, Drawing
 from opkit.errors import InferError, UsageError, unknown
 from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
@@ -113,17 +113,44 @@ def _signature(descs: Mapping[str, Sequence[TensorDesc]]) -> str:
 
 
 def gradient_drawing(graph: OpGraph) -> Drawing:
-    """Return a gradient graph as boxes (backward ops, what they read, gradients) and arrows (arguments)."""
-    drawing = Drawing(f"gradient of {graph.op.name}")
+    """Return an op and its gradient as boxes (both ops, what they read and give) and arrows (arguments)."""
+    drawing = Drawing(f"{graph.op.name} and its gradient")
+    _draw_forward(graph, drawing)
     for index, step in enumerate(graph.plan.steps):
-        drawing.nodes[f"op{index}"] = ("op", step.type)
-        for arg, blobs in step.inputs.items():
-            drawing.edges.extend((_node(graph, drawing, blob), f"op{index}", arg) for blob in blobs)
+        attrs = tuple(f"{name} = {value!r}" for name, value in step.attrs.items() if name != "device_sub_tag")
+        given = [(arg, blob, _node(graph, drawing, blob)) for arg, blobs in step.inputs.items() for blob in blobs]
+        is_custom = isinstance(graph.op.registry.get(step.type), UserOp)
+        drawing.nodes[f"op{index}"] = Box("op", step.type, attrs, "backward", is_custom)
+        drawing.edges += [Arrow(node, f"op{index}", arg, _is_gradient(blob)) for arg, blob, node in given]
     for (name, place), blob in graph.plan.bindings.items():
-        slot = f"{name}_{place}"
-        drawing.nodes[f"d_{slot}"] = ("result", f"gradient of {slot}")
-        drawing.edges.append((_node(graph, drawing, blob), f"d_{slot}", ""))
+        node = _node(graph, drawing, blob)
+        described = str(graph.inputs[name][place])
+        drawing.nodes[f"d_{name}_{place}"] = Box("result", f"gradient of {name}_{place}", (described,), "backward")
+        drawing.edges.append(Arrow(node, f"d_{name}_{place}", "", True))
     return drawing
+
+
+def _draw_forward(graph: OpGraph, drawing: Drawing) -> None:
+    compiled = graph.op.compiled
+    for name, items in graph.inputs.items():
+        for place, desc in enumerate(items):
+            drawing.nodes[f"in_{name}_{place}"] = Box(
+                "data", name if len(items) == 1 else f"{name}_{place}", (str(desc),)
+            )
+            drawing.edges.append(Arrow(f"in_{name}_{place}", "forward", name))
+    attrs = [spec for spec in compiled.attrs.values() if spec.name != "device_sub_tag"] if compiled is not None else []
+    lines = tuple(f"{spec.name} = {spec.default!r}" for spec in attrs)
+    drawing.nodes["forward"] = Box("op", graph.op.name, lines, is_custom=True)
+    for name, items in graph.outputs.items():
+        for place, desc in enumerate(items):
+            drawing.nodes[f"out_{name}_{place}"] = Box(
+                "result", name if len(items) == 1 else f"{name}_{place}", (str(desc),)
+            )
+            drawing.edges.append(Arrow("forward", f"out_{name}_{place}", name))
+
+
+def _is_gradient(blob: Blob) -> bool:
+    return blob.kind not in ("in", "out")
 
 
 def _node(graph: OpGraph, drawing: Drawing, blob: Blob) -> str:
@@ -131,7 +158,9 @@ def _node(graph: OpGraph, drawing: Drawing, blob: Blob) -> str:
         if any(blob in blobs for blobs in step.outputs.values()):
             return f"op{index}"
     name = f"{blob.kind}_{blob.arg}_{blob.place}"
-    drawing.nodes.setdefault(name, ("data", blob))
+    described = graph.outputs.get(blob.arg, [])
+    lines = (str(described[blob.place]),) if blob.place < len(described) else ()
+    drawing.nodes.setdefault(name, Box("data", f"gradient of {blob.arg}_{blob.place}", lines, "backward"))
     return name
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opkit.cli.drawing import Drawing
+from opkit.cli.drawing import Arrow, Box, Drawing
 from opkit.cli.programs import PlanOfProgram, ProgramGraph
 from opkit.ir import Operation, Value
 
@@ -71,25 +71,58 @@ def program_drawing(graph: ProgramGraph) -> Drawing:
     at: dict[Value, str] = {}
     for kind, values in (("data", graph.inputs), ("held", _held(ops))):
         for value in values:
-            at[value] = f"{kind}{len(drawing.nodes)}"
-            drawing.nodes[at[value]] = (kind, _described(value))
+            readers = [op for op in ops if value in op.inputs and not _changes(op, value)]
+            if kind == "data" or readers:
+                at[value] = f"{kind}{len(drawing.nodes)}"
+                band = _band(readers[0]) if readers else "forward"
+                drawing.nodes[at[value]] = Box(kind, value.name, (str(value.desc),), band)
+    bands = _bands(ops)
+    gradients = {value for op in ops if bands[op] == "backward" for value in op.outputs}
     for index, op in enumerate(ops):
-        role = _role(op)
-        drawing.nodes[f"op{index}"] = ("op", f"{op.label or op.type}" + (f" ({role})" if role else ""))
+        drawing.nodes[f"op{index}"] = _op_box(op, bands[op])
         for given in op.inputs:
-            if given is not None and given in at:
+            if given is not None and given in at and not _changes(op, given):
                 label = str(given.desc) if at[given].startswith("op") else ""
-                drawing.edges.append((at[given], f"op{index}", label))
+                drawing.edges.append(Arrow(at[given], f"op{index}", label, given in gradients))
         at.update(dict.fromkeys(op.outputs, f"op{index}"))
     for index, value in enumerate(graph.fetches):
-        drawing.nodes[f"result{index}"] = ("result", value.name)
+        band = drawing.nodes[at[value]].band if value in at else "forward"
+        drawing.nodes[f"result{index}"] = Box("result", value.name, (), band)
         if value in at:
-            drawing.edges.append((at[value], f"result{index}", str(value.desc)))
+            drawing.edges.append(Arrow(at[value], f"result{index}", str(value.desc), value in gradients))
     if graph.physicals:
         from opkit.cli.device_forms import device_drawing
 
         device_drawing(drawing, graph.physicals[0], ops)
     return drawing
+
+
+def _bands(ops: Sequence[Operation]) -> dict[Operation, str]:
+    """Return the band of each op; what an optimizer adds for the gradients to begin with belongs to them."""
+    bands = {op: _band(op) for op in ops}
+    for op in reversed(ops):
+        readers = {bands[other] for other in ops if any(value in other.inputs for value in op.outputs)}
+        if bands[op] == "update" and "backward" in readers:
+            bands[op] = "backward"
+    return bands
+
+
+def _op_box(op: Operation, band: str) -> Box:
+    opdef: Any = op.opdef
+    results = tuple(f"{value.name}: {value.desc}" if len(op.outputs) > 1 else str(value.desc) for value in op.outputs)
+    shown = {name: _short(value) for name, value in _attrs(op).items() if not _is_usual(op, name, value)}
+    attrs = (f"{name} = {text}" for name, text in shown.items() if not text.startswith("'<"))
+    return Box("op", op.label or op.type, (*results, *attrs), band, bool(opdef.is_user), _where(op))
+
+
+def _changes(op: Operation, value: Value) -> bool:
+    """Say whether an update changes what is held, which its own box then tells."""
+    is_update = op.role == "optimize" and value.variable.persistable
+    return is_update and any(made.variable is value.variable for made in op.outputs)
+
+
+def _band(op: Operation) -> str:
+    return {"backward": "backward", "optimize": "update"}.get(op.role, "forward")
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------------
