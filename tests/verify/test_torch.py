@@ -46,6 +46,8 @@ _OWN = {
     "ReusedBuffer": "GC124",
     "ViewsInput": "GC130",
     "ViewsGradient": "GC131",
+    "ReadsFromTheStart": "GC130",
+    "ReadsGradientFromTheStart": "GC131",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a Function and its context must keep to beside a correct gradient (GC201 to GC205).
+"""What a Function and its context must keep to beside a correct gradient (GC130, GC131, GC201 to GC207).
 
 Each check runs the Function in a way in which a training step may, and compares; none reads its source.
 """
@@ -14,9 +14,11 @@ import torch
 
 from opkit.checker import CheckCode
 from opkit.checker.model.agreement import agree, sums_agree
+from opkit.checker.model.codes import CODES
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UNDEFINED
 from opkit.verify.subjects.torch.half import half_precision
+from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of, is_float, private
 
@@ -40,6 +42,8 @@ class _Nothing(torch.autograd.Function):  # type: ignore[misc]  # without torch 
 def own_checks(runner: OwnRunner) -> Sequence[OwnCheck]:
     """Return the checks of a Function."""
     checks: list[tuple[CheckCode, Callable[..., list[Fault]]]] = [
+        (CODES["GC130"], forward_offset),
+        (CODES["GC131"], backward_offset),
         (UNDEFINED, _undefined),
         (NEEDS, _needs),
         (KEPT, _kept),

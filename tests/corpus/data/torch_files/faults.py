@@ -1026,6 +1026,31 @@ class NaiveSigmoidGrad(Function):
         return g * e / (1 + e) ** 2
 
 
+@fault("layout")
+class ReadsFromTheStart(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        x = x.contiguous()
+        return x.as_strided(x.shape, x.stride(), 0).exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].exp()
+
+
+@fault("layout")
+class ReadsGradientFromTheStart(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g.contiguous()
+        return 3 * g.as_strided(g.shape, g.stride(), 0)
+
+
 @fault("undecided")
 class NaiveSoftplus(Function):
     @staticmethod

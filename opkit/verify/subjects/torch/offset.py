@@ -1,0 +1,70 @@
+"""Storage offsets (GC130, GC131): tensors that begin in the middle of their memory, as slices and parts of batches do.
+
+numpy's views become tensors that begin where their memory does, so the checks of layouts never see an offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from opkit.checker.model.agreement import agree
+from opkit.checker.model.own import Fault
+from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
+from opkit.verify.subjects.torch.tensors import array_of, private
+
+__all__ = ["backward_offset", "forward_offset"]
+
+#: Elements before and after a tensor in its memory.
+_BEFORE, _AFTER = 5, 3
+
+
+def forward_offset(
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+) -> list[Fault]:
+    """GC130: results of inputs with a storage offset are those of inputs without."""
+    if runner.changes_inputs:  # what it gets is a tensor of its own
+        return []
+    plain = [array_of(item) for item in runner.apply(arrays, attrs, make=private).outputs]
+    try:
+        moved = [array_of(item) for item in runner.apply(arrays, attrs, make=_within).outputs]
+    except Exception as error:  # user code
+        return [Fault(f"forward raises for inputs with a storage offset: {type(error).__name__}: {error}")]
+    for number, (one, other) in enumerate(zip(plain, moved)):
+        if not agree(one, other):
+            return [Fault(f"result {number} is another one for inputs with a storage offset")]
+    return []
+
+
+def backward_offset(
+    runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+) -> list[Fault]:
+    """GC131: gradients of incoming gradients with a storage offset are those of gradients without."""
+    seeds = [np.asarray(dout) for dout in douts]
+    plain = gradients_of(runner.apply(arrays, attrs, make=private), [private(seed) for seed in seeds])
+    try:
+        moved = gradients_of(runner.apply(arrays, attrs, make=private), [_within(seed) for seed in seeds])
+    except Exception as error:  # user code
+        return [
+            Fault(f"backward raises for an incoming gradient with a storage offset: {type(error).__name__}: {error}")
+        ]
+    for (name, index), one in plain.items():
+        other = moved.get((name, index))
+        if not agree(None if one is None else array_of(one), None if other is None else array_of(other)):
+            label = name if index is None else f"{name}[{index}]"
+            message = f"the gradient of {label} is another one for an incoming gradient with a storage offset"
+            return [Fault(message, input=name)]
+    return []
+
+
+def _within(array: np.ndarray) -> Any:
+    """Return a tensor of an array's values within a larger memory, whose other elements are NaN where they can be."""
+    values = torch.from_numpy(np.array(array, order="C"))
+    count = values.numel()
+    fill = float("nan") if values.dtype.is_floating_point else 0
+    memory = torch.full((_BEFORE + count + _AFTER,), fill, dtype=values.dtype)
+    memory[_BEFORE : _BEFORE + count] = values.reshape(-1)
+    return memory[_BEFORE : _BEFORE + count].view(values.shape)
