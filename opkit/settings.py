@@ -24,11 +24,13 @@ class Settings:
         on_compiled: called with every plan (``opkit.static.Plan``) that the static executor compiles, the Values that
             it fetches (None where nothing writes one) and its Python source, or None.
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
+        cluster: whose workers are the devices of jobs on several: "local:N" or a scheduler's address; "" for threads.
     """
 
     on_plan: Callable[[str], None] | None = None
     on_compiled: Callable[[Any, Sequence[Any], str], None] | None = None
     gpu_as_cpu: bool = False
+    cluster: str = ""
 
 
 _current = Settings()

@@ -34,6 +34,7 @@ def checkup() -> Iterator[tuple[str, bool, str]]:
         "kernels": _kernels,
         "frameworks": _frameworks,
         "threads": _threads,
+        "engines": _engines,
     }
     for name, check in checks.items():
         try:
@@ -96,3 +97,12 @@ def _threads() -> str:
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     pinned = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
     return f"{os.cpu_count()} cores; BLAS threads: {', '.join(pinned) or 'not pinned'}"
+
+
+def _engines() -> str:
+    from opkit.cores import blas_threads, usable_cores
+
+    threads = f"threads ({usable_cores()} cores to use, BLAS uses {blas_threads() or 'an unknown number of'} threads)"
+    if find_spec("distributed") is None:
+        return f"{threads}; no cluster: pip install 'opkit[cluster]'"
+    return f"{threads}; clusters by Dask {metadata.version('dask')}, distributed {metadata.version('distributed')}"

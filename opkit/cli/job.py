@@ -25,7 +25,13 @@ _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 def run_job(
-    path: str, argv: Sequence[str], *, show_plan: bool = False, profile: bool = False, gpu_as_cpu: bool = False
+    path: str,
+    argv: Sequence[str],
+    *,
+    show_plan: bool = False,
+    profile: bool = False,
+    gpu_as_cpu: bool = False,
+    cluster: str = "",
 ) -> int:
     """Run a script as ``__main__`` and return the exit status that ``python`` would give it.
 
@@ -35,6 +41,7 @@ def run_job(
         show_plan: print the source of every compiled plan on standard error.
         profile: print a table of the time and memory of each op when the script ends, and write ``JOB.trace.json``.
         gpu_as_cpu: gpu placements run on the CPU.
+        cluster: whose workers are the devices of its jobs, "" for threads.
 
     Raises:
         UsageError: there is no such script.
@@ -45,7 +52,7 @@ def run_job(
     fit_blas()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
     with contextlib.ExitStack() as stack:
-        stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu))
+        stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu, cluster=cluster))
         if profile:
             from opkit.cli.profile import profiled
 

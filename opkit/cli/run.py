@@ -19,6 +19,9 @@ def run(
         bool, typer.Option("--profile", help="Show time and memory of each op at the end; write JOB.trace.json.")
     ] = False,
     gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
+    cluster: Annotated[
+        str, typer.Option("--cluster", metavar="ADDRESS", help="Devices are Dask workers: tcp://host:8786, or local:4.")
+    ] = "",
 ) -> None:
     """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.
 
@@ -32,4 +35,6 @@ def run(
     from opkit.cli.job import run_job
 
     refuse_options("run", job)
-    raise SystemExit(run_job(job, args or [], show_plan=show_plan, profile=profile, gpu_as_cpu=gpu_as_cpu))
+    raise SystemExit(
+        run_job(job, args or [], show_plan=show_plan, profile=profile, gpu_as_cpu=gpu_as_cpu, cluster=cluster)
+    )

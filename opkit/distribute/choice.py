@@ -196,8 +196,16 @@ class _Chooser:
         ways, reason = self._ways(op, facts)
         candidates = [Chosen(op, devices, way) for way in ways if self._may_write(op, way, devices)]
         candidates = self._wished(op, candidates)
-        if not self._is_pinned(op):
-            candidates.append(Chosen(op, _first(devices), replicated(facts), reason))
+        alone = Chosen(op, _first(devices), replicated(facts), reason)
+        if not self._is_pinned(op) and (self._fabric.shares_memory or self._may_write(op, alone.way, alone.devices)):
+            candidates.append(alone)
+        if not candidates:
+            raise UnsupportedError(
+                f"op {op.label or op.type!r} changes a variable that is distributed over {len(devices)} devices, and "
+                "cannot change it in parts",
+                where=op.where,
+                help="leave the variable whole: distribute=flow.distribute.broadcast()",
+            )
         costs = [self._cost(item, facts) for item in candidates]
         return candidates[costs.index(min(costs))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
-from opkit.oneflow.session import session
+from opkit.oneflow.session import session, set_machines
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings
 from opkit.shim.missing import guard
@@ -13,7 +13,8 @@ from opkit.shim.missing import guard
 __all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]
 
 _values: dict[str, Any] = {}
-_DEBUG_CHECK = FiniteCheck(blames_origin=True)
+#: What ``enable_debug_mode`` switches.
+DEBUG_CHECK = FiniteCheck(blames_origin=True)
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
 _WITHOUT_EFFECT = (
@@ -72,18 +73,18 @@ def _count(name: str, given: Any, least: int) -> int:
 
 
 def machine_num(val: int) -> None:
-    """Accept one machine.
+    """Set the number of machines; see ``flow.env.machine``.
 
     Raises:
-        UnsupportedError: more than one is asked for.
+        UnsupportedError: there are several, and no cluster.
+        UsageError: it is not a positive number.
     """
-    if val != 1:
-        raise UnsupportedError(f"flow.config.machine_num({val}): opkit runs on one machine")
+    set_machines("flow.config.machine_num", _count("machine_num", val, 1))
 
 
 def enable_debug_mode(val: bool = True) -> None:
     """Stop at the op that first makes NaN or infinity out of finite numbers (or, with False, no longer)."""
-    _DEBUG_CHECK.switch(val)
+    DEBUG_CHECK.switch(val)
 
 
 def load_library(path: str) -> None:

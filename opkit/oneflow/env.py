@@ -1,10 +1,10 @@
-"""The cluster's description (``flow.env``): one process on one machine, so there is nothing to set up."""
+"""The cluster's description (``flow.env``): how many machines there are; ports and logs have no effect."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UnsupportedError
+from opkit.oneflow.session import set_machines
 from opkit.shim.missing import guard
 
 __all__ = ["init", "machine"]
@@ -26,14 +26,15 @@ def init() -> bool:
 
 
 def machine(*val: Any) -> None:
-    """Accept one machine.
+    """Name the machines; with ``opkit run --cluster`` each is one or more of its workers, in their order.
+
+    Addresses are not looked at: which machines there are is the cluster's to say.
 
     Raises:
-        UnsupportedError: several machines are named.
+        UnsupportedError: several are named, and there is no cluster.
     """
     machines = val[0] if len(val) == 1 and isinstance(val[0], (list, tuple)) else val
-    if len(machines) > 1:
-        raise UnsupportedError(f"flow.env.machine: opkit runs on one machine, got {len(machines)}")
+    set_machines("flow.env.machine", len(machines))
 
 
 _missing = guard("flow.env", [*_WITHOUT_EFFECT, *__all__])

@@ -154,6 +154,8 @@ class Job:
             self._open(arrays)
         self.prepare()
         assert self._compiled is not None
+        if self.owner.elsewhere is not None and self.on_devices is None:
+            self.owner.elsewhere.fetch()
         return self._packed(self._compiled(arrays))
 
     def _open(self, arrays: list[np.ndarray]) -> None:

@@ -7,22 +7,30 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import ShapeError, UnsupportedError, UsageError
 from opkit.ir import TensorDesc, to_numpy
 from opkit.oneflow.semantics.devices import Resources
 from opkit.ops import Registry
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.project import Library
+from opkit.settings import current_settings
 from opkit.static.scope import Holder, Scope
 
 if TYPE_CHECKING:
     from opkit.oneflow.job import Job
 
-__all__ = ["OutsideJobError", "Session", "StoredArray", "clear_default_session", "session"]
+__all__ = ["OutsideJobError", "Session", "StoredArray", "clear_default_session", "session", "set_machines"]
+
+
+class Elsewhere(Protocol):
+    """Variables that devices of other processes hold."""
+
+    def fetch(self) -> None:
+        """Bring what was changed there here; they are sent what is here before the next run."""
 
 
 class OutsideJobError(UsageError, NotImplementedError):
@@ -39,6 +47,7 @@ class StoredArray:
         is_trainable: whether minimize() trains it by default.
         l1: weight of the L1 term of its regularizer.
         l2: weight of the L2 term of its regularizer.
+        session: whose it is.
     """
 
     name: str
@@ -46,10 +55,17 @@ class StoredArray:
     is_trainable: bool = False
     l1: float = 0.0
     l2: float = 0.0
+    session: Session | None = None
 
     @property
     def array(self) -> np.ndarray:
-        """The data itself."""
+        """The data itself, brought here where it is elsewhere."""
+        if self.session is not None and self.session.elsewhere is not None:
+            self.session.elsewhere.fetch()
+        return self._held
+
+    @property
+    def _held(self) -> np.ndarray:
         held = self.holder.array
         assert held is not None, "a stored array is initialised when it is made"
         return held
@@ -57,7 +73,7 @@ class StoredArray:
     @property
     def desc(self) -> TensorDesc:
         """Shape and dtype."""
-        return TensorDesc(self.array.shape, self.array.dtype.name)
+        return TensorDesc(self._held.shape, self._held.dtype.name)
 
 
 class Session:
@@ -69,6 +85,7 @@ class Session:
         arrays: variables and optimizer state by name, in the order in which they were created.
         jobs: all jobs that were defined.
         resources: the devices that there are.
+        elsewhere: brings variables here that devices of other processes have changed; None while all are here.
         seed: with a variable's name it seeds the variable's initializer.
     """
 
@@ -78,6 +95,7 @@ class Session:
         self.arrays: dict[str, StoredArray] = {}
         self.jobs: list[Job] = []
         self.resources = Resources()
+        self.elsewhere: Elsewhere | None = None
         self.seed = 0
         self.lock = threading.RLock()
         self._building: list[Job] = []
@@ -147,7 +165,7 @@ class Session:
             rng = np.random.default_rng(seed)
             holder = self.scope.var(name)
             holder.put((initializer or constant(0))(rng, desc.shape, to_numpy(desc.dtype)))
-            made = self.arrays[name] = StoredArray(name, holder)
+            made = self.arrays[name] = StoredArray(name, holder, session=self)
             return made
 
     def check_fits(self, name: str, array: np.ndarray) -> None:
@@ -170,6 +188,20 @@ _default = Session()
 def session() -> Session:
     """Return the default session."""
     return _default
+
+
+def set_machines(asked_by: str, count: int) -> None:
+    """Set how many machines the session has.
+
+    Raises:
+        UnsupportedError: there are several, and no cluster.
+    """
+    if count > 1 and not current_settings().cluster:
+        raise UnsupportedError(
+            f"{asked_by}: {count} machines are named, and this process is on one",
+            help="run the script with opkit run --cluster local:N, or with a scheduler's address",
+        )
+    _default.resources.machines = max(count, 1)
 
 
 def clear_default_session() -> None:

@@ -33,6 +33,11 @@ class FiniteCheck:
         self._help = help
         self._observing: Observing | None = None
 
+    @property
+    def is_on(self) -> bool:
+        """Whether it is switched on."""
+        return self._observing is not None
+
     def switch(self, is_on: bool) -> None:
         """Switch the check on or off; other observers stay as they are."""
         if self._observing is not None:
