@@ -49,6 +49,10 @@ def gradcheck(
     ] = 60.0,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
     replay: Annotated[bool, typer.Option("--replay/--no-replay", help="Try former failures first.")] = True,
+    cluster: Annotated[
+        str,
+        typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4."),
+    ] = "",
     output: Annotated[
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
@@ -96,6 +100,7 @@ def gradcheck(
         "memory": memory,
         "replay": replay,
         "shows_output": output,
+        "cluster": cluster,
     }
     if repro:
         from opkit.cli.checking import options_of, put_repro

@@ -32,6 +32,10 @@ def sbp(
         float, typer.Option(metavar="SECONDS", help="Seconds that one op may take; 0 for no limit.")
     ] = 60.0,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory that one op may use; 0 for no limit.")] = 4096,
+    cluster: Annotated[
+        str,
+        typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4."),
+    ] = "",
     output: Annotated[
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
@@ -71,6 +75,7 @@ def sbp(
         "memory": memory,
         "replay": False,
         "shows_output": output,
+        "cluster": cluster,
     }
     pairs = [pair_of(item) for item in report or []]
     options = options_of(**given)

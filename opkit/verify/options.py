@@ -34,6 +34,7 @@ class RunOptions:
         cache: where failures are remembered; "" for the user's cache folder.
         shows_output: what the user's files print goes to standard error as it is printed.
         command: "gradcheck", or "sbp": what is checked of each op.
+        cluster: whose workers check op directories: "local:N" or a scheduler's address; "" for processes here.
         overrides: options of single ops, by the name of the op or of its directory; ``*`` stands for any text. The
             last one that names an option wins.
     """
@@ -47,6 +48,7 @@ class RunOptions:
     cache: str = ""
     shows_output: bool = False
     command: str = "gradcheck"
+    cluster: str = ""
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

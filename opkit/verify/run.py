@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from subprocess import Popen
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from opkit.verify.outcome import Outcome, Terminated
 from opkit.verify.targets.target import Target, resolve
 from opkit.verify.workers.client import WorkerError, run_isolated
 from opkit.verify.workers.ledger import Ledger
-from opkit.verify.workers.messages import Checked, Planned
+from opkit.verify.workers.messages import Checked, Message, Planned
 
 __all__ = ["Progress", "remember", "run_targets"]
 
@@ -79,7 +79,7 @@ def collect(
     is_interrupted = is_terminated = False
     why = "the workers ended without a report of this op"
     try:
-        for message in run_isolated(targets, options, interpreter) if targets else ():
+        for message in _messages(targets, options, interpreter) if targets else ():
             ledger.note(message)
             if isinstance(message, Planned):
                 progress.planned(message.ops)
@@ -97,6 +97,14 @@ def collect(
         _keep_proofs(report)
     seconds = time.perf_counter() - started
     return Outcome(report, sort_diagnostics(ledger.diagnostics), saved, is_interrupted, seconds, is_terminated)
+
+
+def _messages(targets: tuple[Target, ...], options: RunOptions, interpreter: Popen[bytes] | None) -> Iterator[Message]:
+    if not options.cluster:
+        return run_isolated(targets, options, interpreter)
+    from opkit.verify.workers.cluster import run_on_cluster
+
+    return run_on_cluster(targets, options, options.cluster)
 
 
 def _keep_proofs(report: Report) -> None:

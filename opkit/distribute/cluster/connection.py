@@ -107,7 +107,7 @@ class Cluster:
         if count < 1:
             raise UsageError("a cluster needs at least one worker", help="write local:4")
         self._local = distributed.LocalCluster(
-            n_workers=0, processes=False, dashboard_address=None, host="127.0.0.1", protocol="tcp://", silence_logs=40
+            n_workers=0, processes=False, dashboard_address=":0", host="127.0.0.1", protocol="tcp://", silence_logs=40
         )
         self.client = distributed.Client(self._local, set_as_default=False)
         threads = str(max(1, usable_cores() // count))
