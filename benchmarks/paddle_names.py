@@ -56,8 +56,15 @@ def _walk(package: types.ModuleType) -> Iterator[str]:
 
 
 def _names(module: types.ModuleType) -> dict[str, object]:
-    """Return the framework's own names in a module: modules, classes and functions of Python or others are left out."""
-    named = {name: value for name, value in sorted(vars(module).items()) if not _is_private(name)}
+    """Return the framework's own names in a module: modules, classes and functions of Python or others are left out.
+
+    Private functions and classes belong to the module that defines them alone; scripts do import some.
+    """
+    named = {
+        name: value
+        for name, value in sorted(vars(module).items())
+        if not _is_private(name) or (not name.startswith("__") and getattr(value, "__module__", "") == module.__name__)
+    }
     return {name: value for name, value in named.items() if _home(value) == "paddle"}
 
 

@@ -17,7 +17,7 @@ from types import FrameType, ModuleType
 
 from opkit.errors import unknown
 from opkit.shim.freezing import Freezing
-from opkit.shim.missing import missing_module
+from opkit.shim.missing import missing_module, present_name
 
 __all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
 
@@ -59,8 +59,10 @@ class _AliasFinder(MetaPathFinder):
         if package is None:
             return None
         real = package + dot + rest
-        if _has_module(real):
-            return ModuleSpec(fullname, _AliasLoader(real, self._freezing), is_package=True)
+        present = package + present_name(fullname)[len(root) :]
+        for module in (real, present):
+            if _has_module(module):
+                return ModuleSpec(fullname, _AliasLoader(module, self._freezing), is_package=True)
         placeholder = missing_module(fullname)
         if placeholder is None:
             return None

@@ -17,7 +17,10 @@ from opkit.errors import MissingNameError, did_you_mean, nearest, unknown
 if TYPE_CHECKING:
     from opkit.shim.known import Known, Table
 
-__all__ = ["guard", "missing_module"]
+__all__ = ["guard", "missing_module", "present_name"]
+
+#: A part's name in earlier releases -> its name in the release that the table lists.
+_RENAMED = {"paddle.fluid": "paddle.base"}
 
 _modules: dict[str, ModuleType] = {}
 _names: dict[str, Any] = {}
@@ -65,10 +68,16 @@ def missing_module(path: str) -> ModuleType | None:
     """
     from opkit.shim.known import OPTIONAL, table_of
 
+    path = _import_name(path)
     table = table_of(path.partition(".")[0])
     if table is None or path in OPTIONAL or not table.is_module(path):
         return None
     return _module(path, table)
+
+
+def present_name(path: str) -> str:
+    """Return the import name under which opkit has a module, given an older one; the same where there is none newer."""
+    return _import_name(path)
 
 
 def _module(path: str, table: Table) -> ModuleType:
@@ -100,8 +109,13 @@ def _find(module: str, name: str, names: Iterable[str], otherwise: str) -> Any:
 
 
 def _import_name(shown: str) -> str:
-    """Return the import name of a path as messages show it."""
-    return "one" + shown if shown.startswith("flow.") else shown
+    """Return the import name of a path as messages show it; an older path is that of the part's present name."""
+    if shown.startswith("flow."):
+        return "one" + shown
+    for older, present in _RENAMED.items():
+        if shown.startswith(older + "."):
+            return present + shown.removeprefix(older)
+    return shown
 
 
 def _own(known: Known, table: Table) -> Any:

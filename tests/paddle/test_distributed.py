@@ -80,6 +80,11 @@ def test_gathering_appends_a_copy() -> None:
 @pytest.mark.parametrize(
     "fill",
     [
+        lambda y, x: dist.all_gather([y], x),
+        lambda y, x: dist.get_group().process_group.all_gather(x, y).wait(),
+        lambda y, x: dist.get_group().process_group.alltoall(x, y).wait(),
+        lambda y, x: dist.communication.stream.all_gather(y, x, use_calc_stream=True),
+        lambda y, x: dist.communication.stream.reduce_scatter(y, x),
         lambda y, x: dist.scatter(y, [x]),
         lambda y, x: dist.reduce_scatter(y, [x]),
         lambda y, x: dist.alltoall_single(x, y),

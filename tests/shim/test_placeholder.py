@@ -210,3 +210,24 @@ def test_an_optional_module_counts_as_not_installed(tmp_path: Path) -> None:
     assert all("needs a GPU" in text for text in names["texts"]), names["texts"]
     assert names["found"] is None
     assert not names["has"]
+
+
+def test_an_older_part_has_the_modules_of_its_present_name(tmp_path: Path) -> None:
+    """paddle.fluid's modules are those of paddle.base, the same objects; what neither has is an ImportError."""
+    path = tmp_path / "job.py"
+    path.write_text(
+        "import paddle, paddle.fluid.core\n"
+        "from paddle.fluid import core\n"
+        "from paddle.fluid.framework import EagerParamBase, in_dygraph_mode\n"
+        "from paddle.fluid.layer_helper import LayerHelper\n"
+        "same = [core is paddle.base.core, paddle.fluid.core is core]\n"
+        "same += [EagerParamBase is paddle.base.framework.EagerParamBase]\n"
+        "try:\n"
+        "    import paddle.fluid.nope\n"
+        "except ImportError as error:\n"
+        "    text = str(error)\n"
+    )
+    names = run_script(path)
+    assert names["same"] == [True, True, True]
+    assert isinstance(names["LayerHelper"], MissingName)
+    assert "paddle.fluid.nope" in names["text"]

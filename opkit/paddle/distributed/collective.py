@@ -69,6 +69,11 @@ class Group:
         return f"_default_pg{self.id}"
 
     @property
+    def process_group(self) -> _Transport:
+        """Return what carries the group's Tensors."""
+        return _Transport()
+
+    @property
     def process_ids(self) -> list[int]:
         """Return the ranks that belong to it."""
         return self.ranks
@@ -83,6 +88,32 @@ class Group:
 
     def __repr__(self) -> str:
         return f"rank: 0, nranks: 1, id: {self.id}, ranks: 0; name: {self.name}"
+
+
+class _Transport:
+    """A group's own collectives, which take the Tensor to send first; each fills the second one."""
+
+    def all_gather(self, tensor: Any, out: Any, sync_op: bool = True) -> _Done:
+        """Fill ``out`` with the Tensors of all ranks: this one."""
+        return _receive("all_gather", out, tensor)
+
+    def alltoall(self, tensor: Any, out: Any, sync_op: bool = True) -> _Done:
+        """Fill ``out`` with what all ranks have for this one: its own."""
+        return _receive("alltoall", out, _only("alltoall", tensor))
+
+    def all_reduce(self, tensor: Any, op: int = ReduceOp.SUM, sync_op: bool = True) -> _Done:
+        """Join the Tensors of all ranks in place: it stays as it is."""
+        return all_reduce(tensor)
+
+    allreduce = all_reduce
+
+    def reduce(self, tensor: Any, dst: int, op: int = ReduceOp.SUM, sync_op: bool = True) -> _Done:
+        """Join the Tensors of all ranks on rank ``dst``: it stays as it is."""
+        return reduce(tensor, dst)
+
+    def broadcast(self, tensor: Any, src: int, sync_op: bool = True) -> _Done:
+        """Give rank ``src``'s Tensor to all: it stays as it is."""
+        return broadcast(tensor, src)
 
 
 class _Done:
@@ -157,19 +188,24 @@ def broadcast(tensor: Any, src: int, group: Any = None, sync_op: bool = True) ->
     return all_reduce(tensor)
 
 
-def all_gather(tensor_list: list[Any], tensor: Any, group: Any = None, sync_op: bool = True) -> _Done:
-    """Append the Tensors of all ranks to a list: a copy of this one."""
-    tensor_list.append(_copied("all_gather", tensor))
-    return _Done()
+def all_gather(tensor_list: Any, tensor: Any, group: Any = None, sync_op: bool = True) -> _Done:
+    """Put the Tensors of all ranks into a list: a copy of this one.
+
+    Args:
+        tensor_list: an empty list, or one Tensor per rank to be filled, or one Tensor for all.
+        tensor: this rank's.
+        group: accepted, without effect.
+        sync_op: accepted, without effect.
+    """
+    return _receive("all_gather", tensor_list, tensor)
 
 
 def gather(tensor: Any, gather_list: Any = None, dst: int = 0, group: Any = None, sync_op: bool = True) -> _Done:
-    """Append the Tensors of all ranks to rank ``dst``'s list: a copy of this one."""
+    """Put the Tensors of all ranks into rank ``dst``'s list, as ``all_gather`` does: a copy of this one."""
     _rank("gather", "dst", dst)
     if gather_list is None:
         raise UsageError("gather: rank 0 receives, so gather_list must be a list")
-    gather_list.append(_copied("gather", tensor))
-    return _Done()
+    return _receive("gather", gather_list, tensor)
 
 
 def scatter(tensor: Any, tensor_list: Any = None, src: int = 0, group: Any = None, sync_op: bool = True) -> _Done:
@@ -185,10 +221,9 @@ def reduce_scatter(
     return _fill("reduce_scatter", tensor, tensor_list)
 
 
-def alltoall(in_tensor_list: Any, out_tensor_list: list[Any], group: Any = None, sync_op: bool = True) -> _Done:
-    """Exchange Tensors with all ranks: this rank's own comes back as a copy."""
-    out_tensor_list.append(_copied("alltoall", _only("alltoall", in_tensor_list)))
-    return _Done()
+def alltoall(in_tensor_list: Any, out_tensor_list: Any, group: Any = None, sync_op: bool = True) -> _Done:
+    """Exchange Tensors with all ranks: this rank's own comes back as a copy, as ``all_gather`` puts it."""
+    return _receive("alltoall", out_tensor_list, _only("alltoall", in_tensor_list))
 
 
 def alltoall_single(
@@ -246,7 +281,17 @@ def _copied(what: str, tensor: Any) -> Tensor:
     return wrap(np.array(tensor._data))
 
 
+def _receive(what: str, found: Any, tensor: Any) -> _Done:
+    """Put a copy into an empty list, or into the Tensor that stands there for this rank."""
+    if isinstance(found, list) and not found:
+        found.append(_copied(what, tensor))
+        return _Done()
+    return _fill(what, _only(what, found), tensor)
+
+
 def _only(what: str, items: Any) -> Any:
+    if isinstance(items, Tensor):
+        return items
     if not isinstance(items, list | tuple) or len(items) != 1:
         raise UsageError(f"{what}: one rank exchanges one item, got {items!r}")
     return items[0]

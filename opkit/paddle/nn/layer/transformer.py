@@ -278,4 +278,7 @@ class Transformer(Layer):
         return ops.literal(later)
 
 
+# Paddle's private name, which public variants of these layers import.
+_convert_attention_mask = attention_mask
+
 __getattr__ = _guard(__name__, globals())
