@@ -33,6 +33,10 @@ def trouble_of(checkable: Checkable, case: Case) -> tuple[str, str] | None:
     for leaf, value in found.items():
         if isinstance(value, (np.ndarray, np.generic)) and value.shape != evaluator.array(leaf).shape:
             return "GC142", f"the gradient of {leaf} has shape {value.shape}"
+    if evaluator.outputs and not any(map(np.size, evaluator.outputs)):
+        for leaf, value in found.items():
+            if value is not None and np.any(np.asarray(value)):
+                return "GC160", f"the gradient of {leaf} is not 0, although no result has an element"
     return None
 
 

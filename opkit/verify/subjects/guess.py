@@ -57,6 +57,7 @@ _CONSTANTS = frozenset(
         "variance",
         "pos",
         "sample",
+        "class",
         "knots",
         "grid",
         "points",

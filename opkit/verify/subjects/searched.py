@@ -75,7 +75,7 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
 
 
 def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozenset[str]:
-    """Return the float inputs that count as constants: backward gives None for them, and nothing speaks against it.
+    """Return the inputs that count as constants: backward gives None for them, and nothing speaks against it.
 
     They are masks, lengths, targets and the like. None is a mistake for an input whose name says that it takes one.
     """
@@ -85,7 +85,7 @@ def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozen
         if not silent & floats:
             continue
         open_ = {name for name in silent & floats if not _is_sure(name, made, [case])}
-        return frozenset() if any(map(takes_gradient, open_)) else silent & floats
+        return frozenset() if any(map(takes_gradient, open_)) else silent
     return frozenset()
 
 
