@@ -28,6 +28,8 @@ from opkit.verify.targets.target import resolve
 __all__ = ["debug_targets"]
 
 Say = Callable[[str], None]
+#: Codes of findings about backward that name no input.
+_ABOUT_BACKWARD = frozenset({"GC123", "GC142", "GC145", "GC160", "GC181"})
 #: What the debugger steps over on its way into the user's function.
 _OURS = ["opkit", "opkit.*", "numpy", "numpy.*", "contextlib", "threading"]
 
@@ -101,12 +103,11 @@ def _calls_of(
 ) -> list[Callable[[], Any]]:
     """Return forward's call and backward's, the one that the finding is about last."""
     inputs, attrs = dict(case.inputs), dict(case.attrs)
-    backward = checkable.backward
 
     def forward() -> Any:
         return checkable.forward(inputs, attrs)
 
-    if backward is None:
+    if not checkable.has_gradient:
         return [forward]
     bound = checkable.bound(inputs, attrs)
     needs = frozenset(leaf.name for leaf, _ in leaves_of(inputs)) if bound is None else frozenset(bound)
@@ -115,11 +116,11 @@ def _calls_of(
 
     def back() -> Any:
         if not kept:
-            kept.append(forward())
-        given = douts or tuple(np.ones_like(value) for value in kept[0])
-        return backward(inputs, kept[0], given, attrs, needs)
+            kept.append(checkable.run(inputs, attrs))
+        outputs, pullback = kept[0]
+        return pullback(douts or [np.ones_like(value) for value in outputs], needs)
 
-    return [forward, back] if finding.input is not None else [back, forward]
+    return [forward, back] if finding.input is not None or finding.code in _ABOUT_BACKWARD else [back, forward]
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:

@@ -50,6 +50,34 @@ def test_a_kernel_that_raises_stops_where_it_raised(here: Path, monkeypatch: pyt
     assert statuses in (["fail"], ["error"])
 
 
+LAYER = """
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Square(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensor()
+        return dy * WRONG
+"""
+
+
+@pytest.mark.parametrize(("wrong", "words"), [("x", "p 'dy', dy.shape\nq\n"), ("x.none", "p 'dy', dy.shape\nq\n")])
+def test_a_pylayer_stops_in_its_backward(here: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, words: str) -> None:
+    """Whether the gradient is wrong or raises, the frame is backward's."""
+    (here / "layer.py").write_text(LAYER.replace("WRONG", wrong))
+    printed, _, statuses = debugged(monkeypatch, words, "layer.py::Square")
+    assert "backward()" in printed
+    assert "('dy', [3, 4])" in printed
+    assert statuses == ["fail"]
+
+
 def test_nothing_stops_a_right_op(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a finding there is no debugger."""
     make_op(here, "right")
