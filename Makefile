@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,10 @@ lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 
 bench: $(VENV)/.opkit-test  ## the benchmarks
 	for file in benchmarks/startup.py benchmarks/load_op.py; do $(BIN)/python $$file || exit 1; done
+
+docs: $(BIN)/python  ## the documentation as a site, in build/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove build output and caches; the virtual environment stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

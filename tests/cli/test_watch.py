@@ -52,12 +52,12 @@ class Watcher:
 
     def until(self, count: int) -> str:
         """Wait for so many checks in all; return what was printed."""
-        for _ in range(600):
+        for _ in range(1200):
             text = "".join(self.lines)
             if text.count("Ctrl-C ends") >= count:
                 return text
             assert self.process.poll() is None, text
-            time.sleep(0.05)
+            time.sleep(0.1)
         raise AssertionError("".join(self.lines))
 
 
@@ -120,7 +120,7 @@ def test_what_does_not_build_is_shown_and_a_new_op_is_seen(folder: Path, watcher
     spec.write_text(right)
     watcher.until(3)
     scaffold("three", folder)
-    for _ in range(100):
+    for _ in range(600):
         if "of 3 watched" in "".join(watcher.lines):
             return
         time.sleep(0.1)
