@@ -57,12 +57,13 @@ def record(cls: Any, ctx: Any, args: Sequence[Any], kwargs: Mapping[str, Any], r
     if replaced:
         result = _with_replaced(result, replaced)
         items = list(result) if isinstance(result, (list, tuple)) else [result]
+        outputs = _tensors_in(items)
     ctx.walk_edges = edges
     ctx.walk_indices = indices
     ctx.walk_rule = general_rule
     inputs = tuple(Input(tensor._data.shape, tensor._data.dtype, tensor._sg) for tensor in tensors)
-    ctx.walk_record = GeneralRecord(inputs, tuple(slots), _output_places(items))
-    ctx.keep_saved(_tensors_in(items))
+    ctx.walk_record = GeneralRecord(inputs, tuple(slots), _output_places(items, outputs))
+    ctx.keep_saved(outputs)
     return result
 
 
@@ -116,9 +117,9 @@ def _is_tensor_list(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and bool(item) and all(isinstance(member, Tensor) for member in item)
 
 
-def _output_places(items: Sequence[Any]) -> tuple[Place | list[Place], ...]:
+def _output_places(items: Sequence[Any], outputs: Sequence[Tensor]) -> tuple[Place | list[Place], ...]:
     """Return per argument of backward the output that it belongs to, a list of them for a list of Tensors."""
-    last = {id(tensor): position for position, tensor in enumerate(_tensors_in(items))}
+    last = {id(tensor): position for position, tensor in enumerate(outputs)}
     places: list[Place | list[Place]] = []
     position = 0
     for item in items:

@@ -17,6 +17,7 @@ from opkit.checker.model.copies import copied, is_same_array, is_same_option, op
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.middle import median
 
 Write = Callable[[np.ndarray], None]
 
@@ -303,3 +304,10 @@ def test_a_generator_draws_what_numpy_s_own_would(key: tuple[int, ...]) -> None:
     """The state that is kept for a key is that of numpy's seed sequence; each generator begins anew."""
     expected = np.random.default_rng(list(key)).uniform(size=3).tolist()
     assert [generator(*key).uniform(size=3).tolist() for _ in range(2)] == [expected, expected]
+
+
+@pytest.mark.parametrize("values", [[2.0], [3.0, 1.0], [5.0, 1.0, 4.0], [1.0, float("inf"), 2.0, float("inf")]])
+def test_the_median_is_numpy_s(values: list[float]) -> None:
+    """The checker's own median, which does without numpy's imports, gives the same number."""
+    assert median(values) == np.median(values)
+    assert np.isnan(median([*values, float("nan")]))

@@ -20,6 +20,7 @@ from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
+from opkit.checker.model.middle import median
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
@@ -358,7 +359,7 @@ def _left_out(ledger: _Ledger) -> str:
 
 
 def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> CheckResult:
-    detectable = float(np.median(pair.detectable)) if pair.detectable else None
+    detectable = median(pair.detectable) if pair.detectable else None
     best = min(pair.detectable) if pair.detectable else None
     promise = max(session.options.promise, PROMISE_TOLERANCE * float(session.checkable.tolerance.get(name, 0.0)))
     is_single = any(
@@ -386,7 +387,7 @@ def _pair_result(session: CheckSession, name: str, output: str, pair: _Pair) -> 
 
 
 def _probe_result(session: CheckSession, ledger: _Ledger) -> CheckResult:
-    detectable = float(np.median(ledger.probes)) if ledger.probes else None
+    detectable = median(ledger.probes) if ledger.probes else None
     text = f"{len(ledger.probes)} random directions in {ledger.large} large cases agree"
     if detectable is not None:
         text += f"; an error of {detectable:.1e} of one typical element would have been seen"

@@ -13,6 +13,7 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen, is_float, leaves_of
+from opkit.checker.model.middle import median
 from opkit.checker.model.report import CheckResult, Status
 from opkit.checker.model.session import CheckSession, cast_case, is_empty
 from opkit.checker.model.thresholds import (
@@ -286,7 +287,7 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
         return None
     if stairs.mean() > HALF_STAIRS:
         return _half_noise(ev, size)
-    return float(np.median(found.noise[0][telling])) / size if telling.any() else None
+    return median(found.noise[0][telling]) / size if telling.any() else None
 
 
 def _half_noise(ev: Evaluator, size: float) -> float | None:

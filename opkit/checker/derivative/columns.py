@@ -15,6 +15,7 @@ from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.middle import median
 from opkit.checker.model.thresholds import (
     CENTRAL_ENOUGH,
     CENTRAL_NOISE,
@@ -257,7 +258,7 @@ def _choose(values: np.ndarray, base: np.ndarray, rungs: np.ndarray, eps: np.nda
     error[~np.isfinite(error)] = np.inf
     scores = np.sort(error, axis=1)[:, 3 * (error.shape[1] - 1) // 4]
     best = int(np.argmin(scores))
-    extrapolated = float(np.median(rungs[2:-1][chosen[usable]]))
+    extrapolated = median(rungs[2:-1][chosen[usable]])
     return Steps(
         float(rungs[best]),
         min(max(extrapolated, LEAST_EXTRAPOLATED), MOST_EXTRAPOLATED),

@@ -88,7 +88,9 @@ def is_same_array(one: np.ndarray, other: np.ndarray) -> bool:
 
 def holds(array: np.ndarray, content: bytes) -> bool:
     """Say whether an array's bits are these, which ``tobytes`` gave."""
-    if array.nbytes < LARGE or not array.flags.c_contiguous or array.dtype.hasobject:
+    if array.nbytes < LARGE:
+        return array.tobytes() == content
+    if not array.flags.c_contiguous or array.dtype.hasobject:
         return array.tobytes() == content
     if array.nbytes != len(content):
         return False

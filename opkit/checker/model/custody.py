@@ -27,8 +27,8 @@ __all__ = ["Breach", "Custody", "Moving"]
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
 _SURROGATE = "the SURROGATE"
-#: Sets of inputs whose copies are kept: a check takes turns with a few.
-_MOST_HANDED = 8
+#: Sets of inputs whose copies are kept: those of all cases of a check are asked for again and again.
+_MOST_HANDED = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -71,40 +71,40 @@ class Loan:
 class Lent:
     """Values of a list, and what a function gets of them: copies of arrays; what is not an array is passed on."""
 
-    __slots__ = ("count", "loans", "source", "values")
+    __slots__ = ("count", "kept", "source", "values")
 
     def __init__(self, source: Sequence[Any]) -> None:
         self.source, self.count = source, len(source)
-        self.loans: list[tuple[int, Loan]] = []
-        self.values: list[Any] = []
+        self.kept: list[tuple[int, np.ndarray, np.ndarray, bytes, tuple[int, ...]]] = []
+        self.values = values = list(source)
         for place, item in enumerate(source):
             if type(item) is np.ndarray:
-                loan = Loan(item)
-                self.loans.append((place, loan))
-                self.values.append(loan.copy)
-            else:
-                self.values.append(item)
+                values[place] = copy = copied_alone(item)
+                self.kept.append((place, item, copy, item.tobytes(), item.shape))
 
     def is_of(self, source: Sequence[Any]) -> bool:
         """Say whether the copies are those of these values still."""
         if source is not self.source or len(source) != self.count:
             return False
-        for place, loan in self.loans:  # noqa: SIM110 (a generator would take as long as the comparisons)
-            if not loan.is_of(source[place]):
+        for place, own, _, content, _ in self.kept:  # noqa: SIM110 (a generator would take as long as the comparisons)
+            if source[place] is not own or not holds(own, content):
                 return False
         return True
 
     def is_untouched(self) -> bool:
         """Say whether the copies, and what they were made of, hold what was handed out."""
-        for _, loan in self.loans:  # noqa: SIM110
-            if not loan.is_untouched() or not loan.is_of(loan.own):
+        for _, own, copy, content, shape in self.kept:
+            if not holds(copy, content) or not holds(own, content):
+                return False
+            if copy.shape != shape or copy.dtype is not own.dtype:
                 return False
         return True
 
     def changes(self, what: str) -> Iterator[str]:
         """Yield the names of what was written to."""
-        for place, loan in self.loans:
-            if not loan.is_untouched() or not loan.is_of(loan.own):
+        for place, own, copy, content, shape in self.kept:
+            is_kept = holds(copy, content) and holds(own, content)
+            if not is_kept or copy.shape != shape or copy.dtype is not own.dtype:
                 yield what if self.count == 1 else f"{what} {place}"
 
 

@@ -19,6 +19,7 @@ from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
+from opkit.checker.model.middle import median
 from opkit.checker.model.options import Options
 from opkit.checker.model.recast import recast
 from opkit.checker.model.report import CheckResult, Evidence, Status
@@ -106,8 +107,9 @@ class CheckSession:
         if large is not None and not self.is_slow:
             self.large.append(Evaluator(self.checkable, large).prepare())
         sizes = [float(np.abs(ev.outputs[index]).max(initial=0.0)) for ev in self.ordinary() for index in ev.slots]
+        typical = median(sizes) if sizes else 0.0
         for ev in self.evaluators:
-            ev.typical = float(np.median(sizes)) if sizes else 0.0
+            ev.typical = typical
 
     def _measure(self) -> None:
         """Time a call, and keep of a slow op's cases as many as the time allows: the small and various ones."""

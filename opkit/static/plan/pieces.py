@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["PIECE", "flat", "spread", "threads"]
 
@@ -45,6 +48,8 @@ def spread(part: Callable[[int, int], None], size: int) -> None:
         part(0, size)
         return
     if not _pool:
+        from concurrent.futures import ThreadPoolExecutor  # a third of what this package takes to import
+
         _pool.append(ThreadPoolExecutor(max(count - 1, 1), thread_name_prefix="opkit"))
     stretch = -(-size // (count * PIECE)) * PIECE
     waiting = [_pool[0].submit(part, first, min(first + stretch, size)) for first in range(stretch, size, stretch)]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opkit.checker.model.copies import holds
+from opkit.checker.model.copies import PLAIN, holds
 from opkit.eager import Tensor
 from opkit.errors import KernelError
 
@@ -39,6 +39,9 @@ class Owned:
             if isinstance(value, Tensor):
                 self.values[name] = value
                 self._keep(name, value)
+                continue
+            if type(value) in PLAIN:
+                self.values[name] = value
                 continue
             self.values[name] = fresh = _fresh(value)
             if fresh is not value:
@@ -69,7 +72,7 @@ class Owned:
         Raises:
             KernelError: one was changed.
         """
-        allowed = {id(item) for item in exempt}
+        allowed = set(map(id, exempt))
         for name, item, array, content, shape, dtype in self._tensors:
             if id(item) in allowed:
                 continue
@@ -86,6 +89,8 @@ def _written(what: str, name: str) -> KernelError:
 
 def _fresh(value: Any) -> Any:
     """Return a copy of plain containers, with the same objects in them."""
+    if isinstance(value, Tensor):
+        return value
     if type(value) in (list, tuple):
         return type(value)(_fresh(item) for item in value)
     if type(value) is dict:

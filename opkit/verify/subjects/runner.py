@@ -78,15 +78,17 @@ class Runner:
         values: dict[str, Any] = {}
         is_one = len(arrays) == 1 and not isinstance(next(iter(arrays.values())), (list, tuple))
         known: dict[Any, Tensor] | None = {} if shares and not is_one else None
+        inputs = self._inputs
         for name in dict.fromkeys((*self._names, *arrays, *attrs)):
-            value = arrays.get(name) if name in self._inputs else attrs.get(name)
-            if name in self._inputs and value is not None:
+            if name not in inputs:
+                if name in attrs:
+                    values[name] = attrs[name]
+                continue
+            value = arrays.get(name)
+            if value is not None:
                 values[name] = _tensors(value, name not in self._constants, known)
-            elif name in self._inputs:
-                if name in arrays and name not in self._parameters.defaults:
-                    values[name] = None
-            elif name in attrs:
-                values[name] = value
+            elif name in arrays and name not in self._parameters.defaults:
+                values[name] = None
         return values
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
@@ -110,9 +112,10 @@ class Runner:
         ``pass_on`` makes of a leaf what an op would have made of it, where the run did not give a leaf.
         """
         known: dict[int, Tensor] = {}
-        given = {
-            name: value if name in self._leaves else _passed_on(value, known, pass_on) for name, value in values.items()
-        }
+        given = dict(values)
+        for name, value in values.items():
+            if (type(value) is Tensor or type(value) is list) and name not in self._leaves:
+                given[name] = _passed_on(value, known, pass_on)
         owned = Owned(given)
         outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]
         owned.verify("forward", outputs)
