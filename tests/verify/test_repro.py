@@ -55,8 +55,9 @@ def test_a_broken_contract_is_shown_with_dtypes_and_repetition(here: Path) -> No
     assert "arguments unchanged: True" in out
 
 
-def test_a_layers_failure_is_shown_by_recorded_values(here: Path) -> None:
-    """What only opkit can run is shown by the slopes that were recorded."""
+def test_a_layers_failure_is_shown_by_recorded_values(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only opkit can run is shown by slopes that a fresh interpreter records; this process, which may have
+    threads, is not forked for it."""
     (here / "layers.py").write_text(
         "import numpy as np\nfrom opkit.eager import PyLayer, Tensor\n\n\nclass Bad(PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n"
@@ -64,6 +65,7 @@ def test_a_layers_failure_is_shown_by_recorded_values(here: Path) -> None:
         "    @staticmethod\n    def backward(ctx, dy):\n        return Tensor(-dy.numpy() * np.cos(ctx.x))\n"
     )
     outcome = run_targets(["layers.py::Bad"], QUICK)
+    monkeypatch.setattr("os.fork", lambda: pytest.fail("forked"))
     data, script = write_repro(next(iter(outcome.saved.values())), here)
     assert "slope" in run_script(script)
     with np.load(data) as arrays:

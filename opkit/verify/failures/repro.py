@@ -15,27 +15,22 @@ from typing import Any, Literal
 import numpy as np
 
 from opkit.atomic import write_together
-from opkit.checker import Checkable
 from opkit.errors import OpkitError
 from opkit.project.directory import op_directory_of
 from opkit.project.gradient import plan_of
 from opkit.spec import BackwardOp, Blob, compile_spec, forward_blob
 from opkit.verify.failures.jax_repro import jax_lines
+from opkit.verify.failures.samples import samples
 from opkit.verify.failures.store import Failure, FailureStore
 from opkit.verify.failures.torch_repro import torch_lines
-from opkit.verify.isolation.child import Outbox, Task
-from opkit.verify.isolation.supervisor import Supervisor, can_fork
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.raw_kernel import describe
-from opkit.verify.targets.load import load
-from opkit.verify.targets.target import resolve
 
 __all__ = ["write_repro"]
 
 _TAG = "device_sub_tag"
 #: The lines for functions of other frameworks, by what they need.
 _FRAMEWORKS: dict[str, Callable[[Failure], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}
-_STEPS = 10.0 ** np.arange(-2, -9, -1)
 #: How the script calls what forward has, by the kind of blob.
 _PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
 #: A backward kernel: its function, the blobs of its inputs and outputs (None: left out), and its attributes.
@@ -71,7 +66,7 @@ def write_repro(
             needs = f"{framework} and numpy"
             break
     if body is None:
-        arrays.update(_samples(failure, options))
+        arrays.update(samples(failure, options))
         body = _recorded(arrays)
     lines = [*_head(failure, needs), *body]
     data, script = stem.with_suffix(".npz"), stem.with_suffix(".py")
@@ -168,44 +163,6 @@ def _named_arrays(failure: Failure) -> dict[str, np.ndarray]:
     for index, dout in enumerate(failure.douts):
         arrays[f"dout_{index}"] = dout
     return arrays
-
-
-# --- values of a forward that only opkit can run
-def _samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
-    """Run forward around the failing element, in a worker; return steps and the values above and below."""
-    element, output = failure.facts.get("element"), failure.facts.get("output_element")
-    if element is None or output is None or not can_fork():
-        return {}
-    word = f"{failure.facts.get('root')}::{str(failure.facts['op']).rpartition('::')[2]}"
-
-    def run(outbox: Outbox) -> None:
-        (target,) = resolve([word])
-        loaded = load(target, options, outbox.flight)
-        first = loaded.checkables[0]
-        second = first.second if failure.facts["result"]["check"] == "second_order" else None
-        outbox.send(_sampled(second or first, failure, tuple(element), tuple(output)))
-
-    job = Task(0, run, options.timeout or 60.0, options.memory)
-    found = [message for _, message in Supervisor(1).run([job]) if isinstance(message, dict)]
-    return found[0] if found else {}
-
-
-def _sampled(
-    checkable: Checkable, failure: Failure, element: tuple[int, ...], output: tuple[int, ...]
-) -> dict[str, np.ndarray]:
-    name, which = failure.key[1], failure.key[2]
-    names = [arg.name for arg in checkable.outputs]
-    place = names.index(which) if which in names else 0
-    sides: list[list[float]] = [[], []]
-    for side, sign in zip(sides, (1, -1)):
-        for step in _STEPS:
-            moved = {
-                key: np.array(value) if isinstance(value, np.ndarray) else value
-                for key, value in failure.case.inputs.items()
-            }
-            moved[name][element] += sign * step
-            side.append(float(checkable.forward(moved, failure.case.attrs)[place][output]))
-    return {"steps": _STEPS, "above": np.array(sides[0]), "below": np.array(sides[1])}
 
 
 # --- the script's text

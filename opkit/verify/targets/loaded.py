@@ -5,12 +5,10 @@ Data only; loading stands in one module per kind of target.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from opkit.checker import Checkable, OpReport
 from opkit.diagnostics import Diagnostic
-from opkit.verify.targets.recipe import Recipe
 
 __all__ = ["Loaded"]
 
@@ -25,13 +23,9 @@ class Loaded:
         diagnostics: what the spec compiler and the loader found.
         is_fresh: the process that loaded this must not be forked, even where it has one thread; the ops are checked in
             fresh interpreters, as they are in any process that has threads.
-        recipes: how a fresh interpreter makes single ops again, by their place among the checkables. Needed where
-            loading once more is no way to have them (a script); without one an op is checked last, in the process
-            that loaded it.
     """
 
     checkables: tuple[Checkable, ...] = ()
     reports: tuple[OpReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     is_fresh: bool = False
-    recipes: Mapping[int, Recipe] = field(default_factory=dict)

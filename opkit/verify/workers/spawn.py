@@ -1,12 +1,12 @@
 """Spawn: ops checked in fresh interpreters, started by exec, one for many ops, and started again where one dies.
 
 For whatever must not be checked in forked copies: a process that has threads (a script's, a framework's) is never
-forked. There are three ways to be checked here:
+forked. There are three ways to be checked here (the ops of a script are none of them: it is not run again):
 
 - ``FILE.py::Name`` where the file imports a package that starts threads (``targets.load.wants_fresh``): loaded and
   checked in interpreters that all such targets of a run share;
-- ``Loaded(is_fresh=True)``, or any target loaded in a process that then has threads: op directories and named
-  targets are loaded again, of a script the ops that have a ``Recipe`` (``Loaded.recipes``) are made again;
+- ``Loaded(is_fresh=True)``, or an op directory or named target loaded in a process that then has threads: they are
+  loaded again;
 - ``opkit.gradcheck(..., isolate=True)`` of functions and classes that can be imported, in a process that has threads.
 
 The memory of a fresh interpreter is limited by what it holds, not by its address space.

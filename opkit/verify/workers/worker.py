@@ -65,13 +65,10 @@ def check_target(
 
 
 def _errands(account: Account, recipe: Recipe | None, loaded: Loaded) -> list[Errand]:
-    """Return the ops that fresh interpreters can make, all together where they load the target again."""
-    places = range(len(loaded.checkables))
-    if recipe is not None:
-        return [Errand(account.number, recipe, orders=tuple(places))] if places else []
-    return [
-        Errand(account.number, loaded.recipes[place], orders=(place,)) for place in places if place in loaded.recipes
-    ]
+    """Return the ops that fresh interpreters can make: all of a target that they load again, or none."""
+    if recipe is None or not loaded.checkables:
+        return []
+    return [Errand(account.number, recipe, orders=tuple(range(len(loaded.checkables))))]
 
 
 def _in_turn(
