@@ -56,8 +56,7 @@ def test_a_broken_contract_is_shown_with_dtypes_and_repetition(here: Path) -> No
 
 
 def test_a_layers_failure_is_shown_by_recorded_values(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What only opkit can run is shown by slopes that a fresh interpreter records; this process, which may have
-    threads, is not forked for it."""
+    """What only opkit can run is shown by slopes that a fresh interpreter records; no process is forked."""
     (here / "layers.py").write_text(
         "import numpy as np\nfrom opkit.eager import PyLayer, Tensor\n\n\nclass Bad(PyLayer):\n"
         "    @staticmethod\n    def forward(ctx, x):\n"

@@ -25,6 +25,7 @@ from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
+    CALLS_TIMED,
     ENOUGH_FAILING,
     EXTRA_PROBES,
     MOST_PLOTTED,
@@ -128,12 +129,15 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
 
 def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     """A few random directions, unless the kernels take so long with many elements that even these would be too many."""
-    start = perf_counter()
     if not ev.leaves or not sum(ev.sizes):
         return
     try:
-        ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
-        if perf_counter() - start > SLOW_GRADIENT:
+        for _ in range(CALLS_TIMED):  # the machine may have been busy with others
+            start = perf_counter()
+            ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
+            if perf_counter() - start <= SLOW_GRADIENT:
+                break
+        else:
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"
             )

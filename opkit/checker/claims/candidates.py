@@ -5,11 +5,10 @@ One split axis per argument; the inputs are cut in a way, and how the outputs th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
 from math import prod
-from time import perf_counter
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class _Found:
 
 
 def unclaimed(
-    subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int, until: float
+    subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int, is_over: Callable[[], bool]
 ) -> tuple[list[Unclaimed], list[str]]:
     """Return the signatures that could be claimed too, and what was not tried.
 
@@ -57,12 +56,12 @@ def unclaimed(
         wholes: its cases.
         proof: what is claimed.
         seed: of the partial sums.
-        until: no further way to cut is begun after that time.
+        is_over: says when no further way to cut is begun.
     """
     groups: dict[Ranks, list[Whole]] = {}
     for whole in wholes:
         groups.setdefault(ranks_of(whole), []).append(whole)
-    found = {ranks: _of_ranks(subject, group, proof, seed, until) for ranks, group in groups.items()}
+    found = {ranks: _of_ranks(subject, group, proof, seed, is_over) for ranks, group in groups.items()}
     texts: dict[str, list[Ranks]] = {}
     for ranks, item in found.items():
         for text in item.held:
@@ -80,7 +79,9 @@ def unclaimed(
     return made, notes
 
 
-def _of_ranks(subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int, until: float) -> _Found:
+def _of_ranks(
+    subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int, is_over: Callable[[], bool]
+) -> _Found:
     """Try the ways to cut the inputs of one combination of ranks."""
     found = _Found()
     if not any(array.ndim for array in wholes[0].inputs.values()):
@@ -90,7 +91,7 @@ def _of_ranks(subject: Subject, wholes: Sequence[Whole], proof: Proof, seed: int
     ways, found.left = _ways(tried[0], unread)
     known = {_essence(item, unread) for item in proof.claimed.get(ranks_of(tried[0]), ())}
     for number, inputs in enumerate(ways):
-        if perf_counter() > until:
+        if is_over():
             found.left += 1
             continue
         outputs, cuts = _outputs(subject, tried, inputs, np.random.default_rng([seed, number]))

@@ -20,6 +20,7 @@ from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.claims.together import follow, incoming
 from opkit.checker.claims.verdicts import result, suggestion, verdicts
 from opkit.checker.collect import collect
+from opkit.checker.model.budget import Budget
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Kernel
 from opkit.checker.model.claim import Claims
@@ -27,7 +28,7 @@ from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
-from opkit.checker.model.thresholds import PROOF_KEPT, PROOF_SHARE, PROOF_SHARE_BACKWARD
+from opkit.checker.model.thresholds import PROOF_KEPT, PROOF_SHARE, PROOF_SHARE_BACKWARD, SLOW_CALL
 from opkit.checker.model.trial import Trial
 from opkit.sharding import Arg
 
@@ -84,14 +85,11 @@ class _Run:
     def __init__(self, checkable: Checkable, options: Options, started: float) -> None:
         self.checkable = checkable
         self.options = options
-        self.started = self.begun = started
+        self.started = started
+        self.budget = Budget(options.seconds)
         self.notes: list[str] = []
         self.tried: list[str] = []
         self.held: list[tuple[str, str, str]] = []
-
-    def until(self, share: float) -> float:
-        """Return the time at which a share of the time set is over; the search for cases does not count."""
-        return self.begun + share * self.options.seconds
 
     def results(self) -> Iterator[CheckResult]:
         """Yield the results of the op and of its gradient."""
@@ -103,7 +101,6 @@ class _Run:
         wholes = yield from self._wholes(subject)
         if not wholes:
             return
-        self.begun = perf_counter()
         proof = self._proved(subject, wholes, PROOF_SHARE)
         if self.checkable.has_gradient:
             follow(self.checkable, proof.tallies, self.options.seed)
@@ -130,7 +127,7 @@ class _Run:
     def _wholes(self, subject: Subject) -> Any:
         """Yield what is wrong with the op on one device; return its cases, run whole."""
         checkable = Custody().over(self.checkable)
-        trial = Trial(checkable, self.until(PROOF_SHARE))
+        trial = Trial(checkable, perf_counter() + PROOF_SHARE * self.options.seconds)
         collected = collect(checkable, self.options, trial)
         cases = proof_cases(checkable, collected.cases, self.options, trial)
         found = [item for item in collected.findings if item.status is Status.ERROR or not cases]
@@ -140,6 +137,7 @@ class _Run:
                 yield result("SBP209", Status.UNDECIDED, "there is no case whose inputs have axes to cut")
             return []
         wholes = [whole for case in cases if (whole := run_whole(subject, case)) is not None]
+        self.budget = Budget(self.options.seconds, trial.quickest > SLOW_CALL)  # the search for cases does not count
         if not _repeats(subject, wholes):
             text = "the kernel gives other results for the same inputs: it keeps state between calls, and is not cut"
             yield result("SBP220", Status.UNDECIDED, text, where=self.checkable.forward_where)
@@ -151,7 +149,7 @@ class _Run:
         return wholes
 
     def _proved(self, subject: Subject, wholes: Sequence[Whole], share: float) -> Proof:
-        proof = prove(subject, wholes, self.options.seed, self.until(share), PROOF_KEPT)
+        proof = prove(subject, wholes, self.options.seed, lambda: self.budget.is_over(share), PROOF_KEPT)
         if proof.left:
             self.notes.append(f"{subject.op}: {proof.left} cases were left out to keep within the time set")
         return proof
@@ -160,7 +158,7 @@ class _Run:
         """Yield the verdicts on what is claimed, and what could be."""
         self.held += held_of(subject.op, proof)
         yield from verdicts(subject.claims, proof, prefix)
-        more, notes = unclaimed(subject, wholes, proof, self.options.seed, self.until(1.0))
+        more, notes = unclaimed(subject, wholes, proof, self.options.seed, self.budget.is_over)
         self.notes += notes
         for item in more:
             yield suggestion(subject.claims, item, prefix)

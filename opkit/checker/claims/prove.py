@@ -5,9 +5,8 @@ The outcome is a tally per signature; the words are in ``verdicts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
@@ -99,21 +98,21 @@ def ranks_of(whole: Whole) -> Ranks:
     return tuple((arg, array.ndim) for arg, array in whole.inputs.items())
 
 
-def prove(subject: Subject, wholes: Sequence[Whole], seed: int, until: float, keep: int = 0) -> Proof:
+def prove(subject: Subject, wholes: Sequence[Whole], seed: int, is_over: Callable[[], bool], keep: int = 0) -> Proof:
     """Try all signatures of an op type.
 
     Args:
         subject: the op type.
         wholes: its cases, the smallest first.
         seed: of the partial sums.
-        until: after that time only a few cases are begun, of all sizes: the small ones alone would show too little.
+        is_over: says when only a few more cases are begun, of all sizes: the small ones alone would show too little.
         keep: cuts that hold are kept for the gradient, at most so many of each signature.
     """
     proof = Proof()
     known: dict[object, Tally] = {}
     least = set(np.linspace(0, len(wholes) - 1, PROOF_CASES, dtype=int).tolist())
     for number, whole in enumerate(wholes):
-        if number not in least and perf_counter() > until:
+        if number not in least and is_over():
             proof.left += 1
             continue
         held: set[int] = set()

@@ -19,7 +19,7 @@ from opkit.checker.model.copies import option_copied
 from opkit.checker.model.interpreter import Interpreter
 from opkit.checker.model.loans import Handed, Lent, Passed, Results
 from opkit.checker.model.raised import readable
-from opkit.checker.model.thresholds import MOST_NAMED
+from opkit.checker.model.thresholds import MOST_HANDED, MOST_NAMED
 from opkit.errors import KernelError
 
 __all__ = ["Breach", "Custody", "Moving"]
@@ -27,8 +27,6 @@ __all__ = ["Breach", "Custody", "Moving"]
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
 _SURROGATE = "the SURROGATE"
-#: Sets of inputs whose copies are kept: those of all cases of a check are asked for again and again.
-_MOST_HANDED = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,7 +275,7 @@ class Custody:
 
 
 def _entered(table: dict[int, Handed], arrays: Arrays, made: Handed) -> Handed:
-    if len(table) >= _MOST_HANDED:
+    if len(table) >= MOST_HANDED:
         table.clear()
     table[id(arrays)] = made  # which refers to the arrays, so that no other inputs get their id
     return made

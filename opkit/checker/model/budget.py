@@ -1,0 +1,30 @@
+"""Budget: the seconds that a stage of a check may take, of the processor or of the clock.
+
+What is left out when it is used up is the stage's business.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter, process_time
+
+__all__ = ["Budget"]
+
+
+class Budget:
+    """Seconds from now on.
+
+    They are the processor's, so that others' load changes no verdict; those of the clock for an op whose calls take
+    long, since kernels that sleep or wait take none of the processor's.
+
+    Args:
+        seconds: of the whole.
+        is_slow: calls of the op take long.
+    """
+
+    def __init__(self, seconds: float, is_slow: bool = False) -> None:
+        self._clock = perf_counter if is_slow else process_time
+        self._begun, self._seconds = self._clock(), seconds
+
+    def is_over(self, share: float = 1.0) -> bool:
+        """Say whether a share of the seconds is used up."""
+        return self._clock() - self._begun > share * self._seconds
