@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,13 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
+from opkit.checker.model.budget import takes_longer
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
 from opkit.checker.model.pattern import guess_pattern
 from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
-    CALLS_TIMED,
     ENOUGH_FAILING,
     EXTRA_PROBES,
     MOST_PLOTTED,
@@ -132,12 +131,8 @@ def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     if not ev.leaves or not sum(ev.sizes):
         return
     try:
-        for _ in range(CALLS_TIMED):  # the machine may have been busy with others
-            start = perf_counter()
-            ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
-            if perf_counter() - start <= SLOW_GRADIENT:
-                break
-        else:
+        douts = ev.douts_from(np.ones(sum(ev.sizes)))
+        if takes_longer(SLOW_GRADIENT, lambda: ev.gradients(douts)):
             ledger.session.notes.append(
                 "the case with many elements was not differentiated: the kernels are slow on it"
             )

@@ -5,9 +5,12 @@ What is left out when it is used up is the stage's business.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter, process_time
 
-__all__ = ["Budget"]
+from opkit.checker.model.thresholds import CALLS_TIMED
+
+__all__ = ["Budget", "takes_longer"]
 
 
 class Budget:
@@ -28,3 +31,13 @@ class Budget:
     def is_over(self, share: float = 1.0) -> bool:
         """Say whether a share of the seconds is used up."""
         return self._clock() - self._begun > share * self._seconds
+
+
+def takes_longer(seconds: float, call: Callable[[], object]) -> bool:
+    """Say whether a call takes longer, each of a few times: the machine may have been busy with others."""
+    for _ in range(CALLS_TIMED):
+        begun = perf_counter()
+        call()
+        if perf_counter() - begun <= seconds:
+            return False
+    return True
