@@ -23,3 +23,11 @@ def test_the_report_is_what_the_command_prints() -> None:
     ran = opkit(ROOT, "sbp", "sample_ops/row_softmax", COLUMNS="100", XDG_CACHE_HOME="")
     settled = [re.sub(r" +\d+\.\d\d s", " T s", text) for text in (shown, ran.stdout)]
     assert settled[1].startswith(settled[0].rstrip("\n"))
+
+
+def test_the_picture_is_what_the_command_draws() -> None:
+    """The page shows it, and ``benchmarks/devices_picture.py`` makes the very same."""
+    from benchmarks.devices_picture import TARGET, picture
+
+    assert f"({TARGET.name})" in PAGE
+    assert TARGET.read_text() == picture()

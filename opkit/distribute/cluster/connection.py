@@ -5,13 +5,16 @@ What the workers do is in ``worker``. There is one connection per process; it en
 
 from __future__ import annotations
 
+import asyncio
 import atexit
+import concurrent.futures
 import contextlib
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,6 +29,8 @@ __all__ = ["Cluster", "ClusterError", "LostWorkerError", "connect", "needs_dask"
 _REACH, _START = 5.0, 30.0
 #: A worker that has not been heard of for so many seconds is lost.
 _SILENT = 15.0
+#: Seconds that a part of the connection may take to close.
+_PATIENCE = 5.0
 #: Seconds between two questions whether all workers are there, while results are waited for.
 _ASK = 1.0
 #: From this size on, in bytes, arguments are sent apart from the task, as Dask wants it.
@@ -135,8 +140,7 @@ class Cluster:
         """Leave the cluster; processes that were started here end."""
         for item in (self.client, self._local):
             if item is not None:
-                with contextlib.suppress(Exception):  # it may be gone already
-                    item.close(timeout=2)
+                _within(_PATIENCE, item.close)
         for process in self._processes:
             if process.poll() is None:
                 process.terminate()
@@ -155,7 +159,7 @@ class Cluster:
         async def ask() -> Any:
             return await self.client.scheduler.identity(n_workers=-1)
 
-        return self.client.sync(ask, callback_timeout=_REACH)
+        return self.client.sync(ask, callback_timeout=_SILENT)
 
     def _listed(self) -> list[str]:
         seen = self._seen()
@@ -177,6 +181,8 @@ class Cluster:
 
     def lost(self) -> list[str]:
         """Return the workers that are gone or silent."""
+        if self._processes and all(process.poll() is not None for process in self._processes):
+            return list(self.workers)
         try:
             seen = self._seen()
         except Exception:  # the scheduler itself is gone
@@ -189,11 +195,15 @@ class Cluster:
         """Let one worker call a function; returns a future."""
         return self.client.submit(function, *args, workers=[address], allow_other_workers=False, pure=False, retries=0)
 
-    def brought(self, address: str, item: Any) -> Any:
-        """Return what stands for an argument of a worker's task: a future of what was sent to it, where it is large."""
+    def brought(self, address: str, item: Any, doing: Callable[[str], str]) -> Any:
+        """Return what stands for an argument of a worker's task: a future of what was sent to it, where it is large.
+
+        Raises:
+            LostWorkerError: a worker is gone; see ``gather``.
+        """
         if _size(item) < _LARGE:
             return item
-        return self.client.scatter([item], workers=[address], hash=False)[0]
+        return self._awaited(self.client._scatter([item], workers=[address], hash=False), doing)[0]
 
     def gather(self, futures: Sequence[Any], doing: Callable[[str], str]) -> list[Any]:
         """Return the results of futures.
@@ -214,11 +224,28 @@ class Cluster:
                 asked = now
                 self.check(doing)
         try:
-            found: list[Any] = self.client.gather(list(futures), direct=False)
+            found: list[Any] = self._awaited(self.client._gather(list(futures), errors="raise", direct=False), doing)
+        except LostWorkerError:
+            raise
         except Exception:
             self.check(doing)
             raise
         return found
+
+    def _awaited(self, coroutine: Any, doing: Callable[[str], str]) -> Any:
+        """Return the result of one of the client's coroutines, which wait for lost workers without an end."""
+        waiting = asyncio.run_coroutine_threadsafe(coroutine, self.client.loop.asyncio_loop)
+        while True:
+            try:
+                return waiting.result(_ASK)
+            except (TimeoutError, concurrent.futures.TimeoutError):
+                if waiting.done():
+                    raise
+            try:
+                self.check(doing)
+            except LostWorkerError:
+                waiting.cancel()
+                raise
 
     def check(self, doing: Callable[[str], str]) -> None:
         """Raise where a worker is lost.
@@ -231,6 +258,18 @@ class Cluster:
                 f"worker {address} of {self.text} is lost: {doing(address)}",
                 help="variables and checkpoints are those of the last save; run the job again from there",
             )
+
+
+def _within(seconds: float, function: Callable[[], Any]) -> None:
+    """Call a function, and wait for it so long at most; what it raises is of no interest: it may be gone already."""
+
+    def call() -> None:
+        with contextlib.suppress(Exception):
+            function()
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(seconds)
 
 
 def _greeted(address: str) -> None:

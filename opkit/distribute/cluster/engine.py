@@ -148,7 +148,7 @@ class ClusterEngine:
                 for device, array in zip(others, arrays):
                     if device in given:
                         given[device][number] = array
-            brought = self._cluster.brought(address, given)
+            brought = self._cluster.brought(address, given, self._sending)
             after[address] = [self._cluster.submit(address, worker.begin, self._key, self._is_checked(), brought)]
         pending: list[Any] = []
         for stage in range(len(self.physical.steps)):
@@ -172,7 +172,7 @@ class ClusterEngine:
             if self._has_part(stage, devices):
                 arrived = [future for (_, target), future in packs.items() if target == address]
                 own = self._from_host(orders, devices, store)
-                arrived += [self._cluster.brought(address, own)] if own else []
+                arrived += [self._cluster.brought(address, own, self._sending)] if own else []
                 given = (self._key, stage, devices, after[address], *arrived)
                 after[address] = [self._cluster.submit(address, worker.run_stage, *given)]
                 futures += after[address]
@@ -236,6 +236,9 @@ class ClusterEngine:
 
     def _wait(self, futures: Sequence[Any]) -> list[Any]:
         return self._cluster.gather(futures, lambda address: self._doing(address, ""))
+
+    def _sending(self, address: str) -> str:
+        return self._doing(address, "arrays were sent to it")
 
     def _doing(self, address: str, what: str) -> str:
         """Return what a worker was doing, for the message of its loss."""

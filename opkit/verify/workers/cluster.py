@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opkit.errors import OpkitError
 from opkit.verify.isolation.blame import shown_path
@@ -23,6 +23,9 @@ from opkit.verify.options import RunOptions
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.client import WorkerError, run_isolated
 from opkit.verify.workers.messages import Message
+
+if TYPE_CHECKING:
+    from opkit.distribute.cluster.connection import Cluster
 
 __all__ = ["run_on_cluster"]
 
@@ -80,7 +83,7 @@ def run_on_cluster(targets: Sequence[Target], options: RunOptions, text: str) ->
         while futures:
             done = [number for number, future in futures.items() if future.done()]
             for number in done:
-                messages = _answer(futures.pop(number), targets[number])
+                messages = _answer(futures.pop(number), targets[number], cluster)
                 yield from (replace(message, target=number) for message in messages)
             if not done:
                 time.sleep(0.02)
@@ -106,12 +109,22 @@ def _errand(target: Target, options: RunOptions) -> _Errand:
     return _Errand(place, target.name, files, options)
 
 
-def _answer(future: Any, target: Target) -> list[Message]:
-    """Return what a worker said of a target, with the paths that the user knows."""
+def _answer(future: Any, target: Target, cluster: Cluster) -> list[Message]:
+    """Return what a worker said of a target, with the paths that the user knows.
+
+    Raises:
+        WorkerError: it could not be checked, or all workers were lost with the answer.
+    """
     if future.status != "finished":
         error = future.exception()
         raise WorkerError(f"{target.label} could not be checked on the cluster: {type(error).__name__}: {error}")
-    folder, place, messages = future.result()
+    while True:  # where the worker was lost with its answer, another one checks again
+        try:
+            folder, place, messages = future.result(timeout=5.0)
+            break
+        except TimeoutError:
+            if len(cluster.lost()) == len(cluster.workers):
+                raise WorkerError("all workers of the cluster were lost") from None
     shown = shown_path(target.path)
     found: list[Message] = _renamed(_renamed(messages, f"{folder}{os.sep}", ""), place, shown)
     return found
