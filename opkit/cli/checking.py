@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -80,11 +82,15 @@ def check(
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         for name, path in reports:
-            _write_report(path, render(outcome, name))
+            _write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), _now()))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
         warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
     return status
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _write_report(path: Path, text: str) -> None:

@@ -26,8 +26,14 @@ _HOMES = {
 FORMS: tuple[str, ...] = tuple(_HOMES)
 
 
-def render(run: RunView, form: str) -> str:
+def render(run: RunView, form: str, invocation: str = "", made: str = "") -> str:
     """Return a run in a form, with that form's default settings.
+
+    Args:
+        run: what is shown.
+        form: one of FORMS.
+        invocation: the command line, which an HTML page shows.
+        made: when it was made, likewise.
 
     Raises:
         UsageError: there is no such form; the nearest is named.
@@ -35,5 +41,5 @@ def render(run: RunView, form: str) -> str:
     if form not in _HOMES:
         raise unknown("there is no report form", form, FORMS, has="there are").error(UsageError)
     module, name = _HOMES[form]
-    reporter: Callable[[RunView], str] = getattr(import_module(module), name)
-    return reporter(run)
+    reporter: Callable[..., str] = getattr(import_module(module), name)
+    return reporter(run, invocation, made) if form == "html" else reporter(run)

@@ -1,6 +1,6 @@
 """A matrix of errors as a picture that can be embedded in a page: a PNG in a data URI.
 
-Colour means the logarithm of the error; grey is exactly zero, violet is not finite.
+Colour means the logarithm of the error; exact zeros are transparent, violet is not finite.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["HeatMap", "heat_map"]
+__all__ = ["HeatMap", "colors", "heat_map"]
 
 _LARGEST = 256
 #: Light yellow over orange to dark red: readable on white and black, and in grey.
@@ -20,7 +20,6 @@ _SCALE = np.array(
     [[255, 250, 205], [254, 217, 118], [253, 141, 60], [227, 26, 28], [128, 0, 38]],
     dtype=np.float64,
 )
-_ZERO = (224, 224, 224)
 _BROKEN = (126, 34, 206)
 
 
@@ -34,6 +33,7 @@ class HeatMap:
         low, high: smallest and largest error above zero.
         scale: the CSS colours from low to high.
         is_pooled: whether entries share pixels.
+        is_broken: no entry is finite, so that there is nothing to see.
     """
 
     uri: str
@@ -43,6 +43,7 @@ class HeatMap:
     high: float
     scale: tuple[str, ...]
     is_pooled: bool
+    is_broken: bool = False
 
 
 def heat_map(errors: np.ndarray) -> HeatMap | None:
@@ -62,10 +63,10 @@ def heat_map(errors: np.ndarray) -> HeatMap | None:
     pooled = _pool(_pool(matrix, rows).T, columns).T
     finite = pooled[np.isfinite(pooled) & (pooled > 0)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    pixels = _colors(pooled, low, high)
+    pixels = colors(pooled, low, high)
     scale = tuple(f"rgb({', '.join(str(int(part)) for part in color)})" for color in _SCALE)
     uri = "data:image/png;base64," + base64.b64encode(_png(pixels)).decode()
-    return HeatMap(uri, rows, columns, low, high, scale, pooled.shape != matrix.shape)
+    return HeatMap(uri, rows, columns, low, high, scale, pooled.shape != matrix.shape, not np.isfinite(matrix).any())
 
 
 def _pool(matrix: np.ndarray, length: int) -> np.ndarray:
@@ -77,9 +78,15 @@ def _pool(matrix: np.ndarray, length: int) -> np.ndarray:
     return pooled
 
 
-def _colors(matrix: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return uint8 (rows, columns, 3)."""
-    pixels = np.empty((*matrix.shape, 3), dtype=np.uint8)
+def colors(matrix: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return uint8 (rows, columns, 4), transparent where the matrix is zero.
+
+    Args:
+        matrix: float64, nowhere below zero.
+        low: where the scale begins.
+        high: where it ends.
+    """
+    pixels = np.full((*matrix.shape, 4), 255, dtype=np.uint8)
     is_shown = np.isfinite(matrix) & (matrix > 0)
     span = np.log10(high) - np.log10(low) if high > low else 0.0
     at = np.ones(matrix.shape)
@@ -88,17 +95,17 @@ def _colors(matrix: np.ndarray, low: float, high: float) -> np.ndarray:
     stops = np.linspace(0, 1, len(_SCALE))
     for channel in range(3):
         pixels[..., channel] = np.interp(at, stops, _SCALE[:, channel]).astype(np.uint8)
-    pixels[matrix == 0] = _ZERO
-    pixels[~np.isfinite(matrix)] = _BROKEN
+    pixels[matrix == 0] = 0
+    pixels[~np.isfinite(matrix), :3] = _BROKEN
     return pixels
 
 
 def _png(pixels: np.ndarray) -> bytes:
-    """Encode uint8 (rows, columns, 3) as a PNG."""
+    """Encode uint8 (rows, columns, 4) as a PNG."""
     rows, columns, _ = pixels.shape
-    raw = np.zeros((rows, 1 + columns * 3), dtype=np.uint8)
+    raw = np.zeros((rows, 1 + columns * 4), dtype=np.uint8)
     raw[:, 1:] = pixels.reshape(rows, -1)
-    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 6, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(raw.tobytes(), 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
 

@@ -1,21 +1,25 @@
-"""A run as one self-contained HTML page: no script, no font, no picture from elsewhere.
+"""A run as one self-contained HTML page: no script, font or picture from elsewhere.
 
 The page's layout is in page.html; this module fills it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from html import escape
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from opkit.checker import CheckResult, Status
-from opkit.diagnostics import render_text
+from opkit.diagnostics import codes, explain, render_text
 from opkit.reporters.heatmap import HeatMap, heat_map
+from opkit.reporters.matrix import LARGEST, matrix_svg
 from opkit.reporters.plot import slope_plot
+from opkit.reporters.prose import prose
 from opkit.reporters.run import Finding, RunView, counts, subject
 from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
@@ -25,14 +29,22 @@ __all__ = ["html_report"]
 _PICTURE = 320
 
 
-def html_report(run: RunView) -> str:
-    """Return the page."""
+def html_report(run: RunView, invocation: str = "", made: str = "") -> str:
+    """Return the page.
+
+    Args:
+        run: what it shows.
+        invocation: the command line that made it, "" for none.
+        made: when, "" where that is left out.
+    """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_clean
     )
     template = environment.from_string(files("opkit.reporters").joinpath("page.html").read_text(encoding="utf-8"))
     return template.render(
         run=run,
+        invocation=invocation,
+        made=made,
         version=run.report.opkit,
         counts=counts(run.report),
         diagnostics=render_text(run.diagnostics),
@@ -91,6 +103,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "heat": heat,
         "heat_width": width,
         "heat_height": height,
+        "matrix": Markup(_matrix(result, heat)),
+        "meaning": Markup(prose(explain(result.code))) if result.code in codes() else "",
         "plot": Markup(slope_plot(slopes)) if slopes is not None else "",
         "element": slopes.element if slopes is not None else "",
     }
@@ -122,9 +136,33 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, str]]:
 def _source(result: CheckResult) -> str:
     if result.where is None:
         return ""
-    lines = source_lines(result.where)
+    lines = _around(source_lines(result.where, 40), result.where.line)
     marks = (f"\n{'>' if number == result.where.line else ' '}{number:>5} | {line}" for number, line in lines)
     return f"--> {result.where}" + "".join(marks)
+
+
+def _around(lines: Sequence[tuple[int, str]], line: int) -> list[tuple[int, str]]:
+    """Return a whole function where its first line is meant, else what stands close by."""
+    own = next((text for number, text in lines if number == line), "")
+    if not own.lstrip().startswith(("def ", "class ")):
+        return [item for item in lines if abs(item[0] - line) <= 4]
+    depth = len(own) - len(own.lstrip())
+    last = line
+    for number, text in lines:
+        is_inside = not text.strip() or len(text) - len(text.lstrip()) > depth
+        if number > line and not is_inside:
+            break
+        last = number if number > line and text.strip() else last
+    return [item for item in lines if line - 1 <= item[0] <= last]
+
+
+def _matrix(result: CheckResult, heat: HeatMap | None) -> str:
+    """Return a small matrix with its values, "" for a large one and for one without a finite entry."""
+    evidence = result.evidence
+    if heat is None or heat.is_broken or max(heat.rows, heat.columns) > LARGEST or evidence is None:
+        return ""
+    names = (escape(f"{result.input or 'input'} element"), escape(f"{result.output or 'output'} element"))
+    return matrix_svg(np.asarray(evidence.errors), heat, *names)
 
 
 def _size(heat: HeatMap) -> tuple[int, int]:

@@ -15,7 +15,9 @@ from opkit.checker import Slopes
 __all__ = ["slope_plot"]
 
 _WIDTH, _HEIGHT = 460.0, 220.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 12.0, 12.0, 40.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 12.0, 12.0, 40.0
+#: The left side is drawn wide under the right one, so that both show where they agree.
+_RADIUS = {"left": 4.5, "right": 2}
 
 
 def slope_plot(slopes: Slopes) -> str:
@@ -45,8 +47,8 @@ def slope_plot(slopes: Slopes) -> str:
     parts = [f'<svg class="plot" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="one-sided slopes">']
     parts += _axes(first, last, low, high, x, y)
     for name, side in zip(("left", "right"), sides):
-        points = [(x(a), y(b)) for a, b, good in zip(logs, side, is_usable) if good and math.isfinite(b)]
-        parts += _line(name, points)
+        shown_at = [(a, b) for a, b, good in zip(logs, side, is_usable) if good and math.isfinite(b)]
+        parts += _line(name, [(x(a), y(b)) for a, b in shown_at], [(10.0**a, b) for a, b in shown_at])
     if math.isfinite(claimed):
         at = y(claimed)
         parts.append(f'<line class="claimed" x1="{_LEFT:g}" x2="{_WIDTH - _RIGHT:g}" y1="{at:.1f}" y2="{at:.1f}"/>')
@@ -59,12 +61,13 @@ def _padded(low: float, high: float, share: float = 0.1) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _line(name: str, points: Sequence[tuple[float, float]]) -> Iterator[str]:
+def _line(name: str, points: Sequence[tuple[float, float]], values: Sequence[tuple[float, float]]) -> Iterator[str]:
     if points:
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
         yield f'<polyline class="{name}" points="{path}"/>'
-        for a, b in points:
-            yield f'<circle class="{name}" cx="{a:.1f}" cy="{b:.1f}" r="2.5"/>'
+        for (a, b), (step, slope) in zip(points, values):
+            said = f"<title>from the {name}, step {step:.1e}: {slope:.6g}</title>"
+            yield f'<circle class="{name}" cx="{a:.1f}" cy="{b:.1f}" r="{_RADIUS[name]}">{said}</circle>'
 
 
 def _axes(
@@ -77,6 +80,9 @@ def _axes(
     for power in _powers(first, last):
         yield f'<text class="tick" text-anchor="middle" x="{x(power):.1f}" y="{bottom + 16:g}">1e{power}</text>'
     yield f'<text class="tick" text-anchor="end" x="{right:g}" y="{_HEIGHT - 6:g}">step</text>'
+    middle = (_TOP + bottom) / 2
+    turned = f'transform="rotate(-90 12 {middle:g})"'
+    yield f'<text class="tick" text-anchor="middle" x="12" y="{middle:g}" {turned}>slope</text>'
 
 
 def _powers(first: float, last: float) -> list[int]:

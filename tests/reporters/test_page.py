@@ -1,0 +1,107 @@
+"""Facts about the HTML page beside its golden files: what it says of the run, and what can be read off its pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from opkit.checker import Slopes
+from opkit.diagnostics import codes, explain
+from opkit.reporters import html_report
+from opkit.reporters.heatmap import colors, heat_map
+from opkit.reporters.html import _around
+from opkit.reporters.matrix import matrix_svg
+from opkit.reporters.plot import slope_plot
+from opkit.reporters.prose import prose
+from opkit.reporters.values import source_lines
+from tests.reporters.conftest import HandMade
+
+
+def test_command_and_date_stand_in_the_head(run: HandMade) -> None:
+    """Where they are given; the command can be copied."""
+    page = html_report(run, "opkit gradcheck 'a b'", "2026-01-02 03:04 UTC")
+    assert "1.25 s, 2026-01-02 03:04 UTC" in page
+    assert 'data-copy="opkit gradcheck &#39;a b&#39;"' in page
+    assert "data-copy" in html_report(run)
+    assert "UTC" not in html_report(run)
+
+
+def test_what_a_code_means_stands_by_its_finding(run: HandMade) -> None:
+    """Folded, in the words of ``opkit explain``."""
+    page = html_report(run)
+    assert "what GC101 means" in page
+    assert prose(explain("GC101")) in page
+
+
+def test_ops_without_findings_can_be_left_out(run: HandMade) -> None:
+    """They are marked, and a switch of the page hides what is marked."""
+    page = html_report(run)
+    assert 'id="show-findings"' in page
+    assert len(re.findall(r'<section class="op quiet"', page)) == 1
+
+
+def test_cells_have_values_and_axes_have_names() -> None:
+    """Each entry that is not zero is a cell with its indices and value on hover; zeros are the page's colour."""
+    errors = np.array([[0.0, 1e-3], [np.nan, 0.0], [0.0, 2.0]])
+    heat = heat_map(errors)
+    assert heat is not None
+    text = matrix_svg(errors, heat, "x element", "y element")
+    ElementTree.fromstring(text)
+    assert re.findall(r"<title>([^<]+)</title>", text) == [
+        "input 0, output 1: 0.001", "input 1, output 0: nan", "input 2, output 1: 2",
+    ]  # fmt: skip
+    assert ">x element</text>" in text
+    assert ">y element</text>" in text
+
+
+def test_zeros_of_a_large_matrix_are_transparent() -> None:
+    """So that the page behind gives their colour, light or dark."""
+    assert colors(np.array([[0.0, 1.0]]), 1.0, 1.0)[0, :, 3].tolist() == [0, 255]
+
+
+def test_a_matrix_without_a_finite_entry_is_said_to_be_one() -> None:
+    """There is nothing to see in a picture of it."""
+    heat = heat_map(np.full((2, 3), np.nan))
+    assert heat is not None
+    assert heat.is_broken
+    some = heat_map(np.array([[np.nan, 1.0]]))
+    assert some is not None
+    assert not some.is_broken
+
+
+def test_both_sides_show_where_they_agree() -> None:
+    """The left one is wider and lies under the right one; points have their values, the axes their names."""
+    same = np.ones(4)
+    text = slope_plot(Slopes(np.geomspace(1e-4, 1e-1, 4), same, same, 2.0, 0))
+    radii = {name: re.search(rf'class="{name}"[^>]* r="([\d.]+)"', text) for name in ("left", "right")}
+    found = {name: float(match[1]) for name, match in radii.items() if match}
+    assert found["left"] > 2 * found["right"]
+    assert "from the right, step 1.0e-04: 1</title>" in text
+    assert text.index('class="left"') < text.index('class="right"')
+    assert ">slope</text>" in text
+
+
+def test_a_function_is_shown_whole(tmp_path: Path) -> None:
+    """Where its first line is meant: to its last line; else the lines close by."""
+    file = tmp_path / "k.py"
+    file.write_text("import a\n\n\ndef f(x):\n    y = x\n\n    return y\n\n\ndef g():\n    pass\n")
+
+    class At:
+        def __init__(self, line: int) -> None:
+            self.file, self.line = str(file), line
+
+    assert [number for number, _ in _around(source_lines(At(4), 40), 4)] == [3, 4, 5, 6, 7]
+    assert [number for number, _ in _around(source_lines(At(7), 40), 7)] == list(range(3, 12))
+
+
+def test_every_explanation_is_well_formed() -> None:
+    """Code, lists and headings become elements that nest; nothing of Markdown's marks is left."""
+    for code in codes():
+        text = prose(explain(code))
+        ElementTree.fromstring(f"<div>{text}</div>")
+        assert "```" not in text
+        assert "<h4>#" not in text
+    assert prose("# T\n\n- a `x<y` **b**\n  c\n- d\n") == "<ul><li>a <code>x&lt;y</code> <strong>b</strong> c</li><li>d</li></ul>"
