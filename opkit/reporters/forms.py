@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from opkit.errors import UsageError, unknown
-from opkit.reporters.run import RunView
+
+if TYPE_CHECKING:  # whoever only asks for the names needs no checker
+    from opkit.reporters.run import RunView
 
 __all__ = ["FORMS", "render"]
 

@@ -1,0 +1,176 @@
+"""The command line in one table: argv, exit status, standard output, standard error; every option stands in a row."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from typer.main import get_command
+
+from opkit.cli.app import app
+from opkit.project import scaffold
+from tests.project.opdir import edit, write_op
+
+ROOT = Path(__file__).resolve().parents[2]
+
+if sys.platform == "win32":
+    pytest.skip("there is no fork", allow_module_level=True)
+
+
+class Row(NamedTuple):
+    """A command line and what it does; the texts are regular expressions for whole streams ("" for an empty one)."""
+
+    argv: str
+    status: int
+    out: str
+    err: str
+
+
+ANY = r"[\s\S]*"
+ROWS = (
+    Row("", 2, "", rf"Usage: opkit {ANY}"),
+    Row("--version", 0, r"opkit \d+\.\d+\.\d+\n", ""),
+    Row("-V", 0, r"opkit \d+\.\d+\.\d+\n", ""),
+    Row("-h", 0, rf"Usage: opkit \[OPTIONS\] COMMAND{ANY}", ""),
+    Row("--color never -q new fresh --dir made --kind binary --attr k:int=2 --no-grad --job", 0, rf"made/fresh/{ANY}made/job.py\n", ""),
+    Row("new fresh --dir made", 2, "", rf"error: made/fresh\S* already exists\n  help: {ANY}"),
+    Row("new fresh --dir made --force --input x:float32 --input k:int32 --output z", 0, rf"made/fresh/{ANY}", r"next: opkit build made/fresh\n +opkit gradcheck made/fresh\n"),
+    Row("new shown --from x**3 --dry-run", 0, rf"== shown/shown_cpp_def.cpp\n{ANY}", ""),
+    Row("new --ci --dir made", 0, r"made/.github/workflows/opkit.yml\n", ""),
+    Row("build good", 0, rf"op +inputs{ANY}good_forward{ANY}", r"2 op types in 1 directory: no findings\n"),
+    Row("build good --spec-only --format json", 0, rf"\{{\n  \"schema\": 1,{ANY}", ""),
+    Row("build good --show-python --fix", 0, rf"# good_forward{ANY}def {ANY}", r"2 op types in 1 directory: no findings\n"),
+    Row("build bad", 3, ANY, rf"error\[PROJ007\]{ANY}  --> bad/bad_py_api.py:\d+:\d+\n{ANY}1 error\n"),
+    Row("build nowhere", 2, "", r"error: no such file or folder: 'nowhere'\n"),
+    Row("build empty", 5, "", r"no op directory in empty: none holds a NAME_cpp_def.cpp\nnext: opkit new NAME\n"),
+    Row("gradcheck good --seed 3 --strict --effort 0.05 -j 1 --timeout 30 --memory 2000 --no-replay --report json=r.json", 0, rf"pass +good_forward{ANY}seed 3\)\n", ""),
+    Row("gradcheck good --no-strict --select GC101 --ignore GC105 --shape x=3 --recorded-only --second-order --jobs 1 --replay -s -v --output --verbose --effort 0.05", 0, rf"pass +good_forward{ANY}", ANY),
+    Row("gradcheck wrong --effort 0.05 --format github --power", 1, rf"::error {ANY}GC101{ANY}", ""),
+    Row("gradcheck bad", 3, ANY, ""),
+    Row("gradcheck empty", 5, ANY, r"nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py\n"),
+    Row("gradcheck --repro none", 2, "", rf"error: {ANY}"),
+    Row("gradcheck good --pdb --select GC101 --effort 0.02", 0, rf"pass +good_forward{ANY}", ANY),
+    Row("sbp good --seed 1 --strict --effort 0.1 -j 1 --jobs 1 --timeout 60 --memory 4000 --select SBP201 --ignore SBP210 --shape x=4 -v --format json --report json=s.json", 0, rf"\{{{ANY}\"command\": \"sbp\"{ANY}", ""),
+    Row("sbp empty --no-strict --output -s --verbose", 5, ANY, rf"nothing to check{ANY}"),
+    Row("run job.py 4", 0, r"4\n", ""),
+    Row("run --profile --show-plan --gpu-as-cpu job.py 5", 0, rf"5\n{ANY}", ANY),
+    Row("run job.py", 1, "", rf"Traceback{ANY}IndexError{ANY}"),
+    Row("run jab.py", 2, "", r"error: cannot run 'jab.py': no such file\n  help: did you mean 'job.py'\?\n"),
+    Row("test empty", 5, rf"{ANY}no tests ran{ANY}", ""),
+    Row("test good -- --collect-only -q", 0, rf"good/good_cpp_def.cpp::build\n{ANY}", ""),
+    Row("export good --to graph --form auto --no-check --output o.py --force", 0, ANY, ANY),
+    Row("export good --to torhc", 2, "", rf"error: {ANY}"),
+    Row("ops softmax --format json", 0, rf"\{{\n  \"schema\": 1,{ANY}", ""),
+    Row("ops zzz", 5, "", r"no op type's name contains 'zzz'\S*\n"),
+    Row("graph good --shape x=2,3 --dtype float64 --format text", 0, rf"{ANY}good_backward{ANY}", ""),
+    Row("explain GC101 --format markdown", 0, rf"# GC101: {ANY}", ""),
+    Row("explain --all", 0, rf"SPEC: definitions\n{ANY}", ""),
+    Row("explain GC999", 2, "", r"error: there is no code 'GC999'\n  help: .*\n"),
+    Row("config --format json", 0, rf"\{{\n  \"schema\": 1,{ANY}", ""),
+    Row("watch nowhere --effort 0.1", 2, "", rf"error: {ANY}"),
+)  # fmt: skip
+#: What other tests run: it needs somebody's shell, other machines, or a minute.
+ELSEWHERE = {"--install-completion", "--show-completion", "--help", "--cluster", "--keep"}
+#: A process that has loaded opkit, and forks for each row: {"argv", "folder"} in, the exit status out.
+SERVER = """
+import json, os, sys
+import opkit.cli.tables, opkit.project.amending, opkit.reporters.text, opkit.verify.run, opkit.ops, opkit.spec, pytest
+from opkit.__main__ import main
+
+for line in sys.stdin:
+    row = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(row["folder"])
+        for number, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(os.path.join(row["folder"], name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.argv = ["opkit", *row["argv"]]
+        status = 0
+        try:
+            main()
+        except SystemExit as error:
+            status = error.code or 0
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Done(NamedTuple):
+    """What a command line did."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Table:
+    """The folder of the rows, and the process that runs them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        env = {**os.environ, "COLUMNS": "100", "XDG_CACHE_HOME": str(folder / ".cache"), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", SERVER]
+        self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, argv: list[str]) -> Done:
+        """Run opkit in the folder."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"argv": argv, "folder": str(self.folder)}) + "\n")
+        self.process.stdin.flush()
+        status = int(self.process.stdout.readline())
+        return Done(status, *((self.folder / name).read_text() for name in ("out", "err")))
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    """Yield a folder with an op that is right, one that is wrong, one that does not build, and a job."""
+    here = tmp_path_factory.mktemp("table")
+    scaffold("good", here)
+    edit(write_op(here, "wrong") / "wrong_py_kernel.py", ("return dy *", "return 2 * dy *"))
+    edit(write_op(here, "bad") / "bad_py_api.py", ('.Op("bad_forward")', '.Op("bad_foward")'))
+    (here / "empty").mkdir()
+    (here / "job.py").write_text("import sys\n\nprint(sys.argv[1])\n")
+    made = Table(here)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.argv or "nothing")
+def test_row(table: Table, row: Row) -> None:
+    """Status and both streams."""
+    if "--from" in row.argv:
+        pytest.importorskip("sympy", reason="sympy is not installed: formulas cannot be derived")
+    done = table.run(row.argv.split())
+    assert done.returncode == row.status, done.stdout + done.stderr
+    assert re.fullmatch(row.out, done.stdout), done.stdout
+    assert re.fullmatch(row.err, done.stderr), done.stderr
+
+
+def test_every_command_and_option_has_a_row() -> None:
+    """In one of its spellings, under its own command."""
+    root: Any = get_command(app)
+    missing = []
+    for name, command in (("", root), *root.commands.items()):
+        used = {word for row in ROWS for word in row.argv.split() if not name or name in row.argv.split()}
+        for option in command.params:
+            spelt = {*option.opts, *option.secondary_opts}
+            if option.param_type_name == "option" and not spelt & (used | ELSEWHERE):
+                missing.append((name, *option.opts))
+        if name not in ("doctor", "demo") and name and not any(name in row.argv.split() for row in ROWS):
+            missing.append((name,))
+    assert missing == []
