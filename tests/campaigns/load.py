@@ -1,6 +1,6 @@
 """Load: many ops, many runs, many threads, with time and memory per unit; a campaign, not part of the tests.
 
-``python -m tests.campaigns.load [PART...]``, with the parts build, gradcheck, executor, eager, threads. Each prints a
+``python -m tests.campaigns.load [PART...]``, with the parts build, whole, gradcheck, executor, eager, threads. Each prints a
 line, and exits with 1 where memory or handles grow, or a result is wrong. The last figures are in docs/reliability.md.
 """
 
@@ -59,13 +59,22 @@ def _timed(words: list[str], folder: Path) -> tuple[float, float, str]:
 
 
 def build() -> str:
-    """Build a quarter of the directories, then all of them."""
+    """Compile the definitions of a quarter of the directories, then of all of them."""
+    return _built("--spec-only")
+
+
+def whole() -> str:
+    """Build the same wholly: kernels are loaded, API files are tried."""
+    return _built()
+
+
+def _built(*options: str) -> str:
     lines = []
     with TemporaryDirectory() as name:
         for count in (_DIRECTORIES // 4, _DIRECTORIES):
             folder = Path(name, str(count))
             _made(folder, count)
-            seconds, peak, out = _timed(["build", "--spec-only", "--format", "json"], folder)
+            seconds, peak, out = _timed(["build", *options, "--format", "json"], folder)
             found = json.loads(out)
             assert len(found["ops"]) == 2 * count
             assert not found["diagnostics"]
@@ -155,7 +164,7 @@ def threads() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "build": build, "gradcheck": gradcheck, "executor": executor, "eager": eager, "threads": threads
+    "build": build, "whole": whole, "gradcheck": gradcheck, "executor": executor, "eager": eager, "threads": threads
 }  # fmt: skip
 
 

@@ -58,6 +58,33 @@ def test_a_run_that_is_ended_prints_whole_json(tmp_path: Path, number: int, stat
     assert kinds & {status, number}
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_ended_within_a_kernel(tmp_path: Path, number: int, status: int) -> None:
+    """While a kernel runs, the status is the signal's, the output is one JSON object, and the kernel ends too."""
+    scaffold("my_op", tmp_path)
+    ready = tmp_path / "ready"
+    kernel = tmp_path / "my_op" / "my_op_py_kernel.py"
+    waits = f"    import pathlib, time\n\n    pathlib.Path({str(ready)!r}).touch()\n    time.sleep(100)\n"
+    kernel.write_text(kernel.read_text().replace("    (x,) = args\n", waits + "    (x,) = args\n"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opkit", "gradcheck", "my_op", "--format", "json", "--no-replay"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    end = time.monotonic() + 60
+    while not ready.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, err
+    assert b"Traceback" not in err
+    assert json.loads(out)["schema"] == 1
+    assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0
+
+
 def raised(number: int, times: int, done: list[int]) -> None:
     """Raise a signal that many times within a block that is not to be disturbed."""
     with terminable(), undisturbed():

@@ -97,6 +97,18 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
+def test_what_an_encoding_lacks_is_shown_as_escapes(tmp_path: Path) -> None:
+    """On a standard output of ASCII alone."""
+    scaffold("my_op", tmp_path / "M\u00fcller")
+    definition = tmp_path / "M\u00fcller" / "my_op" / "my_op_cpp_def.cpp"
+    definition.write_text(definition.read_text() + "?\n")
+    command = [sys.executable, "-m", "opkit", "build", "M\u00fcller", "--format", "github"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii:strict"}
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, env=env)
+    assert ran.returncode == 3, ran.stderr
+    assert rb"M\xfcller" in ran.stdout
+
+
 def test_links_are_called_links(tmp_path: Path) -> None:
     """A link that leads nowhere is not offered as its own correction."""
     (tmp_path / "loop").symlink_to("loop")

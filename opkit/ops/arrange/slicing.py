@@ -17,7 +17,7 @@ from opkit.ops.basis.creation import zeros_like
 from opkit.ops.core.define import define, define_linear, define_map, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
 
 __all__ = ["flip", "pad", "repeat_interleave", "roll", "slice", "tile"]
@@ -290,12 +290,27 @@ PAD_MODE_GRAD: OpDef = define(
 
 
 # ---- flip, roll, tile ------------------------------------------------------------------------------------------------
+def _infer_along(op: str) -> Infer:
+    """Return the inference of an op that keeps shape and dtype and has a list of axes."""
+
+    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+        normal_axes(attrs["axis"], descs[0].ndim, op)
+        return [descs[0]]
+
+    return infer
+
+
 def _flip_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(FLIP, (dout,), applied.attrs)
 
 
 FLIP: OpDef = define_map(
-    "flip", lambda x, axis: np.flip(x, tuple(axis)), _flip_rule, attrs="axis:vector<int32>", view=True
+    "flip",
+    lambda x, axis: np.flip(x, tuple(axis)),
+    _flip_rule,
+    attrs="axis:vector<int32>",
+    view=True,
+    infer=_infer_along("flip"),
 )
 
 
@@ -308,7 +323,9 @@ def _roll_rule(applied: Any, dout: Value) -> Value:
     return local.mode.apply(ROLL, (dout,), back)
 
 
-ROLL: OpDef = define_map("roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>")
+ROLL: OpDef = define_map(
+    "roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>", infer=_infer_along("roll")
+)
 
 
 def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
@@ -324,11 +341,17 @@ def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
     return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
 
 
+def _infer_tile(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    if min(attrs["reps"], default=0) < 0:
+        raise ShapeError(f"op 'tile' got {descs[0]}: it repeats 0 times or more, not {tuple(attrs['reps'])}")
+    return [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)]
+
+
 TILE, TILE_GRAD = define_linear(
     "tile",
     lambda x, reps: np.tile(x, tuple(reps)),
     _tile_back,
-    infer=lambda descs, attrs: [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)],
+    infer=_infer_tile,
     attrs="reps:vector<int32>",
 )
 
@@ -355,7 +378,9 @@ def tile(x: Value, reps: Any) -> Value:
 
 
 def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    shape, axis = list(descs[0].shape), attrs["axis"]
+    shape, axis = list(descs[0].shape), normal_axis(attrs["axis"], descs[0].ndim, "repeat")
+    if attrs["repeats"] < 0:
+        raise ShapeError(f"op 'repeat' got {descs[0]}: it repeats 0 times or more, not {attrs['repeats']}")
     shape[axis] = -1 if shape[axis] == -1 else shape[axis] * attrs["repeats"]
     return [TensorDesc(tuple(shape), descs[0].dtype)]
 

@@ -29,5 +29,6 @@ def std(x: Any, axis: Any, unbiased: bool, keepdims: bool) -> Any:
 def _counts_several(x: Any, axes: Any) -> bool:
     """Say whether more than one element is reduced; true where that is not known."""
     shape = shape_of(x)
-    chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int) else axes
-    return len(shape) > 0 and not {shape[one] for one in chosen} <= {1}
+    if axes is None:
+        return shape != (1,) * len(shape)
+    return len(shape) > 0 and not {shape[one] for one in ([axes] if isinstance(axes, int) else axes)} <= {1}

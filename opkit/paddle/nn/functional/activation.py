@@ -153,7 +153,9 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 def softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
     """Return exponentials along an axis, divided by their sum."""
-    return ops.softmax(_cast(need_value("softmax", "x", x), dtype), axis)
+    if not hasattr(x, "_data"):
+        need_value("softmax", "x", x)
+    return ops.softmax(x if dtype is None else _cast(x, dtype), axis)
 
 
 def softmax_(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
