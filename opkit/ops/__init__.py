@@ -27,8 +27,9 @@ from opkit.ops.arrange.shape import (
     swapaxes,
     transpose,
 )
-from opkit.ops.arrange.slicing import flip, pad, repeat_interleave, roll, slice, tile
+from opkit.ops.arrange.slicing import pad, slice
 from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
+from opkit.ops.arrange.turning import flip, repeat_interleave, roll, tile
 from opkit.ops.basis.arithmetic import (
     add,
     div,

@@ -1,6 +1,6 @@
-"""Slices with start, stop and step per axis, padding, flipping, rolling, tiling.
+"""Slices with start, stop and step per axis, padding.
 
-``x[index]`` as numpy reads it is in ``opkit.ops.arrange.indexing``.
+``x[index]`` as numpy reads it is in ``opkit.ops.arrange.indexing``, flipping and repeating in ``turning``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from opkit.errors import ShapeError
 from opkit.ir import TensorDesc
 from opkit.ops.arrange.selection import add_rows
 from opkit.ops.basis.creation import zeros_like
-from opkit.ops.core.define import define, define_linear, define_map, first_only
+from opkit.ops.core.define import define, first_only
 from opkit.ops.core.inference import like, shape_error, unchanged
 from opkit.ops.core.mode import local
-from opkit.ops.core.opdef import Infer, OpDef
-from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value, ndim_of, normal_axis
 
-__all__ = ["flip", "pad", "repeat_interleave", "roll", "slice", "tile"]
+__all__ = ["pad", "padded_index", "slice"]
 
 _SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
 
@@ -287,119 +287,3 @@ PAD_MODE_GRAD: OpDef = define(
     attrs=_MODE_ATTRS,
     grad=first_only(lambda applied, dout: local.mode.apply(PAD_MODE, (dout,), applied.attrs)),
 )
-
-
-# ---- flip, roll, tile ------------------------------------------------------------------------------------------------
-def _infer_along(op: str) -> Infer:
-    """Return the inference of an op that keeps shape and dtype and has a list of axes."""
-
-    def infer(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-        normal_axes(attrs["axis"], descs[0].ndim, op)
-        return [descs[0]]
-
-    return infer
-
-
-def _flip_rule(applied: Any, dout: Value) -> Value:
-    return local.mode.apply(FLIP, (dout,), applied.attrs)
-
-
-FLIP: OpDef = define_map(
-    "flip",
-    lambda x, axis: np.flip(x, tuple(axis)),
-    _flip_rule,
-    attrs="axis:vector<int32>",
-    view=True,
-    infer=_infer_along("flip"),
-)
-
-
-def _roll(x: np.ndarray, shifts: Sequence[int], axis: Sequence[int]) -> np.ndarray:
-    return np.roll(x, tuple(shifts), tuple(axis) or None) if axis else np.roll(x, shifts[0])
-
-
-def _roll_rule(applied: Any, dout: Value) -> Value:
-    back = {"shifts": tuple(-shift for shift in applied.attrs["shifts"]), "axis": applied.attrs["axis"]}
-    return local.mode.apply(ROLL, (dout,), back)
-
-
-ROLL: OpDef = define_map(
-    "roll", _roll, _roll_rule, attrs="shifts:vector<int32> axis:vector<int32>", infer=_infer_along("roll")
-)
-
-
-def _tiled(shape: Sequence[int], reps: Sequence[int]) -> tuple[int, ...]:
-    wide = (*(1,) * (len(reps) - len(shape)), *shape)
-    reps = (*(1,) * (len(wide) - len(reps)), *reps)
-    return tuple(-1 if size == -1 else size * count for size, count in zip(wide, reps))
-
-
-def _tile_back(dy: np.ndarray, like: Any, reps: Sequence[int]) -> Any:
-    wide = (*(1,) * (len(reps) - len(like.shape)), *like.shape)
-    reps = (*(1,) * (len(wide) - len(reps)), *reps)
-    parts = dy.reshape([size for pair in zip(reps, wide) for size in pair])
-    return np.add.reduce(parts, tuple(range(0, parts.ndim, 2)), dy.dtype).reshape(like.shape)
-
-
-def _infer_tile(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    if min(attrs["reps"], default=0) < 0:
-        raise ShapeError(f"op 'tile' got {descs[0]}: it repeats 0 times or more, not {tuple(attrs['reps'])}")
-    return [TensorDesc(_tiled(descs[0].shape, attrs["reps"]), descs[0].dtype)]
-
-
-TILE, TILE_GRAD = define_linear(
-    "tile",
-    lambda x, reps: np.tile(x, tuple(reps)),
-    _tile_back,
-    infer=_infer_tile,
-    attrs="reps:vector<int32>",
-)
-
-
-def flip(x: Value, axis: Any) -> Value:
-    """Return ``x`` with the order along the axes reversed."""
-    return local.mode.apply(FLIP, (x,), {"axis": normal_axes(axis, ndim_of(x), "flip")})
-
-
-def roll(x: Value, shifts: Any, axis: Any = None) -> Value:
-    """Return ``x`` moved along the axes; elements that leave at the end re-enter at the start; left out: flattened."""
-    moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
-    axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    if axes and len(axes) != len(moves):
-        raise ShapeError(f"op 'roll': {len(moves)} shifts for {len(axes)} axes")
-    at = tuple(normal_axis(item, ndim_of(x), "roll") for item in axes)
-    return local.mode.apply(ROLL, (x,), {"shifts": moves, "axis": at})
-
-
-def tile(x: Value, reps: Any) -> Value:
-    """Return ``x`` repeated along each axis (numpy's ``tile``)."""
-    counts = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
-    return local.mode.apply(TILE, (x,), {"reps": tuple(int(count) for count in counts)})
-
-
-def _repeated(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    shape, axis = list(descs[0].shape), normal_axis(attrs["axis"], descs[0].ndim, "repeat")
-    if attrs["repeats"] < 0:
-        raise ShapeError(f"op 'repeat' got {descs[0]}: it repeats 0 times or more, not {attrs['repeats']}")
-    shape[axis] = -1 if shape[axis] == -1 else shape[axis] * attrs["repeats"]
-    return [TensorDesc(tuple(shape), descs[0].dtype)]
-
-
-def _repeat_back(dy: np.ndarray, like: Any, repeats: int, axis: int) -> Any:
-    parts = dy.reshape(*like.shape[: axis + 1], repeats, *like.shape[axis + 1 :])
-    return np.add.reduce(parts, axis + 1, dy.dtype)
-
-
-REPEAT, REPEAT_GRAD = define_linear(
-    "repeat_interleave",
-    lambda x, repeats, axis: np.repeat(x, repeats, axis),
-    _repeat_back,
-    infer=_repeated,
-    attrs="repeats:int64 axis:int32",
-)
-
-
-def repeat_interleave(x: Value, repeats: int, axis: int = 0) -> Value:
-    """Return ``x`` with each slice along an axis repeated in place."""
-    attrs = {"repeats": int(repeats), "axis": normal_axis(axis, ndim_of(x), "repeat_interleave")}
-    return local.mode.apply(REPEAT, (x,), attrs)
