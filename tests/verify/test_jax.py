@@ -183,6 +183,39 @@ def test_assert_gradients_takes_a_function_with_a_rule() -> None:
         assert_gradients(loaded("faults").product_swapped, (x, x * 2))
 
 
+def test_a_name_that_is_not_there_brings_the_nearest(tmp_path: Path) -> None:
+    """Among the custom functions of the file."""
+    (tmp_path / "act.py").write_text(SCRIPT.partition("@jax.jit")[0])
+    run = opkit(tmp_path, "gradcheck", "act.py::rihgt")
+    assert run.returncode != 0
+    assert "did you mean 'right'" in " ".join(run.stdout.split())
+
+
+@jax.custom_vjp
+def cut(x: Any) -> Any:
+    return x**3
+
+
+cut.defvjp(lambda x: (x**3, jax.lax.stop_gradient(3 * x * x)), lambda slope, g: (g * slope,))
+
+
+def test_a_wrong_gradient_of_the_gradient_fails_where_it_is_promised() -> None:
+    """The rule is right and stops the way back to the input; a right one passes."""
+    from opkit.verify.subjects.jax.framework import framework
+
+    for function, names, demand, expected in (
+        (cut, {}, False, Status.PASS),
+        (cut, {}, True, Status.FAIL),
+        (cut, {"SECOND_ORDER": True}, False, Status.FAIL),
+        (loaded("right").swish, {"SECOND_ORDER": True}, False, Status.PASS),
+    ):
+        options = Options(effort=0.1, demand_second=demand)
+        (made,) = framework.named(function, names, "f", options).checkables
+        report = check(made, options)
+        assert report.status is expected
+        assert {item.code for item in report.findings} <= {"GC171"}
+
+
 def test_a_function_without_a_rule_is_refused(tmp_path: Path) -> None:
     """The message names what is missing."""
     (tmp_path / "f.py").write_text("import jax\n\n@jax.custom_vjp\ndef f(x):\n    return x\n")

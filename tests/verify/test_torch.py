@@ -274,6 +274,53 @@ def test_a_file_that_needs_cuda_says_so_in_one_finding(tmp_path: Path) -> None:
     assert "needs.py:3" in done.stdout
 
 
+class Narrow(torch.autograd.Function):
+    """Takes float32 alone."""
+
+    @staticmethod
+    def forward(ctx, x):
+        if x.dtype is not torch.float32:
+            raise TypeError("float32 only")
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+
+class NarrowWrong(Narrow):
+    """Takes float32 alone, and its gradient is wrong."""
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].sin()
+
+
+class Elsewhere(Narrow):
+    """Takes tensors of one device alone."""
+
+    @staticmethod
+    def forward(ctx, x):
+        if not x.is_cuda:
+            raise RuntimeError("expected a CUDA tensor")
+        return x * 2
+
+
+def test_a_function_of_float32_alone_is_checked_in_float32() -> None:
+    """Its refusal of float64 is no finding, and a wrong gradient still is one."""
+    assert gradcheck(Narrow, effort=0.1).status is Status.PASS
+    assert "GC101" in {item.code for item in gradcheck(NarrowWrong, effort=0.1).ops[0].findings}
+
+
+def test_a_function_of_one_device_alone_says_what_it_raised() -> None:
+    """Where there is no such device nothing can be checked: an error, not a failure of the gradient."""
+    (op,) = gradcheck(Elsewhere, effort=0.1).ops
+    (result,) = op.checks
+    assert (result.status, result.code) == (Status.ERROR, "GC182")
+    assert "expected a CUDA tensor" in result.message
+
+
 def test_options_are_passed_on() -> None:
     """Shapes given by hand stand in for cases."""
     report = checked("right", "Swish", Options(shapes={"x": (7, 2)}))

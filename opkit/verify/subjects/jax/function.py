@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.subject import Subject
@@ -16,6 +17,7 @@ from opkit.verify.subjects.guess import annotations_of, usual_value
 from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
+from opkit.verify.subjects.jax.twice import twice_of
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 from opkit.verify.subjects.places import location_of
 
@@ -80,6 +82,10 @@ class CustomRunner(Runner):
     def own_checks(self) -> tuple[OwnCheck, ...]:
         """Return the checks of what a rule must keep to beside a correct gradient."""
         return own_checks(self)
+
+    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return twice_of(first, self, example)
 
 
 def _maker(

@@ -247,7 +247,7 @@ class Runner:
         return ()
 
     def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
-        """Return None: bwd is differentiated by JAX itself."""
+        """Return None: only custom functions have rules of their own."""
         return None
 
 
