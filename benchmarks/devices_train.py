@@ -6,8 +6,6 @@ On idle cores; ratios within one run. Two threads of a matrix product gain as mu
 of that gain that two devices reach says what laying out, exchanging and waiting cost.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 from time import perf_counter

@@ -287,15 +287,15 @@ def _first(devices: DeviceGroup) -> DeviceGroup:
 
 def _work(op: Operation, facts: Facts, way: Way, known: Known) -> float:
     """Return what the busiest device has to do, in bytes that it reads and writes."""
-    total = 0.0
-    idle = shape_only(op)
-    pairs = [(index, value, way.inputs[index]) for index, value in enumerate(op.inputs) if index not in idle]
-    pairs += [(-1, value, sbp) for value, sbp in zip(op.results, way.results)]
-    for _, value, sbp in pairs:
-        if value is not None:
-            total += _bytes(known[value], sbp, facts.count)
+    total = sum(_bytes(known[value], sbp, facts.count) for value, sbp in zip(op.results, way.results))
     terms = _terms(op, facts)
-    return total + terms / _PER_BYTE / (facts.count if way.is_cut else 1)
+    if terms:  # what a product reads, it reads from a cache
+        return total + terms / _PER_BYTE / (facts.count if way.is_cut else 1)
+    idle = shape_only(op)
+    for index, value in enumerate(op.inputs):
+        if value is not None and index not in idle:
+            total += _bytes(known[value], way.inputs[index], facts.count)
+    return total
 
 
 def _bytes(desc: TensorDesc, sbp: Sbp | None, count: int) -> float:
@@ -304,7 +304,7 @@ def _bytes(desc: TensorDesc, sbp: Sbp | None, count: int) -> float:
 
 
 def _terms(op: Operation, facts: Facts) -> float:
-    """Return how many products an op adds up."""
+    """Return how many products an op adds up, 0 where it multiplies neither matrices nor images."""
     if op.type in ("matmul", "batch_matmul", "broadcast_matmul"):
         inner = facts.given(0)[-2 if facts.attrs["transpose_a"] else -1]
         return math.prod(facts.results[0]) * inner

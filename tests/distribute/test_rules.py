@@ -14,7 +14,7 @@ from opkit.distribute.rules import ways_of
 from opkit.distribute.way import Facts, Way
 from opkit.ir import Operation, TensorDesc, Value
 from opkit.ops import OpDef
-from opkit.sharding import cut, gathered
+from opkit.sharding import cut, gathered, split
 from tests.ops.cases import CASES, OpCase, arrays_of
 
 Arrays = Sequence[np.ndarray | None]
@@ -90,3 +90,45 @@ def test_ways_hold(case: OpCase) -> None:
             facts = facts_of(op, given, results, count)
             for way in ways_of(opdef, facts):
                 check(op, given, results, way, count)
+
+
+UPDATES: dict[str, tuple[int, dict[str, Any]]] = {
+    "sgd_update": (0, {"scale": 0.5, "l1": 0.1, "l2": 0.2, "weight_decay": 0.3}),
+    "momentum_update": (1, {"beta": 0.8}),
+    "adam_update": (2, {"weight_decay": 0.1}),
+    "rmsprop_update": (2, {"centered": True}),
+}
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_of_parts(name: str, count: int) -> None:
+    """Devices that each change their part of a variable and its state change it as one device does."""
+    states, attrs = UPDATES[name]
+    opdef = ops.BUILTIN.get(name)
+    assert isinstance(opdef, OpDef)
+    complete = {attr.name: attr.default for attr in opdef.attrs} | attrs
+    rng = np.random.default_rng(3)
+    arrays: list[Any] = [rng.normal(size=(5, 4)), rng.normal(size=(5, 4)), np.array([0.1], np.float32)]
+    arrays += [rng.uniform(1, 2, (5, 4)) for _ in range(states)]
+    arrays += [None] * (len(opdef.inputs) - len(arrays))
+    whole = [None if a is None else a.copy() for a in arrays]
+    opdef.kernel(*whole, **complete)
+    facts = Facts(tuple(None if a is None else a.shape for a in arrays), (), tuple(None if a is None else a.dtype for a in arrays), complete, count)
+    found = ways_of(opdef, facts)
+    assert [str(way.inputs[0]) for way in found] == ["S(0)", "S(1)"]
+    for way in found:
+        parts = [None if a is None else a.copy() for a in arrays]
+        shards = [None if a is None or sbp is None else cut(a, sbp, count) for a, sbp in zip(parts, way.inputs)]
+        for place in range(count):
+            opdef.kernel(*[None if item is None else item[place] for item in shards], **complete)
+        for one, other in zip(parts, whole):
+            assert one is None or np.array_equal(one, other)
+
+
+def test_a_wrong_way_is_found() -> None:
+    """The test of the rules can fail: a softmax that is split along its own axis does."""
+    case = next(case for case in CASES if str(case) == "softmax")
+    op, given, results = next(iter(operations(case)))
+    with pytest.raises(AssertionError, match="softmax"):
+        check(op, given, results, Way((split(1),), (split(1),)), 2)
