@@ -110,7 +110,7 @@ def test_updates_of_parts(name: str, count: int) -> None:
     complete = {attr.name: attr.default for attr in opdef.attrs} | attrs
     rng = np.random.default_rng(3)
     arrays: list[Any] = [rng.normal(size=(5, 4)), rng.normal(size=(5, 4)), np.array([0.1], np.float32)]
-    arrays += [rng.uniform(1, 2, (5, 4)) for _ in range(states)]
+    arrays += [rng.uniform(1, 2, (5, 4)) * 0.1**index for index in range(states)]
     arrays += [None] * (len(opdef.inputs) - len(arrays))
     whole = [None if a is None else a.copy() for a in arrays]
     opdef.kernel(*whole, **complete)
@@ -128,7 +128,7 @@ def test_updates_of_parts(name: str, count: int) -> None:
 
 def test_a_wrong_way_is_found() -> None:
     """The test of the rules can fail: a softmax that is split along its own axis does."""
-    case = next(case for case in CASES if str(case) == "softmax")
-    op, given, results = next(iter(operations(case)))
+    found = (item for case in CASES if "softmax" in str(case) for item in operations(case))
+    op, given, results = next(item for item in found if item[0].type == "softmax")
     with pytest.raises(AssertionError, match="softmax"):
         check(op, given, results, Way((split(1),), (split(1),)), 2)
