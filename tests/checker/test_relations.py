@@ -116,6 +116,27 @@ FAULTY = {
 }
 
 
+#: Wrong for empty arrays alone: an empty part of a concatenation, an axis of size 1 against one of size 0.
+EMPTY = {
+    "SkipsEmptyPart": (
+        "*xs",
+        "ctx.n = [len(x) for x in xs]; return paddle.concat(list(xs))",
+        "ends = np.cumsum(ctx.n); return tuple(dy[e - n : e] * 1 for e, n in zip(ends, ctx.n) if n)",
+    ),
+    "KeepsSizeZero": (
+        "x, y",
+        "ctx.k = x.shape, y.shape; return x + y",
+        "return tuple(narrowed(dy.numpy(), shape) for shape in ctx.k)",
+    ),
+}
+NARROWED = """
+def narrowed(d, shape):
+    d = d.sum(axis=tuple(range(d.ndim - len(shape))))
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and d.shape[i] > 1)
+    return paddle.to_tensor(d.sum(axis=axes, keepdims=True))
+
+
+"""
 #: Forward returns nothing, whatever it takes.
 NO_RETURN = {"NoReturn": ("x, w, b", "ctx.k = x; paddle.matmul(x, w) + b", "return dy, dy, dy")}
 
@@ -123,7 +144,7 @@ NO_RETURN = {"NoReturn": ("x, w, b", "ctx.k = x; paddle.matmul(x, w) + b", "retu
 @cache
 def verdicts() -> Mapping[str, OpReport]:
     """Return the reports on all of these, each as FILE.py::Name without cases, from one run."""
-    rows = RIGHT | CONSTANT | FAULTY | NO_RETURN
+    rows = RIGHT | CONSTANT | FAULTY | EMPTY | NO_RETURN
     texts = [
         f"class {name}(PyLayer):\n    @staticmethod\n    def forward(ctx, {takes}):\n        {forward}\n\n"
         f"    @staticmethod\n    def backward(ctx, dy):\n        {backward}\n"
@@ -131,7 +152,7 @@ def verdicts() -> Mapping[str, OpReport]:
     ]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "layers.py"
-        path.write_text(HEAD + "\n\n".join(texts))
+        path.write_text(HEAD + NARROWED + "\n\n".join(texts))
         reports = opkit.gradcheck([f"{path}::{name}" for name in rows], jobs=1, replay=False).ops
     return dict(zip(rows, reports))
 
@@ -149,6 +170,12 @@ def test_shapes_that_backward_was_not_written_for_are_no_failure(name: str) -> N
 def test_a_fault_where_shapes_are_meant_is_found(name: str) -> None:
     """Where nothing but forward says which shapes are meant, a fault is one all the same."""
     assert verdicts()[name].status is Status.FAIL
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_fault_of_empty_arrays_is_found(name: str) -> None:
+    """Where results have elements, or each is computed on its own, empty arrays are meant."""
+    assert "GC160" in [item.code for item in verdicts()[name].findings]
 
 
 def test_a_missing_return_is_found_at_once() -> None:

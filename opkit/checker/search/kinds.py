@@ -13,7 +13,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.search.extents import arrays_of, shapes_of
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["ONE", "Kind", "includes", "is_alike", "is_plain", "kind_of", "rank_of", "wider"]
+__all__ = ["ONE", "Kind", "has_ones", "includes", "is_alike", "is_plain", "kind_of", "rank_of", "wider"]
 
 #: Stands for an axis of size 1 of a further input.
 ONE = -1
@@ -61,6 +61,11 @@ def is_alike(kind: Kind) -> bool:
 def rank_of(kind: Kind) -> int:
     """Return how many axes the first array has, 0 where there is none."""
     return next((len(labels) for labels in kind if isinstance(labels, tuple)), 0)
+
+
+def has_ones(kind: Kind) -> bool:
+    """Say whether a further input has an axis of size 1 beside other shapes."""
+    return any(isinstance(labels, tuple) and ONE in labels for labels in kind)
 
 
 def is_plain(case: Case) -> bool:

@@ -114,9 +114,13 @@ class Relations:
                     served[setting] = self._is_served(setting, cases, meant)
                 is_kept = not served[setting]
             else:
-                is_kept = bool(all(sizes_of(case))) or self._trouble(case) is None
+                is_kept = all(sizes_of(case)) or self._trouble(case) is None or self._has_results(case)
             (kept if is_kept and not self._is_accidental(case, meant, setting == first) else aside).append(case)
         return kept, aside
+
+    def _has_results(self, case: Case) -> bool:
+        """Say whether forward makes something of a case with an empty array, like a part of a concatenation."""
+        return any(map(np.size, self.scope.trial.probe(case).outputs))
 
     def _has_wrong_size(self, case: Case) -> bool:
         """Say whether backward fails on a case of a relation that it keeps up with at other sizes, like 2 columns."""

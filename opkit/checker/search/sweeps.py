@@ -29,6 +29,7 @@ from opkit.checker.model.trial import Attempt
 from opkit.checker.search.attributes import alternatives, fits, is_mark, pairwise
 from opkit.checker.search.empty import cut, partly_cut
 from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
+from opkit.checker.search.kinds import has_ones, kind_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
@@ -142,7 +143,8 @@ class Sweeps:
         if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
             return found
         known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
-        for carrier in full[:EMPTIED_CASES]:
+        broadcast = [case for case in full[EMPTIED_CASES:] if has_ones(kind_of(case))]
+        for carrier in (*full[:EMPTIED_CASES], *broadcast[:1]):  # a size of 1 meets a size of 0
             sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
             changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
             changes += partly_cut(carrier)
