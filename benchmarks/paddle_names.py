@@ -63,13 +63,19 @@ def _names(module: types.ModuleType) -> dict[str, object]:
     named = {
         name: value
         for name, value in sorted(vars(module).items())
-        if not _is_private(name) or (not name.startswith("__") and getattr(value, "__module__", "") == module.__name__)
+        if not _is_private(name) or _defines(module, name, value)
     }
     return {name: value for name, value in named.items() if _home(value) == "paddle"}
 
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and name not in _PRIVATE_YET_USED
+
+
+def _defines(module: types.ModuleType, name: str, value: object) -> bool:
+    """Say whether a private name is that of a function or class which the module defines."""
+    place = (getattr(value, "__module__", ""), getattr(value, "__name__", ""))
+    return not name.startswith("__") and place == (module.__name__, name)
 
 
 def _home(value: object) -> str:

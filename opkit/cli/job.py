@@ -32,6 +32,7 @@ def run_job(
     profile: bool = False,
     gpu_as_cpu: bool = False,
     cluster: str = "",
+    with_numpy1_names: bool = False,
 ) -> int:
     """Run a script as ``__main__`` and return the exit status that ``python`` would give it.
 
@@ -42,6 +43,7 @@ def run_job(
         profile: print a table of the time and memory of each op when the script ends, and write ``JOB.trace.json``.
         gpu_as_cpu: gpu placements run on the CPU.
         cluster: whose workers are the devices of its jobs, "" for threads.
+        with_numpy1_names: numpy has the names of numpy 1 that numpy 2 lacks.
 
     Raises:
         UsageError: there is no such script.
@@ -57,6 +59,10 @@ def run_job(
             from opkit.cli.profile import profiled
 
             stack.enter_context(profiled(Path(path).stem + ".trace.json"))
+        if with_numpy1_names:
+            from opkit.shim.numpy1 import numpy1_names
+
+            stack.enter_context(numpy1_names())
         # Never undone: threads and exit handlers of the script may still import when its last line has run.
         install_frameworks()
         return _status_of(path, argv)
@@ -106,6 +112,17 @@ def _show(error: BaseException) -> None:
     if os.environ.get("OPKIT_TRACEBACK") != "full":
         _hide_own_frames(report)
     sys.stderr.write("".join(report.format()))
+    if isinstance(error, AttributeError) and not isinstance(error, OpkitError):
+        _help_numpy1(error)
+
+
+def _help_numpy1(error: AttributeError) -> None:
+    """Say how a name of numpy 1 can be had where the script stopped for one."""
+    from opkit.shim.numpy1 import removed_name
+
+    name = removed_name(error)
+    if name:
+        warn(f"  help: `opkit run --numpy1-names JOB.py` lets numpy have names of numpy 1, such as np.{name}")
 
 
 def _suggest(report: traceback.TracebackException, error: BaseException) -> None:

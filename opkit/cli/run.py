@@ -19,6 +19,9 @@ def run(
         bool, typer.Option("--profile", help="Show time and memory of each op at the end; write JOB.trace.json.")
     ] = False,
     gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
+    numpy1_names: Annotated[
+        bool, typer.Option("--numpy1-names", help="Let numpy have names of numpy 1, such as np.float and np.product.")
+    ] = False,
     cluster: Annotated[
         str, typer.Option("--cluster", metavar="ADDRESS", help="Devices are Dask workers: tcp://host:8786, or local:4.")
     ] = "",
@@ -36,5 +39,13 @@ def run(
 
     refuse_options("run", job)
     raise SystemExit(
-        run_job(job, args or [], show_plan=show_plan, profile=profile, gpu_as_cpu=gpu_as_cpu, cluster=cluster)
+        run_job(
+            job,
+            args or [],
+            show_plan=show_plan,
+            profile=profile,
+            gpu_as_cpu=gpu_as_cpu,
+            cluster=cluster,
+            with_numpy1_names=numpy1_names,
+        )
     )

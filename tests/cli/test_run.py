@@ -254,3 +254,15 @@ def test_all_frames_on_request(tmp_path: Path) -> None:
         env={"OPKIT_TRACEBACK": "full", "PATH": ""},
     )
     assert "exec_script" in ran.stderr
+
+
+def test_names_of_numpy_1_can_be_had(tmp_path: Path) -> None:
+    """Without the option the script stops as under python, with a help line; with it the script runs."""
+    (tmp_path / "job.py").write_text("import numpy as np\nprint(np.float(1), np.product([2, 3]))\n")
+    python, opkit = both(tmp_path, "job.py")
+    assert opkit.returncode == python.returncode == 1
+    assert opkit.stderr.startswith(python.stderr.rstrip())
+    assert "help: `opkit run --numpy1-names JOB.py`" in opkit.stderr
+    command = [sys.executable, "-m", "opkit", "run", "--numpy1-names", "job.py"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "1.0 6\n"), run.stderr
