@@ -38,6 +38,7 @@ from opkit.paddle.framework.place import (
     CustomPlace,
     IPUPlace,
     XPUPlace,
+    get_cuda_rng_state,
     get_device,
     is_compiled_with_cinn,
     is_compiled_with_cuda,
@@ -46,6 +47,7 @@ from opkit.paddle.framework.place import (
     is_compiled_with_ipu,
     is_compiled_with_rocm,
     is_compiled_with_xpu,
+    set_cuda_rng_state,
     set_device,
 )
 from opkit.paddle.framework.static_mode import in_dynamic_mode
@@ -106,6 +108,7 @@ __all__ = [
     "float32",
     "float64",
     "framework",
+    "get_cuda_rng_state",
     "get_default_dtype",
     "get_device",
     "get_flags",
@@ -134,6 +137,7 @@ __all__ = [
     "reader",
     "regularizer",
     "save",
+    "set_cuda_rng_state",
     "set_default_dtype",
     "set_device",
     "set_flags",

@@ -38,6 +38,10 @@ def test_there_is_no_gpu() -> None:
     for ask in (paddle.device.cuda.max_memory_allocated, paddle.device.cuda.get_device_properties):
         with pytest.raises(ValueError, match="CPU only"):
             ask()
+    paddle.set_cuda_rng_state(paddle.get_cuda_rng_state())
+    with pytest.raises(UsageError, match="1 states for 0 GPUs"):
+        paddle.set_cuda_rng_state([1])
+    assert np.allclose(paddle.inverse(paddle.to_tensor([[2.0]])).numpy(), [[0.5]])
     for place in (paddle.XPUPlace, paddle.CustomPlace, paddle.device.Stream, paddle.base.core.IPUPlace):
         with pytest.raises(UnsupportedError, match="CPU"):
             place(0)

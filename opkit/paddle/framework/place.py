@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
@@ -13,6 +14,7 @@ __all__ = [
     "CustomPlace",
     "IPUPlace",
     "XPUPlace",
+    "get_cuda_rng_state",
     "get_device",
     "is_compiled_with_cinn",
     "is_compiled_with_cuda",
@@ -21,6 +23,7 @@ __all__ = [
     "is_compiled_with_ipu",
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
+    "set_cuda_rng_state",
     "set_device",
 ]
 
@@ -95,6 +98,21 @@ def set_device(device: Any) -> CPUPlace:
 def is_compiled_with_cuda() -> bool:
     """Say whether there is GPU support: no."""
     return False
+
+
+def get_cuda_rng_state() -> list[Any]:
+    """Return the states of the GPUs' random number generators: there are none."""
+    return []
+
+
+def set_cuda_rng_state(state_list: Sequence[Any]) -> None:
+    """Put the GPUs' random number generators back into their states.
+
+    Raises:
+        UsageError: there is a state, and no GPU for it.
+    """
+    if len(state_list):
+        raise UsageError(f"set_cuda_rng_state: {len(state_list)} states for 0 GPUs")
 
 
 def is_compiled_with_rocm() -> bool:
