@@ -77,7 +77,9 @@ def relu_(x: Any, name: str | None = None) -> Any:
 
 def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
     """Return x where positive, else ``alpha * (exp(x) - 1)``."""
-    return ops.elu(need_value("elu", "x", x), alpha)
+    if not hasattr(x, "_data"):
+        need_value("elu", "x", x)
+    return ops.elu(x, alpha)
 
 
 def celu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
@@ -102,7 +104,9 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None) -> Any:
 
 def leaky_relu(x: Any, negative_slope: float = 0.01, name: str | None = None) -> Any:
     """Return x where positive, else ``negative_slope * x``."""
-    return ops.leaky_relu(need_value("leaky_relu", "x", x), negative_slope)
+    if not hasattr(x, "_data"):
+        need_value("leaky_relu", "x", x)
+    return ops.leaky_relu(x, negative_slope)
 
 
 def prelu(x: Any, weight: Any, data_format: str = "NCHW", name: str | None = None) -> Any:
@@ -119,7 +123,9 @@ def glu(x: Any, axis: int = -1, name: str | None = None) -> Any:
 
 def hardtanh(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
     """Return x cut off at ``min`` and ``max``."""
-    return ops.hardtanh(need_value("hardtanh", "x", x), min, max)
+    if not hasattr(x, "_data"):
+        need_value("hardtanh", "x", x)
+    return ops.hardtanh(x, min, max)
 
 
 def hardsigmoid(x: Any, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Any:
