@@ -106,7 +106,10 @@ def _unusable(problem: Any) -> Exception:
     if name is not None and command is not None and type(problem).__name__ == "NoSuchOption":
         known = [text for item in command.get_params(problem.ctx) for text in (*item.opts, *item.secondary_opts)]
         options = [text for text in known if text.startswith("--")]
-        error = unknown(f"{path} has no option", name, options, otherwise=f"{path} --help").error(UsageError)
+        root = problem.ctx.find_root().command
+        is_earlier = any(name in (*item.opts, *item.secondary_opts) for item in root.params)
+        otherwise = f"it goes before the command: opkit {name} ..." if is_earlier else f"{path} --help"
+        error = unknown(f"{path} has no option", name, options, otherwise=otherwise).error(UsageError)
     else:
         text = problem.format_message().rstrip(".")
         error = UsageError(f"{path}: {text[:1].lower()}{text[1:]}", help=f"{path} --help")

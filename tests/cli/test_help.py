@@ -72,6 +72,7 @@ def test_choices_complete(name: str) -> None:
         (["gradcheck", "--strit"], "opkit gradcheck has no option '--strit'", "did you mean '--strict'?"),
         (["--colour", "never"], "opkit has no option '--colour'", "did you mean '--color'?"),
         (["build", "--zzz"], "opkit build has no option '--zzz'", "opkit build --help"),
+        (["new", "x", "-q"], "opkit new has no option '-q'", "it goes before the command: opkit -q ..."),
         (["export"], "opkit export: missing argument 'TARGET'", "opkit export --help"),
         (["explain", "GC101", "GC102"], "opkit explain: got unexpected extra argument", "opkit explain --help"),
     ],
