@@ -322,6 +322,41 @@ DIRECTORIES["described"] = (
 )
 
 
+# All fourteen types of attributes; the callback form hands each to the kernel as opkit does.
+DIRECTORIES["attributed"] = (
+    """
+    REGISTER_USER_OP("attributed_forward").Input("x").Output("y").Attr<std::string>("device_sub_tag", "py")
+        .Attr<int32_t>("a", 2).Attr<int64_t>("b", 3).Attr<bool>("c", true).Attr<float>("d", 0.1).Attr<double>("e", 0.2)
+        .Attr<std::string>("f", "word").Attr<Shape>("g", Shape({2, 3})).Attr<DataType>("h", DataType::kFloat)
+        .Attr<std::vector<int32_t>>("i", std::vector<int32_t>({1, 2})).Attr<std::vector<int64_t>>("j", std::vector<int64_t>({3}))
+        .Attr<std::vector<float>>("k", std::vector<float>({0.5, 1.5}))
+        .Attr<std::vector<DataType>>("l", std::vector<DataType>({DataType::kInt32, DataType::kFloat}))
+        .Attr<std::vector<Shape>>("m", std::vector<Shape>({Shape({2}), Shape({1, 2})}))
+        .Attr<std::vector<std::string>>("n", std::vector<std::string>({"one", "two"}))
+        .SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {
+          *ctx->Shape4ArgNameAndIndex("y", 0) = *ctx->Shape4ArgNameAndIndex("x", 0);
+          return Maybe<void>::Ok();
+        })
+    """
+    + _same_type("x", "y")
+    + ";",
+    """
+    def forward(args, attrs):
+        (x,) = args
+        total = attrs["a"] + attrs["b"] + attrs["c"] + attrs["d"] + attrs["e"] + len(attrs["f"])
+        total += sum(attrs["g"]) + len(attrs["h"]) + sum(attrs["i"]) + sum(attrs["j"]) + sum(attrs["k"])
+        total += sum(len(item) for item in attrs["l"]) + sum(len(item) for item in attrs["m"])
+        total += sum(len(item) for item in attrs["n"])
+        return (x * total).astype(x.dtype)
+    """,
+    """
+    def cases(rng):
+        yield {"x": rng.normal(size=(2, 3))}
+        yield {"x": rng.normal(size=(4,)), "a": 5, "c": False, "f": "", "g": (7,), "i": [], "l": [], "m": [(4,)], "n": ["x"]}
+    """,
+)
+
+
 def write_directory(name: str, folder: Path) -> Path:
     """Write one of the directories below a folder and return it."""
     spec, kernel, cases = DIRECTORIES[name]

@@ -206,6 +206,8 @@ class Writer:
         if kind == "item":
             return f"{self.text(args[0], ATOM)}[{self.text(args[1])}]", ATOM
         if kind == "round":
+            if id(args[0]) not in self.rounds:
+                raise UntraceableError("reads a number of a single round after a loop over a size or an attribute", 0)
             return self.rounds[id(args[0])], ATOM
         if kind == "unary":
             return f"-{self.text(args[1], 8)}", 8

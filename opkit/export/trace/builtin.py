@@ -31,6 +31,8 @@ def _len(value: Any) -> Any:
         return value.shape[0]
     if isinstance(value, TracedList) or (isinstance(value, SymbolList) and current().rolls):
         return value.length()
+    if isinstance(value, Symbol):
+        return _called("len", value, len(value.scalar.value))
     return len(value)
 
 

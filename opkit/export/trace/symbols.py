@@ -112,7 +112,7 @@ class Symbol:
         return Symbol(Scalar("call", (function, self.scalar), value, self.scalar.is_strong))
 
     def __str__(self) -> str:
-        return str(self.scalar.value)
+        return str(current().fixed(self.scalar))
 
 
 class SymbolList(list[Any]):
