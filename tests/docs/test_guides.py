@@ -34,7 +34,7 @@ FILE = re.compile(r"(?://|#) file: (\S+)\n")
 
 def settled(text: str) -> list[str]:
     """Return the lines of a text without what time and machine decide: seconds, ids, error bounds, last digits."""
-    text = re.sub(r" +\d+\.\d\d s\b", " T s", text)
+    text = re.sub(r"( |\()+\d+\.\d\d s\b", r"\1T s", text)
     text = re.sub(r"--repro \w+|repro_\w+?\.|\b[0-9a-f]{10}\b", "ID", text)
     text = re.sub(r"\d(?:\.\d)?e-\d\d", "E", text)
     text = re.sub(r"(\d\.\d{4})\d+", r"\1", text)
