@@ -60,12 +60,13 @@ def test_a_hang_is_ended_at_the_limit_with_the_line() -> None:
 
     def hangs_here(outbox: Outbox) -> None:
         outbox.flight.call(Phase.FORWARD)
+        outbox.flight.arm(0.3)  # from here on: on a busy machine a child begins late
         while True:
             pass
 
     started = time.monotonic()
-    _, ended = outcome(hangs_here, seconds=0.4)
-    assert time.monotonic() - started < 3
+    _, ended = outcome(hangs_here, seconds=60)
+    assert time.monotonic() - started < 20
     assert ended.death is Death.TIMEOUT
     assert "hangs_here" in ended.trace
 

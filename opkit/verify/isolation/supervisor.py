@@ -33,8 +33,8 @@ _HEAD = 64_000
 _PATIENCE, _POLL = 0.5, 0.02
 #: How often the memory of a child is looked at that has a limit by what it holds.
 _GLANCE = 0.02
-#: How long a child that is to be ended gets to write its stack; one that fills the memory gets less.
-_GRACE, _SHORT_GRACE = 0.15, 0.02
+#: How long a child that is to be ended gets at most to write its stack; one that fills the memory gets less.
+_GRACE, _SHORT_GRACE = 0.4, 0.02
 
 
 def can_fork() -> bool:
@@ -200,7 +200,13 @@ class Supervisor:
         """End a child that has broken a limit; its stack says where."""
         with contextlib.suppress(OSError):
             os.kill(child.pid, signal.SIGUSR2)
-        time.sleep(grace)
+        until, written = time.monotonic() + grace, 0
+        while time.monotonic() < until:
+            time.sleep(_POLL)
+            size = os.fstat(child.trace.fileno()).st_size
+            if size and size == written:  # the stack is there, and nothing more comes
+                break
+            written = size
         self._kill(child)
 
     def _kill(self, child: Child) -> None:
