@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,8 @@ import pytest
 
 import opkit.oneflow
 import opkit.paddle
-from opkit.shim.known import OPTIONAL, Known, Table, instead_of, table_of
+from opkit.shim.known import OPTIONAL, Known, Table, instead, instead_of, table_of
+from opkit.shim.placeholder import MissingModule, MissingName
 
 TEXT = "# a comment\nacme Net core=acme.base.core\nacme.base.core !Stop Net=acme.Net\nacme.data\n"
 
@@ -35,6 +37,18 @@ def test_advice_is_that_of_the_longest_part() -> None:
     """A name below a listed path has its advice, another has none."""
     assert "numpy.fft" in instead_of("paddle.fft.fft2")
     assert instead_of("paddle.fftx") == ""
+
+
+def test_advice_names_what_opkit_has() -> None:
+    """Every paddle name in a piece of advice, and in the reason of an optional module, is in opkit."""
+    texts = [*instead._INSTEAD.values(), *OPTIONAL.values()]
+    named = {path for text in texts for path in re.findall(r"paddle(?:\.\w+)+", text)}
+    assert "paddle.io.DataLoader" in named
+    for path in named:
+        value = opkit.paddle
+        for part in path.split(".")[1:]:
+            value = getattr(value, part)
+        assert not isinstance(value, MissingName | MissingModule), path
 
 
 def test_optional_modules_are_the_frameworks() -> None:
