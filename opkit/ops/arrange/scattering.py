@@ -259,28 +259,17 @@ DIM_ADD: OpDef = define(
     ),
     reads="index",
 )
-DIM_PUT: OpDef = define(
-    "put_along_axis",
-    "x index value",
-    "out",
-    _dim_put,
-    infer=_infer_along("put_along_axis", 1, 2),
-    attrs="dim:int32",
-    grad=_dim_put_grad,
-    reads="index",
-)
 
 
-DIM_MULTIPLY: OpDef = define(
-    "multiply_along_axis",
-    "x index value",
-    "out",
-    _dim_multiply,
-    infer=_infer_along("multiply_along_axis", 1, 2),
-    attrs="dim:int32",
-    grad=_dim_multiply_grad,
-    reads="x index value",
-)
+def _define_changing(name: str, kernel: Any, grad: Any, reads: str) -> OpDef:
+    """Define an op that changes x where an index along an axis says, by a value for each place."""
+    infer = _infer_along(name, 1, 2)
+    return define(name, "x index value", "out", kernel, infer=infer, attrs="dim:int32", grad=grad, reads=reads)
+
+
+DIM_PUT = _define_changing("put_along_axis", _dim_put, _dim_put_grad, "index")
+
+DIM_MULTIPLY = _define_changing("multiply_along_axis", _dim_multiply, _dim_multiply_grad, "x index value")
 
 
 def take_along_axis(x: Value, indices: Value, axis: int) -> Value:
