@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opkit.errors import GraphError, OpkitError, UnsupportedError, UsageError
@@ -142,26 +142,24 @@ def build_in(program: Program, role: str = "forward", site: Site | None = None) 
         building.main, building.role, building.site, mode.apply, mode.is_static = held
 
 
-@contextmanager
-def placed(devices: Any) -> Iterator[None]:
+def placed(devices: Any) -> AbstractContextManager[None]:
     """Append Operations that are to run on some devices within a ``with`` block; on which is not known here."""
-    held = building.placement
-    building.placement = devices
-    try:
-        yield
-    finally:
-        building.placement = held
+    return _set("placement", devices)
+
+
+def name_outputs(prefix: str) -> AbstractContextManager[None]:
+    """Name outputs ``prefix.tmp_N`` within a ``with`` block (what a layer makes is named after the layer)."""
+    return _set("prefix", prefix)
 
 
 @contextmanager
-def name_outputs(prefix: str) -> Iterator[None]:
-    """Name outputs ``prefix.tmp_N`` within a ``with`` block (what a layer makes is named after the layer)."""
-    held = building.prefix
-    building.prefix = prefix
+def _set(field: str, value: Any) -> Iterator[None]:
+    held = getattr(building, field)
+    setattr(building, field, value)
     try:
         yield
     finally:
-        building.prefix = held
+        setattr(building, field, held)
 
 
 # ---- appending -------------------------------------------------------------------------------------------------------
