@@ -66,8 +66,10 @@ def watch_targets(words: Sequence[str], effort: float | None) -> None:
 
 
 def _concerns(_change: object, path: str) -> bool:
-    parts = Path(path).parts
-    return path.endswith(_SUFFIXES) and not any(part.startswith(".") or part == "__pycache__" for part in parts[1:])
+    place = Path(path)
+    if any(part.startswith(".") or part == "__pycache__" for part in place.parts[1:]):
+        return False
+    return path.endswith(_SUFFIXES) or place.is_dir()  # of a folder that is moved here, its files are not named
 
 
 class _Board:
@@ -101,14 +103,16 @@ class _Board:
                 self.check(targets)
                 return
             self._standing = {target: status for target, status in self._standing.items() if target in targets}
-            self.check([target for target in targets if any(_belongs(path, target) for path in files)])
+            files = [path for path in files if path.suffix in _SUFFIXES]
+            is_new = {target for target in targets if target not in self._standing}
+            self.check([item for item in targets if item in is_new or any(_belongs(path, item) for path in files)])
         except UsageError as error:
             warn(error_line(error))
 
     def check(self, targets: Sequence[Target]) -> None:
         """Check targets and show what was found."""
         if not targets:
-            if not self._standing:
+            if not self._standing and not self._words:
                 hint("nothing to check yet; waiting for an op directory")
             return
         begun = time.perf_counter()
