@@ -112,7 +112,7 @@ class _Board:
     def check(self, targets: Sequence[Target]) -> None:
         """Check targets and show what was found."""
         if not targets:
-            if not self._standing and not self._words:
+            if not self._standing:
                 hint("nothing to check yet; waiting for an op directory")
             return
         begun = time.perf_counter()
