@@ -15,12 +15,14 @@ __all__ = ["agree", "mostly_agree", "sums_agree"]
 
 
 def agree(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Say whether two float arrays are equal up to ulps of the largest entry; None counts as zeros."""
+    """Say whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""
     if one is None or other is None:
         known = other if one is None else one
         return known is None or not known.any()
     if one.shape != other.shape:
         return False
+    if any(item.dtype.kind not in "fc" for item in (one, other)):
+        return bool(np.array_equal(one, other))
     eps = max(float(np.finfo(item.dtype).eps) for item in (one, other))
     wide, narrow = one.astype(np.float64), other.astype(np.float64)
     scale = float(np.abs(wide).max(initial=0.0, where=np.isfinite(wide)))
