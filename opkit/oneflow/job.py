@@ -89,6 +89,7 @@ class Job:
         self._has_lists = any(self._open_axes)
         self._begin()
         self._compiled: Compiled | None = None
+        self._lists = 0
         self._structure: Any = None
 
     def _begin(self) -> None:
@@ -147,16 +148,20 @@ class Job:
     # ---- calling -----------------------------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the job on arrays; see ``JobSignature.bind`` for what is refused."""
-        arrays = self.signature.bind(args, kwargs, self.lists)
+        if self._compiled is None:
+            self._lists = self.lists
+        arrays = self.signature.bind(args, kwargs, self._lists)
         if self._is_eager:
             return self._packed(self._run_eagerly(arrays))
-        if self._has_lists and not self.lists:
+        if self._has_lists and not self._lists:
             self._open(arrays)
-        self.prepare()
-        assert self._compiled is not None
+        if self._compiled is None:
+            self.prepare()
+        compiled = self._compiled
+        assert compiled is not None
         if self.owner.elsewhere is not None and self.on_devices is None:
             self.owner.elsewhere.fetch()
-        return self._packed(self._compiled(arrays))
+        return self._packed(compiled(arrays))
 
     def _open(self, arrays: list[np.ndarray]) -> None:
         """Let the job be traced anew where sizes vary that were taken as they are declared."""
@@ -197,7 +202,7 @@ class Job:
 
     def _packed(self, values: Sequence[Any]) -> Any:
         returns = self.signature.returns
-        if returns is Numpy and self._structure == 0 and not self.lists:
+        if returns is Numpy and self._structure == 0 and not self._lists:
             return values[0]
         if returns is UNANNOTATED:
             blobs = [LocalBlob(value) for value in values]

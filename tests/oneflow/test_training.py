@@ -485,6 +485,26 @@ def test_every_size_of_a_list_placeholder_may_vary() -> None:
         assert found.tolist() == np.full((shape[0], shape[0]), shape[1], F).tolist()
 
 
+@pytest.mark.parametrize("rows", [4, 2, 3])
+@pytest.mark.parametrize("grad_clipping", [None, 1e6])
+def test_a_loss_of_a_varying_size_counts_the_elements_of_the_run(rows: int, grad_clipping: float | None) -> None:
+    """A step with fewer rows than declared is the step of the mean over these rows."""
+
+    @flow.global_function(type="train")
+    def job(x: tp.ListNumpy.Placeholder((4, 4)), t: tp.ListNumpy.Placeholder((4, 3))) -> tp.ListNumpy:
+        w = flow.get_variable("w", shape=(4, 3), initializer=flow.constant_initializer(0))
+        loss = flow.math.squared_difference(flow.matmul(x, w), t)
+        clipping = None if grad_clipping is None else flow.optimizer.grad_clipping.by_global_norm(grad_clipping)
+        flow.optimizer.SGD(constant(0.1), momentum=0, grad_clipping=clipping).minimize(loss)
+        return loss
+
+    job([X[:4]], [T[:4]])
+    flow.load_variables({"w": W0})
+    job([X[:rows]], [T[:rows]])
+    expected = W0 - 0.1 * 2.0 * X[:rows].T.astype(float) @ (X[:rows] @ W0 - T[:rows]) / (3 * rows)
+    np.testing.assert_allclose(flow.get_all_variables()["w"].numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_loss_outside_a_job_is_the_error_that_oneflow_raises() -> None:
     """It is a NotImplementedError that says where it belongs."""
     with pytest.raises(NotImplementedError, match=r"flow.losses.add_loss was called outside a job"):

@@ -187,7 +187,7 @@ def append_training(
     Raises:
         UsageError: no loss depends on any variable, or the losses differ in shape or dtype.
     """
-    count = _loss_count(job, losses) * copies
+    count = _loss_count(job, losses)
     seeds = [ops.full_like(loss, recipe.loss_scale) for loss in losses]
     found = differentiate(losses, seeds, [item.value for item in trained])
     pairs = [(item, gradient) for item, gradient in zip(trained, found) if gradient is not None]
@@ -201,24 +201,34 @@ def append_training(
     for loss in losses:
         apply(CHECK_LOSS, (loss, step), {"job": job, "told": []})
     rate = apply(LEARNING_RATE, (step,), {"schedule": recipe.schedule, "correction": _correction(recipe)})
-    scale = 1.0 / (count * recipe.loss_scale)
+    scale = 1.0 / ((count or 1) * copies * recipe.loss_scale)
+    returned = {item.name: gradient for item, gradient in pairs}
+    if count is None:
+        pairs = _per_element(losses[0], pairs)
     if recipe.clip_norm is None:
         for item, gradient in pairs:
             _update(recipe, item, gradient, rate, new_state, scale, item.l1, item.l2)
     else:
         for item, gradient in _clipped(recipe.clip_norm, pairs, scale):
             _update(recipe, item, gradient, rate, new_state, 1.0, 0.0, 0.0)
-    return {item.name: gradient for item, gradient in pairs}
+    return returned
 
 
-def _loss_count(job: str, losses: Sequence[Any]) -> int:
+def _per_element(loss: Any, pairs: Sequence[tuple[Trained, Any]]) -> list[tuple[Trained, Any]]:
+    """Return the gradients divided by how many elements a loss of a size that varies has in this run."""
+    count = ops.reduce_sum(ops.full_like(ops.cast(loss, "float32"), 1.0))
+    return [(item, ops.div(gradient, ops.cast(count, desc_of(gradient).dtype))) for item, gradient in pairs]
+
+
+def _loss_count(job: str, losses: Sequence[Any]) -> int | None:
+    """Return how many elements each loss has; None where that varies from run to run."""
     descs = [desc_of(loss) for loss in losses]
     for desc in descs:
         if desc.dtype not in ("float16", "float32", "float64"):
             raise UsageError(f"job {job!r}: a loss is a floating-point blob, got {desc}")
         if desc != descs[0]:
             raise UsageError(f"job {job!r}: all losses must have the same shape and dtype, got {descs[0]} and {desc}")
-    return math.prod(descs[0].shape)
+    return None if -1 in descs[0].shape else math.prod(descs[0].shape)
 
 
 def _correction(recipe: UpdateRecipe) -> tuple[float, float] | None:
