@@ -224,8 +224,8 @@ def test_graph_shows_the_backward_ops(tmp_path: Path) -> None:
     assert graph["bindings"] == {"a_0": "m_grad/da_0", "b_0": "m_grad/db_0"}
     assert opkit(tmp_path, "graph", "--format", "mermaid").stdout.startswith("flowchart LR\n")
     drawn = opkit(tmp_path, "graph", "--format", "dot").stdout
-    assert drawn.startswith('digraph "gradient of m_forward" {\n')
-    assert "  op0 -> d_a_0;" in drawn
+    assert drawn.startswith('digraph "m_forward and its gradient" {\n')
+    assert "  op0 -> d_a_0 [style=dashed];" in drawn
 
 
 def test_explain(tmp_path: Path) -> None:
