@@ -3,6 +3,8 @@
 A job is traced once into a graph and run by the static executor, or, under ``flow.enable_eager_execution()``, run op
 by op. Here a job's blobs, variables, losses and watchers are collected; graphs and plans are
 ``opkit.static``'s, training is ``semantics.training``'s.
+
+The module is long because a job on one device and on several is traced, trained and run in the same steps.
 """
 
 from __future__ import annotations
