@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 
 import pytest
 
@@ -198,11 +197,10 @@ def test_none_for_what_may_be_a_constant_is_undecided() -> None:
     assert "GC145" in [item.code for item in verdicts()["Timesu"].checks if item.status is Status.UNDECIDED]
 
 
-def test_a_forward_that_takes_nothing_is_given_up_soon(tmp_path: Path) -> None:
-    """A signature of six inputs that no shapes fit ends in well under the time limit."""
-    begun = perf_counter()
-    report_on(tmp_path, "p, q, r, s, t, u", "raise ValueError('no')", "return dy")
-    assert perf_counter() - begun < 30
+def test_a_forward_that_takes_nothing_is_given_up(tmp_path: Path) -> None:
+    """A signature of six inputs that no shapes fit ends within the search's own limit, far below that of the op."""
+    report = report_on(tmp_path, "p, q, r, s, t, u", "raise ValueError('no')", "return dy")
+    assert [item.code for item in report.checks] == ["GC182"]
 
 
 def test_a_run_in_float64_says_nothing_of_float32(tmp_path: Path) -> None:

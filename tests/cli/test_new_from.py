@@ -41,10 +41,3 @@ def test_what_is_no_formula_is_a_usage_error(tmp_path: Path) -> None:
     assert (made.returncode, made.stdout) == (2, "")
     assert "softmax" in made.stderr
     assert not (tmp_path / "t").exists()
-
-
-def test_input_needs_a_formula(tmp_path: Path) -> None:
-    """--input without --from says so."""
-    made = opkit(tmp_path, "new", "t", "--input", "x")
-    assert made.returncode == 2
-    assert "--from" in made.stderr

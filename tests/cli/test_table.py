@@ -60,6 +60,7 @@ ROWS = (
     Row("sbp good --seed 1 --strict --effort 0.1 -j 1 --jobs 1 --timeout 60 --memory 4000 --select SBP201 --ignore SBP210 --shape x=4 -v --format json --report json=s.json", 0, rf"\{{{ANY}\"command\": \"sbp\"{ANY}", ""),
     Row("sbp empty --no-strict --output -s --verbose", 5, ANY, rf"nothing to check{ANY}"),
     Row("run job.py 4", 0, r"4\n", ""),
+    Row("run --numpy1-names job.py 4", 0, r"4\n", ""),
     Row("run --profile --show-plan --gpu-as-cpu job.py 5", 0, rf"5\n{ANY}", ANY),
     Row("run job.py", 1, "", rf"Traceback{ANY}IndexError{ANY}"),
     Row("run jab.py", 2, "", r"error: cannot run 'jab.py': no such file\n  help: did you mean 'job.py'\?\n"),
