@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
 
 from opkit.errors import UsageError
 
-__all__ = ["COLOURS", "FORMS", "one_of", "pair_of", "shape_of"]
+__all__ = ["COLOURS", "FORMS", "PrintedForm", "ReportFiles", "one_of", "pair_of", "shape_of"]
 
 COLOURS = ("auto", "always", "never")
 #: What build, gradcheck and sbp print.
@@ -21,6 +24,16 @@ def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
         return [name for name in names if name.startswith(incomplete)]
 
     return begun
+
+
+PrintedForm: TypeAlias = Annotated[
+    str,
+    typer.Option("--format", metavar="|".join(FORMS), help="What is printed.", autocompletion=one_of(FORMS)),
+]
+ReportFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
+]
 
 
 def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
@@ -45,8 +58,6 @@ def pair_of(text: str) -> tuple[str, Path]:
     Raises:
         BadParameter: it cannot be read.
     """
-    import typer
-
     form, equals, file = text.partition("=")
     if not equals or not file:
         raise typer.BadParameter(f"{text!r}: expected FORM=FILE, for example json=report.json", param_hint="--report")

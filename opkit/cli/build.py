@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from opkit.cli.arguments import FORMS, one_of
+from opkit.cli.arguments import FORMS, PrintedForm
 
 __all__ = ["build"]
 
@@ -18,12 +18,7 @@ def build(
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Op directories, or folders to search.", show_default=False),
     ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="text|json|github|sarif", help="What is printed.", autocompletion=one_of(FORMS)
-        ),
-    ] = "text",
+    form: PrintedForm = "text",
     show_python: Annotated[
         bool, typer.Option("--show-python", help="Show the Python that the definitions are compiled to.")
     ] = False,

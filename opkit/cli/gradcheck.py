@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import FORMS, one_of, pair_of
+from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
 
 __all__ = ["gradcheck"]
 
@@ -64,16 +64,8 @@ def gradcheck(
         str,
         typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),
     ] = "",
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="text|json|github|sarif", help="What is printed.", autocompletion=one_of(FORMS)
-        ),
-    ] = "text",
-    report: Annotated[
-        list[str] | None,
-        typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
-    ] = None,
+    form: PrintedForm = "text",
+    report: ReportFiles = None,
 ) -> None:
     """Verify that backward is the derivative of forward, and that the op keeps its other promises.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import FORMS, one_of, pair_of
+from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
 
 __all__ = ["sbp"]
 
@@ -40,16 +40,8 @@ def sbp(
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also show the signatures that hold.")] = False,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="text|json|github|sarif", help="What is printed.", autocompletion=one_of(FORMS)
-        ),
-    ] = "text",
-    report: Annotated[
-        list[str] | None,
-        typer.Option("--report", metavar="FORM=FILE", help="Also write json, html, junit or sarif to a file."),
-    ] = None,
+    form: PrintedForm = "text",
+    report: ReportFiles = None,
 ) -> None:
     """Prove the sharding signatures (SBP) that definitions claim, on 2, 3 and 4 devices; report what else holds.
 

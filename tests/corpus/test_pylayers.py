@@ -23,7 +23,7 @@ from tests.corpus.not_yet import MAY_BE_UNDECIDED, NOT_YET
 
 ROWS = (*LAYERS.values(), *FAULTY.values())
 #: In ``make test`` every so many-th row of a form is judged: a run of ``FILE.py::Name`` costs more than one of a script.
-STRIDES = {"named": 15, "script": 8} if os.environ.get("OPKIT_CORPUS") != "whole" else {"named": 1, "script": 1}
+STRIDES = {"named": 19, "script": 11} if os.environ.get("OPKIT_CORPUS") != "whole" else {"named": 1, "script": 1}
 SIZE = 22
 
 

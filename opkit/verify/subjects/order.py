@@ -31,7 +31,8 @@ class GradientOp(ABC):
 
     Args:
         first: the op, for which ``has_gradient_op`` is true.
-        douts: names of the incoming gradients; one that an input has already gets an underscore.
+        douts: names of the incoming gradients (None: dy, or dy0, dy1 ... of several outputs); one that an input has
+            already gets an underscore.
 
     Attributes:
         names: the op's inputs.
@@ -39,7 +40,10 @@ class GradientOp(ABC):
         douts: the incoming gradients.
     """
 
-    def __init__(self, first: Checkable, douts: Sequence[str]) -> None:
+    def __init__(self, first: Checkable, douts: Sequence[str] | None = None) -> None:
+        if douts is None:
+            count = len(first.outputs)
+            douts = ["dy"] if count == 1 else [f"dy{index}" for index in range(count)]
         self._first = first
         self.names = [arg.name for arg in first.inputs]
         self.targets = sorted(first.gradients or (), key=self.names.index)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of
+from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.search.look import trouble_of
 from opkit.checker.search.pipeline import first_cases
+from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_constant, takes_gradient
 from opkit.verify.subjects.neighbours import with_choices
@@ -24,7 +25,7 @@ from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.runner import Runner
 from opkit.verify.subjects.second import second_of
 
-__all__ = ["searched_layer"]
+__all__ = ["NothingTakenError", "searched_layer"]
 
 #: Seconds after which all readings of a signature are given up.
 READING_SECONDS = 8.0
@@ -34,7 +35,38 @@ LOOKED_AT = 12
 NUDGES = (1e-6, -1e-5)
 
 
-def searched_layer(layer: Any, declared: Declared, name: str, options: Options) -> Checkable | None:
+class NothingTakenError(UsageError):
+    """Forward took none of the arguments that were tried.
+
+    Args:
+        first: what it raised first, where it raised.
+    """
+
+    def __init__(self, first: Exception | None) -> None:
+        said = "" if first is None else f", first {type(first).__name__}: {first}"
+        super().__init__(f"forward raised on all arguments that were tried{said}")
+
+
+class _Listening:
+    """Forward as it is searched: keeps what it raises first."""
+
+    def __init__(self) -> None:
+        self.first: Exception | None = None
+
+    def to(self, made: Checkable) -> Checkable:
+        """Return a checkable that is listened to."""
+
+        def forward(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
+            try:
+                return made.forward(arrays, attrs)
+            except Exception as error:  # user code
+                self.first = self.first or error
+                raise
+
+        return replace(made, forward=forward)
+
+
+def searched_layer(layer: Any, declared: Declared, name: str, options: Options) -> Checkable:
     """Make a checkable of a PyLayer whose inputs are to be searched.
 
     Args:
@@ -44,8 +76,12 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
         options: seed, and shapes given by hand.
 
     Returns:
-        the checkable, None where forward took nothing that was tried.
+        the checkable.
+
+    Raises:
+        NothingTakenError: forward took nothing that was tried.
     """
+    listening = _Listening()
     parameters = parameters_of(layer)
     until = perf_counter() + READING_SECONDS
     first: Checkable | None = None
@@ -55,7 +91,7 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
         runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
         made = _made(layer, runner, guess, parameters.starred, declared, name)
         with np.errstate(all="ignore"):
-            cases = first_cases(made, options, LOOKED_AT, give_up=until)
+            cases = first_cases(listening.to(made), options, LOOKED_AT, give_up=until)
             if not cases:
                 continue
             constants = _constants(made, runner, cases)
@@ -71,6 +107,8 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
         if fits or not guess.is_likely:
             return made
         first = first or made
+    if first is None:
+        raise NothingTakenError(listening.first)
     return first
 
 

@@ -28,7 +28,7 @@ from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
-from opkit.verify.subjects.searched import searched_layer
+from opkit.verify.subjects.searched import NothingTakenError, searched_layer
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 
@@ -103,9 +103,10 @@ def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: Run
         declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
         cases = _cases(layer, declared, options)
         if cases is None:
-            found = searched_layer(layer, declared, label, options.check)
-            return Loaded((found,)) if found is not None else Loaded(reports=(OpReport(label, (_no_cases(layer),)),))
+            return Loaded((searched_layer(layer, declared, label, options.check),))
         return Loaded((checkable_of_layer(layer, cases, declared=declared, name=label),))
+    except NothingTakenError as error:
+        return Loaded(reports=(OpReport(label, (_no_cases(layer, error),)),))
     except OpkitError as error:
         result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
         return Loaded(reports=(OpReport(label, (result,)),))
@@ -137,15 +138,14 @@ def layer_given(
     return Loaded((checkable_of_layer(layer, cases, given=inputs or (), declared=declared, name=name),))
 
 
-def _no_cases(layer: type) -> CheckResult:
+def _no_cases(layer: type, error: NothingTakenError) -> CheckResult:
     names = parameters_of(layer).names
     return CheckResult(
         "domain",
         Status.ERROR,
         "GC182",
-        f"there are no cases for {layer.__name__}, and forward raised on all arguments that were tried: "
-        f"define cases_{layer.__name__}(rng) in the file, which yields "
-        f"dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
+        f"there are no cases for {layer.__name__}, and {error.message}; define cases_{layer.__name__}(rng) in the "
+        f"file, which yields dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
         where=location_of(layer.forward),  # type: ignore[attr-defined]
     )
 

@@ -47,8 +47,7 @@ class _Twice(GradientOp):
     """
 
     def __init__(self, first: Checkable, runner: FirstRunner) -> None:
-        count = len(first.outputs)
-        super().__init__(first, ["dy"] if count == 1 else [f"dy{index}" for index in range(count)])
+        super().__init__(first)
         self._of_first = runner
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})

@@ -41,8 +41,7 @@ class _Twice(GradientOp):
     """
 
     def __init__(self, first: Checkable, runner: OwnRunner) -> None:
-        count = len(first.outputs)
-        super().__init__(first, ["dy"] if count == 1 else [f"dy{index}" for index in range(count)])
+        super().__init__(first)
         self._runner = runner
 
     def leads_back(self, arrays: Arrays, attrs: Attrs) -> bool:
