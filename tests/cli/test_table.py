@@ -20,6 +20,9 @@ from tests.project.opdir import edit, write_op
 
 ROOT = Path(__file__).resolve().parents[2]
 
+#: Rows use what earlier rows wrote.
+pytestmark = pytest.mark.xdist_group("table")
+
 if sys.platform == "win32":
     pytest.skip("there is no fork", allow_module_level=True)
 
