@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["MAY_BE_UNDECIDED", "NOT_YET"]
 
 #: Right PyLayers (a tenth of them at most) whose script may be undecided because of what lies beyond the recording.
-MAY_BE_UNDECIDED: frozenset[str] = frozenset({"Snake"})
+MAY_BE_UNDECIDED: frozenset[str] = frozenset({"Hinge", "RotatePairs", "Snake"})
 
 #: Run as strict expected failures, so that what is mended must be taken out.
 NOT_YET: dict[str, str] = {
