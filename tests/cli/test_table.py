@@ -20,7 +20,7 @@ from tests.project.opdir import edit, write_op
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Rows use what earlier rows wrote.
+#: The rows share one process that has loaded opkit.
 pytestmark = pytest.mark.xdist_group("table")
 
 if sys.platform == "win32":
@@ -43,7 +43,7 @@ ROWS = (
     Row("-V", 0, r"opkit \d+\.\d+\.\d+\n", ""),
     Row("-h", 0, rf"Usage: opkit \[OPTIONS\] COMMAND{ANY}", ""),
     Row("--color never -q new fresh --dir made --kind binary --attr k:int=2 --no-grad --job", 0, rf"made/fresh/{ANY}made/job.py\n", ""),
-    Row("new fresh --dir made", 2, "", rf"error: made/fresh\S* already exists\n  help: {ANY}"),
+    Row("new good", 2, "", rf"error: good\S* already exists\n  help: {ANY}"),
     Row("new fresh --dir made --force --input x:float32 --input k:int32 --output z", 0, rf"made/fresh/{ANY}", r"next: opkit build made/fresh\n +opkit gradcheck made/fresh\n"),
     Row("new shown --from x**3 --dry-run", 0, rf"== shown/shown_cpp_def.cpp\n{ANY}", ""),
     Row("new --ci --dir made", 0, r"made/.github/workflows/opkit.yml\n", ""),
