@@ -17,16 +17,19 @@ from tests.corpus.layer_faults import FAULTY
 from tests.corpus.layer_model import Layer
 from tests.corpus.layer_verdicts import FORMS, expected, named, recorded, recorded_alone
 from tests.corpus.layers import LAYERS
-from tests.corpus.not_yet import MAY_BE_UNDECIDED, NOT_YET
+from tests.corpus.not_yet import MAY_BE_UNDECIDED, MAY_BE_UNDECIDED_NAMED, NOT_YET
 
 _HEAD = '''"""What today's gradcheck gets wrong of the corpus: "Name form" -> what happens. Written by tests.campaigns.pylayers."""
 
 from __future__ import annotations
 
-__all__ = ["MAY_BE_UNDECIDED", "NOT_YET"]
+__all__ = ["MAY_BE_UNDECIDED", "MAY_BE_UNDECIDED_NAMED", "NOT_YET"]
 
 #: Right PyLayers (a tenth of them at most) whose script may be undecided because of what lies beyond the recording.
-MAY_BE_UNDECIDED: frozenset[str] = frozenset({names})
+MAY_BE_UNDECIDED: frozenset[str] = frozenset({scripts})
+
+#: Right PyLayers without cases whose forward takes shapes that backward does not, with nothing that says which are meant.
+MAY_BE_UNDECIDED_NAMED: frozenset[str] = frozenset({named})
 
 #: Run as strict expected failures, so that what is mended must be taken out.
 NOT_YET: dict[str, str] = {
@@ -52,9 +55,11 @@ def write(wrong: dict[str, str], rows: list[Layer]) -> None:
     names = {row.name for row in rows}
     kept = {key: text for key, text in NOT_YET.items() if key.partition(" ")[0] not in names}
     lines = [f'    "{key}": "{text}",\n' for key, text in {**kept, **wrong}.items()]
-    may = repr(sorted(MAY_BE_UNDECIDED)).replace("'", '"') if MAY_BE_UNDECIDED else ""
+    head = _HEAD
+    for place, may in (("{scripts}", MAY_BE_UNDECIDED), ("{named}", MAY_BE_UNDECIDED_NAMED)):
+        head = head.replace(place, "{" + ", ".join(f'"{name}"' for name in sorted(may)) + "}" if may else "")
     path = Path(__file__).parents[1] / "corpus" / "not_yet.py"
-    path.write_text(_HEAD.replace("{names}", may) + "".join(lines) + "}\n")
+    path.write_text(head + "".join(lines) + "}\n")
 
 
 def main(words: list[str]) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["MAY_BE_UNDECIDED", "NOT_YET"]
+__all__ = ["MAY_BE_UNDECIDED", "MAY_BE_UNDECIDED_NAMED", "NOT_YET"]
 
 #: Right PyLayers (a tenth of them at most) whose script may be undecided because of what lies beyond the recording.
 MAY_BE_UNDECIDED: frozenset[str] = frozenset({"Hinge", "RotatePairs", "Snake"})
+
+#: Right PyLayers without cases whose forward takes shapes that backward does not, with nothing that says which are meant.
+MAY_BE_UNDECIDED_NAMED: frozenset[str] = frozenset({"AddNorm", "Atan2", "BatchedMatmul", "Bilinear", "CrossLayer", "FactorMachine", "LayerScale", "Lerp", "LogAddExp", "LogDet", "MaxOut", "MinMaxRows", "OuterSum", "RotatePairs", "ScaleShift", "SelectWhere", "SmoothL1", "Snake", "SwiGlu", "TraceQuadratic", "TripletMargin", "Tversky", "WeightNorm"})
 
 #: Run as strict expected failures, so that what is mended must be taken out.
 NOT_YET: dict[str, str] = {
@@ -17,6 +20,10 @@ NOT_YET: dict[str, str] = {
     "OneBuffer script": "pass, not accused",
     "CubeDouble script": "beyond, not accused",
     "VarianceCancels script": "pass, not beyond",
-    "Hinge named": "accused, not beyond",
-    "PositionAdd named": "accused, not beyond",
+    "BiasMatrix named": "beyond, not accused",
+    "LayerScaleKeeps named": "beyond, not accused",
+    "RmsMatrix named": "beyond, not accused",
+    "SnakeNoSum named": "beyond, not accused",
+    "Hinge named": "accused, not pass",
+    "PositionAdd named": "accused, not pass",
 }

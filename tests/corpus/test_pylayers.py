@@ -19,7 +19,8 @@ from tests.corpus.layer_model import Layer, as_script
 from tests.corpus.layer_verdicts import FORMS, expected, named, recorded
 from tests.corpus.layers import LAYERS
 from tests.corpus.model import CLASSES
-from tests.corpus.not_yet import MAY_BE_UNDECIDED, NOT_YET
+from tests.corpus.not_yet import MAY_BE_UNDECIDED, MAY_BE_UNDECIDED_NAMED, NOT_YET
+from tests.corpus.plain_layers import PLAIN
 
 ROWS = (*LAYERS.values(), *FAULTY.values())
 #: In ``make test`` every so many-th row of a form is judged: a run of ``FILE.py::Name`` costs more than one of a script.
@@ -89,6 +90,12 @@ def test_few_right_scripts_may_be_undecided() -> None:
     """At most a tenth of the right PyLayers may be undecided as a script, and each is a right one."""
     assert 10 * len(MAY_BE_UNDECIDED) <= len(LAYERS)
     assert set(LAYERS) >= MAY_BE_UNDECIDED
+
+
+def test_only_rows_without_cases_may_be_undecided_by_name() -> None:
+    """Where cases say which shapes are meant, a right PyLayer passes; without them at least half do."""
+    assert set(PLAIN) >= MAY_BE_UNDECIDED_NAMED
+    assert 2 * len(MAY_BE_UNDECIDED_NAMED) <= len(PLAIN)
 
 
 def test_what_is_not_yet_told_apart_is_in_the_corpus() -> None:
