@@ -12,6 +12,7 @@ from opkit.errors import UsageError
 
 __all__ = ["COLOURS", "FORMS", "PrintedForm", "ReportFiles", "one_of", "pair_of", "shape_of"]
 
+_LONGEST_SHOWN = 60
 COLOURS = ("auto", "always", "never")
 #: What build, gradcheck and sbp print.
 FORMS = ("text", "json", "github", "sarif")
@@ -48,7 +49,8 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
         if not equals or not name.strip() or any(size < 0 for size in shape):
             raise ValueError
     except ValueError:
-        raise UsageError(f"--shape {text!r}: expected NAME=SIZES, for example x=3,4 (x= for a 0-d array)") from None
+        shown = repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+        raise UsageError(f"--shape {shown}: expected NAME=SIZES, for example x=3,4 (x= for a 0-d array)") from None
     return name.strip(), shape
 
 

@@ -71,9 +71,15 @@ def _show_directories(paths: Sequence[str], shape: Sequence[str], dtype: str, fo
     from opkit.cli.console import warn
     from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS
     from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
+    from opkit.errors import UsageError
+    from opkit.ir import canonical_dtype
     from opkit.project import assemble, discover
 
     shapes = dict(shape_of(item) for item in shape)
+    try:
+        dtype = canonical_dtype(dtype)
+    except TypeError as error:
+        raise UsageError(f"--dtype: {error}") from None
     directories = discover(paths_of(paths))
     loaded = [assemble(directory, runs_python=False) for directory in directories]
     found, troubles = graphs_of(loaded, shapes, dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from opkit.spec import Blob
 __all__ = ["OpGraph", "gradient_drawing", "gradient_json", "gradient_text", "graphs_of"]
 
 Descs = dict[str, list[TensorDesc]]
+#: Seconds of the processor that may be spent on looking for shapes of one op: a definition may be slow to refuse each.
+_PATIENCE = 3.0
 _SIZES = ((2, 3), (2,), (2, 2), (3, 2), (2, 3, 4, 4), ())
 
 
@@ -61,7 +64,14 @@ def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpG
         raise UsageError(f"op {op.name!r} has no gradient")
     _refuse_unknown(op, shapes)
     last: InferError | None = None
+    end = time.process_time() + _PATIENCE
     for descs in _candidates(op, shapes, dtype):
+        if time.process_time() > end:
+            raise InferError(
+                f"no shapes that its definitions accept were found in {_PATIENCE:g} s "
+                f"({last.message if last else 'none were tried'})",
+                help="give the shapes: --shape NAME=SIZES for each input",
+            )
         try:
             outputs = op.compiled.infer(descs)
             graph = op.grad.build(descs, op_name=op.name.removesuffix("_forward"))

@@ -54,7 +54,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name in ("jobs", "timeout", "memory"):
             value = getattr(self, name)
-            if value < 0:
+            if not value >= 0:  # a NaN is refused too
                 raise UsageError(f"{name} must not be negative, got {value}")
 
     @property

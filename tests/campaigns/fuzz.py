@@ -14,7 +14,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,11 +22,17 @@ from typing import Any
 import atheris
 
 with atheris.instrument_imports(include=["opkit"]):
-    from opkit.cli.arguments import shape_of
+    from opkit.cli.arguments import pair_of, shape_of
+    from opkit.cli.drawing import dot
+    from opkit.cli.graphs import gradient_drawing, gradient_json, gradient_text, graphs_of
+    from opkit.cli.svg import svg
+    from opkit.configuration import read_configuration
     from opkit.diagnostics import SourceText
-    from opkit.errors import OpkitError, UsageError
+    from opkit.errors import InferError, OpkitError, UsageError
     from opkit.foreign import FormatError, read_array, read_entries, read_json, read_pickle
+    from opkit.ir import TensorDesc
     from opkit.oneflow.semantics.checkpoint import CheckpointError, read_checkpoint
+    from opkit.project import assemble, discover
     from opkit.project.attribute import parse_attr
     from opkit.shim.finder import frameworks
     from opkit.spec import compile_spec
@@ -35,6 +41,7 @@ with atheris.instrument_imports(include=["opkit"]):
     from opkit.static.storage import archive_of, arrays_of_archive
 
 import numpy as np
+import typer
 
 __all__ = ["TARGETS", "main"]
 
@@ -64,10 +71,40 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         raise ForbiddenError(f"{event} {args!r}")
 
 
+@contextlib.contextmanager
+def _unwatched() -> Iterator[None]:
+    """Let the campaign itself write the files that are read next."""
+    _is_watched[0] = False
+    yield
+    _is_watched[0] = True
+
+
 def _definition(data: bytes) -> None:
+    """Compile the bytes, ask what was compiled for a few shapes, and draw the gradients as ``opkit graph DIR`` does."""
     result = compile_spec(SourceText(data.decode("utf-8", "replace"), "a_cpp_def.cpp"))
-    for op in result.ops.values():
+    for name, op in result.ops.items():
         op.python_source()
+        for shape, dtype in (((2, 3), "float32"), ((), "int32")):
+            inputs = {arg.name: [TensorDesc(shape, dtype)] * max(arg.count, 1) for arg in op.inputs}
+            with contextlib.suppress(InferError):
+                op.infer(inputs)
+            with contextlib.suppress(InferError):
+                op.sbp_signatures(inputs, parallel_num=2)
+            if name in result.grads:
+                with contextlib.suppress(InferError):
+                    result.grads[name].build(inputs)
+    if not result.grads:
+        return
+    with _unwatched():
+        place = Path(_folder[0], "a")
+        place.mkdir(exist_ok=True)
+        (place / "a_cpp_def.cpp").write_bytes(data)
+    loaded = [assemble(directory, runs_python=False) for directory in discover([place])]
+    for graph in graphs_of(loaded, {}, "float32")[0]:
+        gradient_text(graph)
+        json.dumps(gradient_json(graph))
+        for draw in (dot, svg):
+            draw(gradient_drawing(graph))
 
 
 def _pickle(data: bytes) -> None:
@@ -104,11 +141,10 @@ def _changed(good: bytes, data: bytes) -> bytes:
 def _checkpoint(data: bytes) -> None:
     kind, _, rest = data.partition(b"\0")
     names = {b"m": "w/meta", b"o": "w/out", b"j": "opkit.json"}
-    _is_watched[0] = False
-    for file, content in _CHECKPOINT.items():
-        Path(_folder[0], file).write_bytes(content)
-    Path(_folder[0], names.get(kind[:1], "w/meta")).write_bytes(rest)
-    _is_watched[0] = True
+    with _unwatched():
+        for file, content in _CHECKPOINT.items():
+            Path(_folder[0], file).write_bytes(content)
+        Path(_folder[0], names.get(kind[:1], "w/meta")).write_bytes(rest)
     with contextlib.suppress(CheckpointError):
         for item in read_checkpoint(_folder[0]).values():
             with contextlib.suppress(CheckpointError):
@@ -116,9 +152,16 @@ def _checkpoint(data: bytes) -> None:
 
 
 def _options(data: bytes) -> None:
-    text = data.decode("utf-8", "surrogateescape")
-    for read in (shape_of, parse_attr):
+    """The bytes are the value of an option, or, where they begin with a bracket, a pyproject.toml."""
+    if data[:1] == b"[":
+        with _unwatched():
+            Path(_folder[0], "pyproject.toml").write_bytes(data)
         with contextlib.suppress(UsageError):
+            read_configuration(Path(_folder[0])).options()
+        return
+    text = data.decode("utf-8", "surrogateescape")
+    for read in (shape_of, parse_attr, pair_of):
+        with contextlib.suppress(UsageError, typer.BadParameter):
             read(text)
 
 
@@ -138,6 +181,14 @@ _CHECKPOINT = {
     "opkit.json": b'{"schema": 1, "crc32": {"w": 2064262241}}',
     "snapshot_done": b"",
 }
+_CONFIGURATION = b"""[tool.opkit]
+seed = 1
+effort = 0.5
+select = ["GC101"]
+reports = ["json=a.json"]
+[tool.opkit.overrides."a*"]
+timeout = 3e1
+"""
 _folder: list[str] = []
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "definition": _definition,
@@ -165,7 +216,9 @@ def _seeds(target: str) -> list[bytes]:
         return [_PROGRAM, b"\0\0{", b"\5\5\5\7\7\7"]
     if target == "checkpoint":
         return [kind + b"\0" + content for kind, content in zip((b"m", b"o", b"j"), _CHECKPOINT.values())]
-    return [b"x=3,4", b"alpha:float=0.5", b"n:int", b"nn.functional.relu", b"math.add", b"static.Program"]
+    if target == "options":
+        return [b"x=3,4", b"alpha:float=0.5", b"n:int", b"json=a.json", _CONFIGURATION]
+    return [b"nn.functional.relu", b"math.add", b"static.Program"]
 
 
 def main(target: str, seconds: int) -> None:

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from opkit.cli import graphs
+from opkit.project import assemble, discover
 from tests.cli.test_commands import opkit
 
+RELU = Path(__file__).resolve().parents[2] / "sample_ops" / "user_relu"
 TRAIN = """
 import numpy as np
 import oneflow as flow
@@ -150,3 +153,25 @@ def test_a_job_on_two_devices(tmp_path: Path) -> None:
     (on_devices,) = program["on_devices"]
     assert on_devices["devices"] == ["0:0", "0:1"]
     assert [change["bytes"] for stage in on_devices["stages"] for change in stage["changes"]] == [48, 24]
+
+
+def test_looking_for_shapes_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition that takes its time to refuse each of thousands of shapes."""
+    slow = "int64_t n = 0; FOR_RANGE(int64_t, i, 0, 20000) { n += i; } CHECK_EQ_OR_RETURN(n, 1);"
+    text = (RELU / "user_relu_cpp_def.cpp").read_text().replace("user_relu", "slow")
+    text = text.replace('.Input("in")', '.Input("in").Input("a").Input("b").Input("c").Input("d")', 1)
+    text = text.replace("*ctx->Shape4ArgNameAndIndex", f"{slow}\n*ctx->Shape4ArgNameAndIndex", 1)
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "slow_cpp_def.cpp").write_text(text)
+    monkeypatch.setattr(graphs, "_PATIENCE", 0.05)
+    loaded = [assemble(item, runs_python=False) for item in discover([tmp_path])]
+    found, (trouble,) = graphs.graphs_of(loaded, {}, "float32")
+    assert found == []
+    assert "no shapes that its definitions accept were found in 0.05 s" in trouble
+
+
+def test_an_unknown_dtype_is_a_mistake_of_usage(tmp_path: Path) -> None:
+    """With the dtypes that there are."""
+    done = opkit(tmp_path, "graph", str(RELU), "--dtype", "flaot32")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --dtype: not a dtype that opkit has: 'flaot32' (known: bool, ")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opkit.configuration import KEYS, Configuration, read_configuration
+from opkit.configuration import KEYS, Configuration, document, read_configuration
 from opkit.errors import UsageError
 
 
@@ -92,6 +92,11 @@ def test_codes_go_to_the_command_that_has_them(here: Path) -> None:
         ("[tool.opkit.overrides]\nseed = 3", 2, "tool.opkit.overrides.seed is not a table"),
         ("[tool]\nopkit = 3", 2, "tool.opkit is not a table"),
         ("[tool.opkit]\nseed = ", 2, "not TOML"),
+        ("[tool.opkit]\ntimeout = 1" + "0" * 400, 2, "must be seconds, 0 for no limit"),
+        ("[tool.opkit]\nseed = " + "9" * 5000, 0, "cannot read the configuration: Exceeds the limit"),
+        ("[tool.opkit]\nseed = " + "[" * 20_000, 0, "nested more than 64 deep"),
+        ("[tool.opkit]\n" + "a." * 500 + "b = 1", 0, "nested more than 64 deep"),
+        ("#" * (1 << 20) + "\n[tool.opkit]", 0, "more than the 1048576 that are read"),
     ],
 )
 def test_a_mistake_has_its_line(here: Path, text: str, line: int, message: str) -> None:
@@ -101,3 +106,22 @@ def test_a_mistake_has_its_line(here: Path, text: str, line: int, message: str) 
     assert caught.value.where is not None
     assert (caught.value.where.file, caught.value.where.line) == ("pyproject.toml", line)
     assert message in str(caught.value)
+
+
+def test_a_line_is_found_in_few_parses(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file of thousands of lines, which would take a minute to parse after each of them."""
+    parses: list[int] = []
+    loads = document.tomllib.loads
+    monkeypatch.setattr(document.tomllib, "loads", lambda text: parses.append(1) or loads(text))
+    with pytest.raises(UsageError) as caught:
+        configuration(here, "[tool]\n" + "".join(f"k{number} = 1\n" for number in range(2000)) + "opkit.sed = 1\n")
+    assert str(caught.value.where) == "pyproject.toml:2002"
+    assert len(parses) < 20
+
+
+def test_a_line_that_takes_too_long_to_find_is_left_out(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a value of thousands of lines, each of which ends no value."""
+    monkeypatch.setattr(document, "_MOST_PARSED", 10_000)
+    with pytest.raises(UsageError) as caught:
+        configuration(here, "[tool]\nk = [\n" + "1,\n" * 2000 + "]\nopkit.sed = 1\n")
+    assert str(caught.value.where) == "pyproject.toml"

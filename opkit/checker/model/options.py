@@ -5,11 +5,21 @@ Plain settings only; where they come from (flags, files) is the caller's busines
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opkit.checker.model.thresholds import FULL_LIMIT, MOST_CASES, PROBES, PROMISE, SECONDS
+from opkit.checker.model.thresholds import (
+    FULL_LIMIT,
+    MOST_CASES,
+    MOST_GIVEN_AXES,
+    MOST_GIVEN_ELEMENTS,
+    PROBES,
+    PROMISE,
+    SECONDS,
+)
+from opkit.errors import UsageError
 
 __all__ = ["Options"]
 
@@ -36,6 +46,9 @@ class Options:
         demand_second: a wrong gradient of the gradient fails, whether the op promises one or not.
         recorded_only: check an op that a run was seen to call on what was seen alone.
         power: mutate the user's backward and say which mutants these settings catch.
+
+    Raises:
+        UsageError: the effort is no number that can be meant, or an array of a shape cannot exist.
     """
 
     seed: int = 0
@@ -54,6 +67,16 @@ class Options:
     demand_second: bool = False
     recorded_only: bool = False
     power: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.effort < math.inf:
+            raise UsageError(f"effort must be a finite number and not negative, got {self.effort}")
+        for name, shape in self.shapes.items():
+            if len(shape) > MOST_GIVEN_AXES or math.prod(shape) > MOST_GIVEN_ELEMENTS:
+                raise UsageError(
+                    f"the shape given for {name!r} is beyond what an array can have: at most {MOST_GIVEN_AXES} axes "
+                    f"and {MOST_GIVEN_ELEMENTS:,} elements"
+                )
 
     def wants(self, code: str) -> bool:
         """Say whether a check is to run."""

@@ -357,6 +357,10 @@ EXTREME = frozenset({"huge", "1e5", "tiny", "offset", "far", "saturated", "steep
 #: The same, for the comparison of float32 with float64, which saturated values suit. Tuned.
 EXTREME_SINGLE = frozenset({"tiny", "offset", "far", "1e5", "huge", "wide", "steep"})
 
+#: Axes and elements that a shape given by hand may have: numpy's limit, and what 64 bits can address in any dtype.
+#: Source: numpy 2, NPY_MAXDIMS. Derived.
+MOST_GIVEN_AXES, MOST_GIVEN_ELEMENTS = 64, 1 << 58
+
 # ---- the search for cases --------------------------------------------------------------------------------------------
 #: Assignments of shapes looked at; where there are four inputs and more; before it is asked how far infer's checks
 #: get; and where every mixture of float dtypes is tried. Cost.

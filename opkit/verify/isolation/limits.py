@@ -105,7 +105,7 @@ def limit_memory(mebibytes: int) -> bool:
     wanted = memory_held() + mebibytes * MEBIBYTE
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, OverflowError):  # more than any address space is no limit
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
         return True
     return False

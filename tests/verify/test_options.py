@@ -1,0 +1,37 @@
+"""Options of a run: numbers and shapes that cannot be meant are refused before anything runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from opkit.errors import UsageError
+from opkit.verify.isolation.limits import limit_memory
+from opkit.verify.options import RunOptions
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"effort": math.nan},
+        {"effort": math.inf},
+        {"effort": -1.0},
+        {"timeout": math.nan},
+        {"memory": -1},
+        {"shapes": {"x": (10**11, 10**11)}},
+        {"shapes": {"x": (10**400,)}},
+        {"shapes": {"x": (1,) * 65}},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_meant_is_refused(given: dict[str, Any]) -> None:
+    """With the option's or the input's name."""
+    with pytest.raises(UsageError, match=r"effort|timeout|memory|'x'"):
+        RunOptions.of(given)
+
+
+def test_more_memory_than_there_are_addresses_is_no_limit() -> None:
+    """The system's limit is a number of 64 bits."""
+    assert not limit_memory(10**16)
