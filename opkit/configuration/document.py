@@ -104,9 +104,10 @@ class Document:
 def _parsed(text: str) -> dict[str, Any] | None:
     """Return the values of a text; None where it is not TOML, such as in the middle of a value of several lines."""
     try:
-        return tomllib.loads(text)
+        values: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
+    return values
 
 
 def _is_deep(values: Mapping[str, Any]) -> bool:
