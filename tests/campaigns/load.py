@@ -4,8 +4,6 @@
 line, and exits with 1 where memory or handles grow, or a result is wrong. The last figures are in docs/reliability.md.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -19,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+import opkit.oneflow as flow
+import opkit.oneflow.typing as tp
 import opkit.paddle as paddle
 from opkit.project import scaffold
 
@@ -128,12 +128,39 @@ def eager() -> str:
         optimizer.step()
         optimizer.clear_grad()
 
-    return _without_growth(step, _RUNS // 10)
+    return _without_growth(step, _RUNS)
 
 
 def threads() -> str:
-    """Let many threads use one PyLayer and one Executor at once; every result is right."""
+    """Let many threads use one PyLayer, one Executor and one job at once; every result is right."""
+    users = {"PyLayer": _cube, "Executor": _tripled, "job": _summed}
+    return f"{_THREADS} threads: " + ", ".join(f"{_right_steps(made())} of one {what}" for what, made in users.items())
 
+
+def _right_steps(is_right: Callable[[float], bool], times: int = 200) -> int:
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        for count in range(times):
+            try:
+                if not is_right(float(number + count)):
+                    wrong.append(f"thread {number}, step {count}")
+            except Exception as error:
+                wrong.append(f"thread {number}, step {count}: {type(error).__name__}: {error}")
+
+    started = [threading.Thread(target=work, args=(number,)) for number in range(_THREADS)]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads take turns in the midst of every call
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    sys.setswitchinterval(usual)
+    assert not wrong, (len(wrong), wrong[:3])
+    return times * _THREADS
+
+
+def _cube() -> Callable[[float], bool]:
     class Cube(paddle.autograd.PyLayer):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -145,22 +172,43 @@ def threads() -> str:
             (x,) = ctx.saved_tensor()
             return 3 * x * x * dy
 
-    wrong: list[str] = []
+    def is_right(value: float) -> bool:
+        x = paddle.to_tensor(np.full(4, value, "float64"), stop_gradient=False)
+        Cube.apply(x).sum().backward()
+        return bool((x.grad.numpy() == 3.0 * value**2).all())
 
-    def work(number: int) -> None:
-        for count in range(100):
-            x = paddle.to_tensor(np.full(4, number + count, "float64"), stop_gradient=False)
-            Cube.apply(x).sum().backward()
-            if not (x.grad.numpy() == 3.0 * (number + count) ** 2).all():
-                wrong.append(f"thread {number}, step {count}")
+    return is_right
 
-    started = [threading.Thread(target=work, args=(number,)) for number in range(_THREADS)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join()
-    assert not wrong, wrong[:3]
-    return f"{_THREADS} threads: {100 * _THREADS} steps, no wrong result"
+
+def _tripled() -> Callable[[float], bool]:
+    """A program with a py_func and a gradient, run by one Executor with one shape after another; static mode stays."""
+    paddle.enable_static()
+    program = paddle.static.Program()
+    with paddle.static.program_guard(program, paddle.static.Program()):
+        x = paddle.static.data("x", [None, 3], "float64")
+        x.stop_gradient = False
+        out = program.current_block().create_var(name="o", dtype="float64", shape=[-1, 3])
+        paddle.static.py_func(lambda a: np.asarray(a) * 1.5, x * 2.0, out, backward_func=lambda a, y, dy: dy * 1.5)
+        (gradient,) = paddle.static.gradients([paddle.sum(out * out)], [x])
+    executor = paddle.static.Executor()
+
+    def is_right(value: float) -> bool:
+        feed = {"x": np.full((1 + int(value) % 3, 3), value)}
+        y, dx = executor.run(program, feed=feed, fetch_list=[out, gradient])
+        return bool((y == 3.0 * value).all() and (dx == 18.0 * value).all() and y.shape == feed["x"].shape)
+
+    return is_right
+
+
+def _summed() -> Callable[[float], bool]:
+    """A job with a variable."""
+
+    @flow.global_function()  # type: ignore[untyped-decorator]
+    def job(x: tp.Numpy.Placeholder((4, 3), dtype=flow.float32)) -> tp.Numpy:  # type: ignore[valid-type]
+        w = flow.get_variable("w", (3, 2), initializer=flow.ones_initializer())
+        return flow.matmul(x, w)
+
+    return lambda value: bool((job(np.full((4, 3), value, np.float32)) == 3.0 * value).all())
 
 
 PARTS: dict[str, Callable[[], str]] = {
