@@ -110,7 +110,7 @@ def _finish(top: Path) -> list[str]:
             source = save / name
             if source.is_file() and not source.is_symlink():
                 _check_place(top, name)
-                (top / name).parent.mkdir(exist_ok=True)
+                (top / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(source, top / name)
         for part in {(top / name).parent for name in names}:
             sync_folder(part)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from opkit.atomic import write_file
+from opkit.atomic import write_together
 from opkit.cli.console import hint, styled, uses_colour, warn
 from opkit.errors import UsageError
 from opkit.project import LoadedOps, OpDirectory, amendment_of
@@ -20,14 +20,21 @@ def write_amendments(directories: Iterable[OpDirectory]) -> None:
     """Write what definitions lack, and say what it is.
 
     Raises:
-        UsageError: a definition cannot be written.
+        UsageError: a definition cannot be written, or is a link: a directory from elsewhere may hold one that leads
+            to any file.
     """
     for directory in directories:
         amendment = amendment_of(directory)
         if amendment is None:
             continue
+        if directory.spec.is_symlink():
+            raise UsageError(
+                f"--fix does not write {os.fspath(directory.spec)!r}: it is a link to {os.readlink(directory.spec)!r}",
+                help="run it on the folder that holds the file",
+            )
+        name = directory.spec.name
         try:
-            write_file(directory.spec, amendment.after.encode("utf-8"))
+            write_together(directory.path, name, {name: amendment.after.encode("utf-8")})
         except OSError as error:
             raise UsageError(f"--fix cannot write {os.fspath(directory.spec)!r}: {error.strerror}") from error
         for line in amendment.additions:

@@ -5,10 +5,11 @@ What the commands in it do is not known here.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import opkit
-from opkit.atomic import write_file
+from opkit.atomic import write_together
 from opkit.errors import UsageError
 from opkit.project.scaffolding import rendered
 
@@ -25,13 +26,15 @@ def scaffold_workflow(folder: Path, *, force: bool = False) -> Path:
         force: replace a file that exists.
 
     Raises:
-        UsageError: it would be overwritten, or the folder cannot be written.
+        UsageError: it would be overwritten, or the folder cannot be written; also where a link leads away from it,
+            since a repository from elsewhere may hold one.
     """
     path = folder / _PLACE
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:
         raise UsageError(f"{path} already exists", help="--force replaces it")
     try:
-        write_file(path, rendered("ci/opkit.yml.jinja", {"version": opkit.__version__}).encode())
+        text = rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
+        write_together(folder, path.name, {_PLACE: text.encode()})
     except OSError as error:
         raise UsageError(f"cannot write {str(path)!r}: {error.strerror}", help="choose a folder with --dir") from error
     return path

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+import opkit
 import opkit.paddle as paddle
 from opkit import static
 from opkit.atomic import write_file, write_together
 from opkit.checker import Case, CheckResult, OpReport, Status
 from opkit.checker.model.report import Evidence
+from opkit.cli import amendments
+from opkit.cli.export import _write as write_exported
+from opkit.export import Exported
 from opkit.oneflow.semantics.checkpoint import read_checkpoint, write_checkpoint
 from opkit.ops.core.profile import Profile
-from opkit.project import scaffold, scaffolding
+from opkit.project import Amendment, op_directory_of, scaffold, scaffold_workflow, scaffolding, workflow
+from opkit.project.proofs import proved, remember_proofs
 from opkit.verify.failures.store import FailureStore
 from tests.faults.killing import Scenario
 
@@ -203,6 +210,61 @@ def _trace_state(folder: Path) -> str:
     return _one_of(len(json.loads((folder / "trace.json").read_text())["traceEvents"]), 10, 20)
 
 
+def _fix(text: str) -> Any:
+    """Amend a definition as ``opkit build --fix`` does; what it lacks is given."""
+
+    def act(folder: Path) -> None:
+        (folder / "my_op").mkdir(exist_ok=True)
+        directory = op_directory_of(folder / "my_op")
+        amendments.amendment_of = lambda _: Amendment(directory, "", text * 1000, ())
+        amendments.write_amendments([directory])
+
+    return act
+
+
+def _fix_state(folder: Path) -> str:
+    return _one_of(_finished(folder / "my_op"), {"my_op_cpp_def.cpp": "old" * 1000}, {"my_op_cpp_def.cpp": "new" * 1000})
+
+
+def _workflow(folder: Path) -> None:
+    scaffold_workflow(folder, force=True)
+
+
+def _workflow_state(folder: Path) -> str:
+    found = _finished(folder / ".github" / "workflows") if (folder / ".github" / "workflows").exists() else {}
+    return "new" if "opkit build" in found.get("opkit.yml", "") else _one_of(found, {}, None)
+
+
+def _exported(text: str) -> Any:
+    """Write an op and its test as ``opkit export`` does."""
+
+    def act(folder: Path) -> None:
+        made = Exported("my_op", text, "native", test=f"test of {text}")
+        with redirect_stdout(StringIO()):
+            write_exported(made, folder / "my_op.py", "torch", force=True)
+
+    return act
+
+
+def _exported_state(folder: Path) -> str:
+    files = [{"my_op.py": text, "test_my_op.py": f"test of {text}"} for text in ("old", "new")]
+    return _one_of(_finished(folder), *files)
+
+
+def _proofs(count: int) -> Any:
+    def act(folder: Path) -> None:
+        (folder / "op").mkdir(exist_ok=True)
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+        remember_proofs(folder / "op", [("op", "1", f"S({number}) -> S({number})") for number in range(count)])
+
+    return act
+
+
+def _proofs_state(folder: Path) -> str:
+    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+    return _one_of(len(proved(folder / "op") or ()), 3, 9)
+
+
 def _failures(*values: float) -> Any:
     """Remember one failure per value; those that are not among them are forgotten."""
     checks = [
@@ -254,6 +316,8 @@ def render_once() -> None:
         return texts[kind.name]
 
     scaffolding._render = rendered
+    workflow_text = scaffolding.rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
+    workflow.rendered = lambda *_: workflow_text
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -266,6 +330,16 @@ SCENARIOS: dict[str, Scenario] = {
     "opkit new --force": Scenario(_with_notes, _replace, _replaced_state, _replace, ("job.py", "my_op")),
     "a report": Scenario(_report("old"), _report("new"), _report_state, _report("new"), ("report.html",)),
     "a profile": Scenario(_trace(10), _trace(20), _trace_state, _trace(20), ("trace.json",)),
+    "opkit build --fix": Scenario(
+        _fix("old"), _fix("new"), _fix_state, _scratch_is_gone(_fix("new")), ("my_op",)
+    ),
+    "opkit new --ci": Scenario(_nothing, _workflow, _workflow_state, _scratch_is_gone(_workflow), (".github",)),
+    "opkit export": Scenario(
+        _exported("old"), _exported("new"), _exported_state, _exported("new"), ("my_op.py", "test_my_op.py")
+    ),
+    "proofs of signatures": Scenario(
+        _proofs(3), _proofs(9), _proofs_state, _scratch_is_gone(_proofs(9)), ("cache", "op")
+    ),
     "remembered failures": Scenario(
         _failures(1, 1), _failures(2, 2), _failures_state, _scratch_is_gone(_failures(2, 2)), ("cache",)
     ),
