@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.offline import offline, reached
 from tests.project.opdir import edit, place, write_op
 
 
@@ -256,8 +257,9 @@ def test_doctor(tmp_path: Path) -> None:
 
 
 def test_demo(tmp_path: Path) -> None:
-    """`opkit demo` goes through all steps and leaves nothing behind."""
-    ran = opkit(tmp_path, "demo", TMPDIR=str(tmp_path))
+    """`opkit demo` goes through all steps without a network, and leaves nothing behind."""
+    ran = opkit(tmp_path, "demo", TMPDIR=str(tmp_path), **offline(tmp_path))
+    assert reached(tmp_path) == ""
     assert ran.returncode == 0
     for step in ("$ opkit new", "$ opkit build", "$ opkit gradcheck", "$ opkit run"):
         assert step in ran.stdout

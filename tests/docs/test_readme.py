@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from tests.cli.test_commands import opkit
+from tests.offline import offline, reached
 from tests.project.opdir import edit
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -20,19 +21,20 @@ def settled(text: str) -> list[str]:
 
 
 def test_tour(tmp_path: Path) -> None:
-    """Each command of the tour prints what stands below it, but for times and ids."""
+    """Each command of the tour prints what stands below it, but for times and ids; none needs a network."""
     steps = TOUR.findall(README.read_text())
     assert [arguments.split()[0] for arguments, _ in steps] == ["new", "build", "gradcheck", "gradcheck", "run"]
     kernel = tmp_path / "my_softplus" / "my_softplus_py_kernel.py"
     for number, (arguments, printed) in enumerate(steps):
         if number == 3:
             edit(kernel, ("return beta * dy * np.exp", "return dy * np.exp"))
-        ran = opkit(tmp_path, *arguments.split(), COLUMNS="100")
+        ran = opkit(tmp_path, *arguments.split(), COLUMNS="100", **offline(tmp_path))
         shown = ran.stdout + (ran.stderr if arguments.startswith("build") else "")
         expected = settled(printed)
         assert settled(shown)[: len(expected)] == expected
         if number == 0:
             assert "def forward(args, attrs):" in kernel.read_text()
+    assert reached(tmp_path) == ""
 
 
 def test_kernel_on_the_page_is_the_scaffolded_one(tmp_path: Path) -> None:
