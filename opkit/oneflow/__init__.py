@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opkit.ir import adopt as _adopt
 from opkit.oneflow import (
     config,
@@ -16,7 +14,10 @@ from opkit.oneflow import (
     math,
     nn,
     optimizer,
+    profiler,
+    random,
     scope,
+    sysconfig,
     typing,
     unittest,
     util,
@@ -24,23 +25,23 @@ from opkit.oneflow import (
 from opkit.oneflow.array import (
     assign,
     broadcast_like,
+    broadcast_to_compatible_with,
     cast,
     concat,
     constant,
     constant_like,
     constant_scalar,
+    dynamic_reshape,
     elem_cnt,
+    expand,
     expand_dims,
     flatten,
     gather,
     gather_nd,
-    hierarchical_parallel_cast,
-    identity,
     one_hot,
     ones,
     ones_like,
     pad,
-    parallel_cast,
     range,
     reshape,
     reshape_like,
@@ -56,7 +57,7 @@ from opkit.oneflow.array import (
     zeros,
     zeros_like,
 )
-from opkit.oneflow.function_config import FunctionConfig
+from opkit.oneflow.function_config import FunctionConfig, current_global_function_desc
 from opkit.oneflow.initializers import (
     constant_initializer,
     empty_initializer,
@@ -76,6 +77,36 @@ from opkit.oneflow.initializers import (
 )
 from opkit.oneflow.job import eager_execution_enabled, enable_eager_execution, global_function
 from opkit.oneflow.linalg import linalg, matmul
+from opkit.oneflow.nn.losses import smooth_l1_loss
+from opkit.oneflow.padding import constant_pad2d, pad_grad, reflection_pad2d, replication_pad2d, zero_pad2d
+from opkit.oneflow.passing import (
+    amp_white_identity,
+    cast_to_current_logical_view,
+    cast_to_static_shape,
+    hierarchical_parallel_cast,
+    identity,
+    identity_n,
+    parallel_cast,
+)
+from opkit.oneflow.places import (
+    argsort,
+    argwhere,
+    count_not_finite,
+    diag,
+    dim_gather,
+    in_top_k,
+    masked_fill,
+    multi_count_not_finite,
+    nonzero,
+    slice_update,
+    sort,
+    sync_dynamic_resize,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_update,
+    unsorted_batch_segment_sum,
+    unsorted_segment_sum,
+    unsorted_segment_sum_like,
+)
 from opkit.oneflow.scalar_types import (
     DType,
     bool,
@@ -94,8 +125,10 @@ from opkit.oneflow.scalar_types import (
     tensor_buffer,
     uint8,
 )
+from opkit.oneflow.scope import current_scope
 from opkit.oneflow.semantics.dialect import ONEFLOW as _ONEFLOW
 from opkit.oneflow.session import clear_default_session
+from opkit.oneflow.typing import FixedTensorDef, MirroredTensorDef
 from opkit.oneflow.user_op import user_op_builder
 from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
 from opkit.oneflow.watch import losses, watch, watch_diff
@@ -116,11 +149,19 @@ _adopt(_ONEFLOW, unless_adopted=True)
 __all__ = [
     "DType",
     "ExecutionConfig",
+    "FixedTensorDef",
     "FunctionConfig",
+    "MirroredTensorDef",
+    "amp_white_identity",
+    "argsort",
+    "argwhere",
     "assign",
     "bool",
     "broadcast_like",
+    "broadcast_to_compatible_with",
     "cast",
+    "cast_to_current_logical_view",
+    "cast_to_static_shape",
     "char",
     "checkpoint",
     "clear_default_session",
@@ -133,19 +174,26 @@ __all__ = [
     "constant",
     "constant_initializer",
     "constant_like",
+    "constant_pad2d",
     "constant_scalar",
     "convert_oneflow_dtype_to_numpy_dtype",
+    "count_not_finite",
+    "current_global_function_desc",
     "current_scope",
     "data",
+    "diag",
+    "dim_gather",
     "distribute",
     "double",
     "dtype",
     "dtypes",
+    "dynamic_reshape",
     "eager_execution_enabled",
     "elem_cnt",
     "empty_initializer",
     "enable_eager_execution",
     "env",
+    "expand",
     "expand_dims",
     "experimental",
     "flatten",
@@ -164,6 +212,8 @@ __all__ = [
     "glorot_uniform_initializer",
     "hierarchical_parallel_cast",
     "identity",
+    "identity_n",
+    "in_top_k",
     "initializers",
     "int",
     "int32",
@@ -174,22 +224,30 @@ __all__ = [
     "linalg",
     "load_variables",
     "losses",
+    "masked_fill",
     "math",
     "matmul",
+    "multi_count_not_finite",
     "nn",
+    "nonzero",
     "one_hot",
     "ones",
     "ones_initializer",
     "ones_like",
     "optimizer",
     "pad",
+    "pad_grad",
     "parallel_cast",
+    "profiler",
+    "random",
     "random_normal_initializer",
     "random_uniform_initializer",
     "range",
     "record",
+    "reflection_pad2d",
     "regularizers",
     "relu",
+    "replication_pad2d",
     "reshape",
     "reshape_like",
     "reverse",
@@ -197,12 +255,19 @@ __all__ = [
     "scope",
     "sigmoid",
     "slice",
+    "slice_update",
     "slice_v2",
+    "smooth_l1_loss",
+    "sort",
     "split",
     "squeeze",
     "stack",
+    "sync_dynamic_resize",
+    "sysconfig",
     "tanh",
     "tensor_buffer",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_update",
     "train",
     "transpose",
     "truncated_normal",
@@ -210,6 +275,9 @@ __all__ = [
     "typing",
     "uint8",
     "unittest",
+    "unsorted_batch_segment_sum",
+    "unsorted_segment_sum",
+    "unsorted_segment_sum_like",
     "user_op_builder",
     "util",
     "variance_scaling_initializer",
@@ -218,15 +286,11 @@ __all__ = [
     "where",
     "xavier_normal_initializer",
     "xavier_uniform_initializer",
+    "zero_pad2d",
     "zeros",
     "zeros_initializer",
     "zeros_like",
 ]
-
-
-def current_scope() -> Any:
-    """Return the current scope: there is one device."""
-    return scope
 
 
 __getattr__ = guard("flow", __all__, otherwise="see the OneFlow page of the docs")

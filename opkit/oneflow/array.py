@@ -11,34 +11,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import Variable, canonical_dtype
+from opkit.ir import canonical_dtype
 from opkit.oneflow.scalar_types import float32, int32
 from opkit.oneflow.semantics import builders as ops
-from opkit.oneflow.semantics.devices import sbp_of
-from opkit.oneflow.session import session
+from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.value import dtype_of, shape_of
+from opkit.ops.core.inference import broadcast_shape
+from opkit.ops.core.value import desc_of, dtype_of, shape_of
 
 __all__ = [
     "assign",
     "broadcast_like",
+    "broadcast_to_compatible_with",
     "cast",
     "concat",
     "constant",
     "constant_like",
     "constant_scalar",
+    "dynamic_reshape",
     "elem_cnt",
+    "expand",
     "expand_dims",
     "flatten",
     "gather",
     "gather_nd",
-    "hierarchical_parallel_cast",
-    "identity",
     "one_hot",
     "ones",
     "ones_like",
     "pad",
-    "parallel_cast",
     "range",
     "reshape",
     "reshape_like",
@@ -108,39 +108,35 @@ def broadcast_like(x: Blob, like: Blob, broadcast_axes: Sequence[int] | None = N
     return ops.broadcast_like(as_value(x), as_value(like), tuple(broadcast_axes or ()))
 
 
-def identity(x: Blob, name: str | None = None) -> Blob:
-    """Return a copy."""
-    return ops.identity(as_value(x))
+def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: str | None = None) -> Blob:
+    """Repeat the blob to the shape that it and the others have together.
 
-
-def parallel_cast(
-    input: Blob, name: str | None = None, distribute: Any = None, gradient_distribute: Any = None
-) -> Blob:
-    """Let the blob lie on the job's devices in a way; on one device every distribution is the whole blob.
-
-    Args:
-        input: the blob.
-        distribute: ``flow.distribute.split(axis)`` or ``flow.distribute.broadcast()``.
-        gradient_distribute: accepted; the gradient lies as its ops choose.
+    Raises:
+        ShapeError: their shapes do not go together.
     """
-    sbp = sbp_of(distribute, "flow.parallel_cast")
-    job = session().job
-    if sbp is None or job is None or not job.is_on_several:
-        return as_value(input)
-    return call("parallel_cast", {"in": [input]}, sbp_parallel=str(sbp), grad_sbp_parallel="")
+    value = as_value(x)
+    descs = [desc_of(value), *(desc_of(as_value(item)) for item in compatible)]
+    return ops.broadcast_to(value, broadcast_shape("broadcast_to_compatible_with", descs))
 
 
-def _with_distribute(self: Variable, distribute: Any) -> Blob:
-    """Return the blob lying in a way on the job's devices: ``blob.with_distribute(flow.distribute.split(0))``."""
-    return parallel_cast(self, distribute=distribute)
+def expand(x: Blob, expand_size: Sequence[int], name: str | None = None) -> Blob:
+    """Repeat axes of size 1, and new axes in front; -1 keeps an axis.
+
+    Raises:
+        ShapeError: there are fewer sizes than axes, or an axis of another size than 1 is to change.
+    """
+    value = as_value(x)
+    sizes = shape_of(value)
+    lead = len(expand_size) - len(sizes)
+    if lead < 0:
+        raise ShapeError(f"flow.expand: {list(expand_size)} has fewer sizes than the blob of shape {sizes}")
+    wanted = [sizes[k - lead] if k >= lead and size == -1 else int(size) for k, size in enumerate(expand_size)]
+    return ops.broadcast_to(value, wanted)
 
 
-Variable.with_distribute = _with_distribute  # type: ignore[attr-defined]
-
-
-def hierarchical_parallel_cast(input: Blob, *args: Any, **kwargs: Any) -> Blob:
-    """Return the blob itself: on one device every distribution is the whole blob."""
-    return as_value(input)
+def dynamic_reshape(x: Blob, shape: Sequence[int], name: str | None = None) -> Blob:
+    """Return the blob in another shape, one size of which may be -1: that of blobs whose size varies."""
+    return reshape(x, shape)
 
 
 # ---- joining and taking apart ----------------------------------------------------------------------------------------
@@ -195,7 +191,9 @@ def slice_v2(
     x: Blob, slice_tup_list: Sequence[tuple[int | None, int | None, int | None]], name: str | None = None
 ) -> Blob:
     """Take a slice (start, stop, step) per leading axis."""
-    return ops.getitem(as_value(x), tuple(builtins.slice(*item) for item in slice_tup_list))
+    value = as_value(x)
+    start, stop, step = slice_attrs("flow.slice_v2", slice_tup_list, shape_of(value))
+    return call("slice", {"x": [value]}, start=start, stop=stop, step=step)
 
 
 def reverse(input: Blob, axis: int | Sequence[int], name: str | None = None) -> Blob:
@@ -237,15 +235,15 @@ def scatter_nd(indices: Blob, updates: Blob, shape: Sequence[int], name: str | N
 
 
 def where(condition: Blob, x: Blob | None = None, y: Blob | None = None, name: str | None = None) -> Blob:
-    """Choose elements of ``x`` where the condition holds, else of ``y``.
+    """Choose elements of ``x`` where the condition holds, else of ``y``; without both, return ``flow.argwhere``.
 
     Raises:
-        UsageError: ``x`` or ``y`` is missing.
+        UsageError: ``x`` or ``y`` alone is missing.
     """
+    if x is None and y is None:
+        return ops.argwhere(as_value(condition), "int32")
     if x is None or y is None:
-        raise UsageError(
-            "flow.where takes a condition, x and y; the indices of true elements have no fixed shape in a graph"
-        )
+        raise UsageError("flow.where takes a condition alone, or a condition, x and y")
     return ops.where(as_value(condition), as_value(x), as_value(y))
 
 

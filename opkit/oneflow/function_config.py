@@ -9,8 +9,9 @@ from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.oneflow.semantics import schedules
 from opkit.oneflow.semantics.training import UpdateRecipe
+from opkit.oneflow.session import session
 
-__all__ = ["FunctionConfig"]
+__all__ = ["FunctionConfig", "FunctionDesc", "current_global_function_desc"]
 
 #: Settings whose effect does not exist on one CPU; they are remembered and change nothing.
 _WITHOUT_EFFECT = (
@@ -123,6 +124,11 @@ class FunctionConfig:
         """
         self.values["default_data_type"] = canonical_dtype(value)
 
+    @property
+    def function_desc(self) -> FunctionDesc:
+        """The settings, to be read: ``config.function_desc.enable_inplace``."""
+        return FunctionDesc(self, self.is_train)
+
     def recipe(self, job: str) -> UpdateRecipe:
         """Return the optimizer that ``config.train`` describes.
 
@@ -144,3 +150,40 @@ class FunctionConfig:
             raise AttributeError(name)
         known = [*_WITHOUT_EFFECT, *_OF_DEVICES, "default_data_type", "train"]
         raise unknown("FunctionConfig has no setting", name, known).error(MissingNameError)
+
+
+class FunctionDesc:
+    """A job's settings as they can be read: each is an attribute.
+
+    Args:
+        config: the settings.
+        is_trainable: whether the job is a train job.
+    """
+
+    def __init__(self, config: FunctionConfig, is_trainable: bool) -> None:
+        self._config = config
+        self._is_trainable = is_trainable
+
+    def IsTrainable(self) -> bool:
+        """Say whether the job is a train job."""
+        return self._is_trainable
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a setting, False where it was not set.
+
+        Raises:
+            MissingNameError: there is no such setting.
+        """
+        if name not in self._config.values:
+            getattr(self._config, name)  # refuses what is not a setting, and names the nearest
+        return self._config.values.get(name, False)
+
+
+def current_global_function_desc() -> FunctionDesc:
+    """Return the settings of the job that is being built.
+
+    Raises:
+        OutsideJobError: there is none.
+    """
+    job = session().current_job("flow.current_global_function_desc")
+    return FunctionDesc(job.config, job.kind == "train")

@@ -15,13 +15,23 @@ from opkit.oneflow.initializers import (
 from opkit.oneflow.scope import namespace
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.session import session
-from opkit.oneflow.user_op import as_value
+from opkit.oneflow.user_op import as_value, call
 from opkit.oneflow.variable import get_variable
 from opkit.ops.core.value import dtype_of, shape_of
 from opkit.ops.kernels.initializer import Initializer
 from opkit.shim.missing import guard
 
-__all__ = ["batch_normalization", "conv2d", "dense", "layer_norm"]
+__all__ = [
+    "batch_normalization",
+    "batch_normalization_add_relu",
+    "batch_normalization_relu",
+    "conv2d",
+    "dense",
+    "layer_norm",
+    "layer_norm_grad",
+    "prelu",
+    "upsample_2d",
+]
 
 Blob = Any
 Activation = Callable[..., Any] | None
@@ -181,9 +191,100 @@ def batch_normalization(
     others = [item for item in range(len(sizes)) if item != at]
     batch_mean, batch_variance = nn.moments(value, others)
     for moving, batch in ((mean, batch_mean), (variance, batch_variance)):
-        moved = ops.add(ops.mul(array.identity(moving), momentum), ops.mul(batch, 1.0 - momentum))
+        moved = ops.add(ops.mul(ops.identity(moving), momentum), ops.mul(batch, 1.0 - momentum))
         array.assign(moving, moved)
     return nn.batch_normalization(value, batch_mean, batch_variance, beta, gamma, epsilon, at)
+
+
+def batch_normalization_add_relu(inputs: Blob, addend: Blob | None = None, axis: int = -1, **settings: Any) -> Blob:
+    """Return ``relu(batch_normalization(inputs) + addend)``; for the other arguments see there."""
+    out = batch_normalization(inputs, axis, **settings)
+    return ops.relu(out if addend is None else ops.add(out, as_value(addend)))
+
+
+def batch_normalization_relu(inputs: Blob, axis: int = -1, **settings: Any) -> Blob:
+    """Return ``relu(batch_normalization(inputs))``; the other arguments are those of ``batch_normalization``."""
+    return batch_normalization_add_relu(inputs, None, axis, **settings)
+
+
+def layer_norm_grad(
+    dy: Blob, x: Blob, mean: Blob, inv_variance: Blob, begin_norm_axis: int = 1, name: str = "LayerNormGrad"
+) -> Blob:
+    """Return the gradient of layer normalisation by its input."""
+    given = {"dy": [dy], "x": [x], "mean": [mean], "inv_variance": [inv_variance]}
+    return call("layer_norm_grad", given, begin_norm_axis=begin_norm_axis, epsilon=1e-5)
+
+
+def prelu(
+    inputs: Blob,
+    alpha_initializer: Initializer | None = None,
+    alpha_regularizer: Regularizer | None = None,
+    shared_axes: Sequence[int] | None = None,
+    trainable: bool = True,
+    name: str = "PRelu",
+    model_distribute: Any = None,
+) -> Blob:
+    """Return ``x`` where positive, else ``alpha * x``; variable NAME-alpha of the shape of a sample.
+
+    Args:
+        inputs: (batch, ...).
+        shared_axes: axes (from 1) along which there is one alpha.
+
+    Raises:
+        ShapeError: an axis is not one of a sample's.
+    """
+    value = as_value(inputs)
+    sizes = shape_of(value)
+    shape = list(sizes[1:])
+    for axis in shared_axes or ():
+        if not 1 <= axis < len(sizes):
+            raise ShapeError(f"flow.layers.prelu: shared axis {axis} is not one of 1 to {len(sizes) - 1}")
+        shape[axis - 1] = 1
+    dtype = dtype_of(value).name
+    with namespace(name):
+        alpha = _variable("alpha", shape, dtype, alpha_initializer, alpha_regularizer, trainable, model_distribute)
+    return call("prelu", {"x": [value], "alpha": [alpha]})
+
+
+def upsample_2d(
+    x: Blob,
+    size: int | Sequence[int] = (2, 2),
+    align_corners: bool = False,
+    data_format: str = "NCHW",
+    interpolation: str = "nearest",
+    name: str = "Upsample2D",
+) -> Blob:
+    """Return images ``size`` times as high and wide.
+
+    Args:
+        x: (batch, channels, height, width), or channels last with ``data_format`` "NHWC".
+        size: one factor, or one for the height and one for the width.
+        align_corners: whether the corners' pixels stay at the corners ("bilinear" alone).
+        interpolation: "nearest" or "bilinear".
+
+    Raises:
+        UsageError: one of these is another.
+    """
+    op = "flow.layers.upsample_2d"
+    factors = [size] * 2 if isinstance(size, int) else list(size)
+    if len(factors) != 2 or interpolation not in ("nearest", "bilinear") or data_format.upper() not in ("NCHW", "NHWC"):
+        raise UsageError(
+            f"{op} takes one factor or two, interpolation nearest or bilinear, and data_format NCHW or NHWC, got "
+            f"{size!r}, {interpolation!r}, {data_format!r}"
+        )
+    if interpolation == "nearest" and align_corners:
+        raise UsageError(f"{op}: align_corners needs interpolation='bilinear'")
+    is_last, value = data_format.upper() == "NHWC", as_value(x)
+    out = call(
+        "upsample",
+        {"x": [ops.transpose(value, [0, 3, 1, 2]) if is_last else value]},
+        height_scale=float(factors[0]),
+        width_scale=float(factors[1]),
+        align_corners=align_corners,
+        data_format="channels_first",
+        interpolation=interpolation,
+    )
+    return ops.transpose(out, [0, 2, 3, 1]) if is_last else out
 
 
 def _variable(

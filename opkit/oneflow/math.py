@@ -11,6 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from opkit.oneflow.array import broadcast_to_compatible_with
+from opkit.oneflow.places import (
+    in_top_k,
+    top_k,
+    unsorted_batch_segment_sum,
+    unsorted_segment_sum,
+    unsorted_segment_sum_like,
+)
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.core.value import shape_of
@@ -28,6 +36,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "broadcast_to_compatible_with",
     "ceil",
     "clip_by_value",
     "cos",
@@ -41,10 +50,12 @@ __all__ = [
     "floor",
     "floordiv",
     "floormod",
+    "fused_scale_tril",
     "gelu",
     "gelu_grad",
     "greater",
     "greater_equal",
+    "in_top_k",
     "l2_normalize",
     "less",
     "less_equal",
@@ -59,6 +70,7 @@ __all__ = [
     "multiply",
     "negative",
     "not_equal",
+    "polyval",
     "pow",
     "reciprocal",
     "reciprocal_no_nan",
@@ -92,8 +104,13 @@ __all__ = [
     "tan",
     "tanh",
     "tanh_v2",
+    "top_k",
     "tril",
+    "two_stage_reduce_max",
+    "two_stage_reduce_min",
+    "unsorted_batch_segment_sum",
     "unsorted_segment_sum",
+    "unsorted_segment_sum_like",
     "xdivy",
     "xlogy",
 ]
@@ -250,8 +267,40 @@ def l2_normalize(input: Blob, axis: int | None = None, epsilon: float = 1e-12, n
 
 
 def tril(x: Blob, diagonal: int = 0, fill_value: float = 0, name: str | None = None) -> Blob:
-    """Return the lower triangle."""
-    return ops.tril(as_value(x), diagonal)
+    """Return the lower triangle, and a number above it."""
+    return ops.tril(as_value(x), diagonal, fill_value)
+
+
+def fused_scale_tril(
+    x: Blob, diagonal: int = 0, fill_value: float = 0, scale: float = 1, name: str | None = None
+) -> Blob:
+    """Return ``tril(scale * x)``."""
+    is_filled_float, is_scaled_float = isinstance(fill_value, float), isinstance(scale, float)
+    return call(
+        "fused_scale_tril",
+        {"in": [x]},
+        diagonal=int(diagonal),
+        is_floating_fill_value=is_filled_float,
+        floating_fill_value=fill_value if is_filled_float else 0.0,
+        integer_fill_value=0 if is_filled_float else int(fill_value),
+        is_floating_scale_value=is_scaled_float,
+        floating_scale_value=scale if is_scaled_float else 1.0,
+        integer_scale_value=1 if is_scaled_float else int(scale),
+    )
+
+
+def polyval(coeffs: Sequence[float | Blob], x: Blob, name: str | None = None) -> Blob:
+    """Return the polynomial with these coefficients, that of the highest power first.
+
+    Raises:
+        ValueError: the coefficients are not a list or tuple.
+    """
+    if not isinstance(coeffs, (list, tuple)):
+        raise ValueError(f"flow.math.polyval takes a list or tuple of coefficients, got {type(coeffs).__name__}")
+    total = ops.zeros_like(as_value(x))
+    for number in coeffs:
+        total = ops.add(ops.mul(total, as_value(x)), _value(number))
+    return total
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -285,6 +334,10 @@ reduce_variance = _reduction(_variance, "Return the variance over axes.")
 reduce_std = _reduction(lambda x, axis, keep: ops.sqrt(_variance(x, axis, keep)), "Return the standard deviation.")
 
 
+# On one device, and on several that agree on where a blob lies, the first stage of the reduction is all of it.
+two_stage_reduce_max, two_stage_reduce_min = reduce_max, reduce_min
+
+
 def reduced_shape_elem_cnt(input_blob: Blob, axis: Axis = None, dtype: Any = None, name: str | None = None) -> Blob:
     """Return how many elements a reduction joins, a blob of shape (1,)."""
     sizes = shape_of(as_value(input_blob))
@@ -295,14 +348,6 @@ def reduced_shape_elem_cnt(input_blob: Blob, axis: Axis = None, dtype: Any = Non
 def argmax(input: Blob, axis: int = -1, name: str | None = None) -> Blob:
     """Return the index of the largest element along an axis."""
     return ops.argmax(as_value(input), axis)
-
-
-def unsorted_segment_sum(
-    data: Blob, segment_ids: Blob, num_segments: int, axis: int = 0, name: str | None = None
-) -> Blob:
-    """Add up the slices along an axis that have one segment number."""
-    given = {"data": [data], "segment_ids": [segment_ids]}
-    return call("unsorted_segment_sum", given, axis=axis, num_segments=num_segments)
 
 
 __getattr__ = guard("flow.math", globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from opkit.errors import UnsupportedError, UsageError
@@ -17,6 +18,7 @@ from opkit.shim.missing import guard
 __all__ = [
     "consistent_view",
     "consistent_view_enabled",
+    "current_scope",
     "mirrored_view",
     "mirrored_view_enabled",
     "name_prefix",
@@ -115,6 +117,41 @@ def consistent_view_enabled() -> bool:
 def mirrored_view_enabled() -> bool:
     """Say whether the mirrored view is on."""
     return View.current() == "mirrored"
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelDesc:
+    """The devices of a scope.
+
+    Attributes:
+        device_tag: "cpu" or "gpu".
+        parallel_num: how many they are.
+    """
+
+    device_tag: str
+    parallel_num: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentScope:
+    """What ``flow.current_scope()`` returns.
+
+    Attributes:
+        device_parallel_desc_symbol: the devices on which ops would run.
+    """
+
+    device_parallel_desc_symbol: ParallelDesc
+
+
+def current_scope() -> CurrentScope:
+    """Return where ops that are built now run: the innermost placement, else the job's own, else all devices."""
+    owner, found = session(), Placement.current()
+    if found is None and owner.job is not None:
+        given = owner.job.config.values.get("default_placement_scope")
+        found = given if isinstance(given, Placement) else None
+    if found is not None:
+        return CurrentScope(ParallelDesc(found.tag, len(found.devices)))
+    return CurrentScope(ParallelDesc("gpu" if owner.resources.gpu else "cpu", len(owner.resources.devices())))
 
 
 __getattr__ = guard("flow.scope", __all__)

@@ -11,7 +11,16 @@ from opkit.ir import TensorDesc, canonical_dtype
 from opkit.oneflow.scalar_types import float32
 from opkit.shim.missing import guard
 
-__all__ = ["Bundle", "Callback", "ListNumpy", "ListOfNumpyDef", "Numpy", "NumpyDef"]
+__all__ = [
+    "Bundle",
+    "Callback",
+    "FixedTensorDef",
+    "ListNumpy",
+    "ListOfNumpyDef",
+    "MirroredTensorDef",
+    "Numpy",
+    "NumpyDef",
+]
 
 _T = typing.TypeVar("_T")
 
@@ -60,6 +69,16 @@ class ListNumpy:
     def Placeholder(shape: Sequence[int], dtype: Any = float32) -> type[ListOfNumpyDef]:
         """Declare an argument: a list with one array of this rank, no size larger than declared."""
         return type("ListNumpy.Placeholder", (ListOfNumpyDef,), _checked(shape, dtype))
+
+
+def FixedTensorDef(shape: Sequence[int], dtype: Any = float32, name: str | None = None) -> type[NumpyDef]:
+    """Declare an argument as older scripts do, as its default: ``def job(x=flow.FixedTensorDef((2, 3)))``."""
+    return Numpy.Placeholder(tuple(shape), dtype)
+
+
+def MirroredTensorDef(shape: Sequence[int], dtype: Any = float32, name: str | None = None) -> type[ListOfNumpyDef]:
+    """Declare an argument as older scripts do: a list with one array per device."""
+    return ListNumpy.Placeholder(tuple(shape), dtype)
 
 
 class Callback(typing.Generic[_T]):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import unittest as _unittest
 from collections.abc import Callable
 from typing import Any
 
+from opkit.errors import UsageError
 from opkit.oneflow.job import enable_eager_execution
 from opkit.oneflow.session import clear_default_session
 from opkit.shim.missing import guard
@@ -33,12 +35,21 @@ class TestCase(_unittest.TestCase):
 
 
 class env:
-    """What OneFlow's tests ask about the machine: one node, one device."""
+    """What OneFlow's tests ask about the machine: one node and one device, unless the environment says otherwise.
+
+    ``ONEFLOW_TEST_DEVICE_NUM`` is the number of devices (they are threads here: ``docs/devices.md``), and
+    ``ONEFLOW_TEST_ENABLE_EAGER=1`` runs jobs eagerly, as in v0.4.
+    """
 
     @staticmethod
     def eager_execution_enabled() -> bool:
         """Whether jobs run eagerly by default."""
-        return False
+        return os.environ.get("ONEFLOW_TEST_ENABLE_EAGER") == "1"
+
+    @staticmethod
+    def typing_check_enabled() -> bool:
+        """Whether annotations of jobs are checked: always."""
+        return True
 
     @staticmethod
     def node_size() -> int:
@@ -48,19 +59,31 @@ class env:
     @staticmethod
     def device_num() -> int:
         """Number of devices."""
-        return 1
+        given = os.environ.get("ONEFLOW_TEST_DEVICE_NUM", "1")
+        if not given.isdigit() or given == "0":
+            raise UsageError(f"ONEFLOW_TEST_DEVICE_NUM is a number of devices, got {given!r}")
+        return int(given)
 
     @staticmethod
     def has_node_list() -> bool:
         """Whether several machines are configured."""
         return False
 
+    @staticmethod
+    def has_world_size() -> bool:
+        """Whether several processes are configured."""
+        return False
+
 
 def _skip_unless(nodes: int, devices: int) -> Callable[[], Callable[[Any], Any]]:
     def decorator() -> Callable[[Any], Any]:
-        if (nodes, devices) == (1, 1):
+        there = env.device_num()
+        if (nodes, devices) == (1, there):
             return lambda item: item
-        return _unittest.skip(f"needs {nodes} node(s) with {devices} device(s); opkit has one of each")
+        return _unittest.skip(
+            f"needs {nodes} node(s) with {devices} device(s), and there is 1 with {there}; "
+            "ONEFLOW_TEST_DEVICE_NUM says how many devices there are"
+        )
 
     decorator.__doc__ = f"Run the test only where {nodes} node(s) with {devices} device(s) each are there."
     return decorator
@@ -76,7 +99,9 @@ skip_unless_2n4d = _skip_unless(2, 4)
 
 def num_nodes_required(num_nodes: int) -> Callable[[Any], Any]:
     """Run the test only where that many nodes are there."""
-    return _skip_unless(num_nodes, 1)()
+    if num_nodes == env.node_size():
+        return lambda item: item
+    return _unittest.skip(f"needs {num_nodes} nodes; opkit has one")
 
 
 __getattr__ = guard("flow.unittest", __all__)

@@ -95,9 +95,16 @@ class Placement:
         block = placed(DeviceGroup("cpu", self.devices.devices))
         block.__enter__()
         self._entered.append(block)
+        _open.placements.append(self)
 
     def __exit__(self, *exc: Any) -> None:
+        _open.placements.pop()
         self._entered.pop().__exit__(*exc)
+
+    @staticmethod
+    def current() -> Placement | None:
+        """Return the innermost placement that is open in this thread, None where there is none."""
+        return _open.placements[-1] if _open.placements else None
 
 
 class View:
@@ -123,10 +130,11 @@ class View:
 
 
 class _Open(threading.local):
-    """The views whose ``with`` blocks are open in a thread, that of the job that is being traced among them."""
+    """The views and placements whose ``with`` blocks are open in a thread, the traced job's view among them."""
 
     def __init__(self) -> None:
         self.views: list[View] = []
+        self.placements: list[Placement] = []
 
 
 _open = _Open()

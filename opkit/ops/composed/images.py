@@ -8,11 +8,14 @@ from opkit.ops.core.value import Value
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "temporal_shift"]
 
 
-def pixel_shuffle(x: Value, r: int) -> Value:
-    """Return images r times as high and wide, whose r * r pixels come from as many channels."""
+def pixel_shuffle(x: Value, rows: int, columns: int | None = None) -> Value:
+    """Return images ``rows`` times as high and ``columns`` (left out: as many) times as wide, made of their channels."""
+    columns = rows if columns is None else columns
+    columns = rows if columns is None else columns
     n, c, h, w = x.shape
-    parts = ops.transpose(ops.reshape(x, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
-    return ops.reshape(parts, [n, c // (r * r), h * r, w * r])
+    left = c // (rows * columns)
+    parts = ops.transpose(ops.reshape(x, [n, left, rows, columns, h, w]), [0, 1, 4, 2, 5, 3])
+    return ops.reshape(parts, [n, left, h * rows, w * columns])
 
 
 def pixel_unshuffle(x: Value, r: int) -> Value:
