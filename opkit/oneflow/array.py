@@ -115,8 +115,14 @@ def broadcast_to_compatible_with(x: Blob, compatible: Sequence[Blob], name: str 
         ShapeError: their shapes do not go together.
     """
     value = as_value(x)
-    descs = [desc_of(value), *(desc_of(as_value(item)) for item in compatible)]
-    return ops.broadcast_to(value, broadcast_shape("broadcast_to_compatible_with", descs))
+    others = [as_value(item) for item in compatible]
+    shape = broadcast_shape("broadcast_to_compatible_with", [desc_of(item) for item in (value, *others)])
+    if -1 not in shape:
+        return ops.broadcast_to(value, shape)
+    zero = ops.zeros_like(value)
+    for item in others:  # sizes are known in the run alone: the sum of zeros has them
+        zero = ops.add(zero, ops.cast(ops.zeros_like(item), dtype_of(value).name))
+    return ops.broadcast_like(value, zero)
 
 
 def expand(x: Blob, expand_size: Sequence[int], name: str | None = None) -> Blob:

@@ -1,4 +1,4 @@
-"""``flow.experimental`` (v0.4): ops to be tried out; loading an op directory, without compiler, copy or written file."""
+"""``flow.experimental`` (v0.4): ops to be tried out; loading an op directory, no compiler, copy or written file."""
 
 from __future__ import annotations
 

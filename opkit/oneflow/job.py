@@ -140,7 +140,9 @@ class Job:
         self._losses.append(loss)
 
     def watch(self, blob: Any, handler: Handler) -> None:
-        """Call a function with the blob's data whenever it was computed."""
+        """Call a function with the blob's data whenever it was computed; of a variable with what the step reads."""
+        if getattr(blob, "persistable", False):
+            blob = ops.identity(blob)
         apply(static.observer_op(f"watch in job {self.name}", handler), (blob,), {})
 
     def watch_diff(self, blob: Any, handler: Handler) -> None:

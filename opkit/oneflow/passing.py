@@ -10,6 +10,7 @@ from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.semantics.devices import sbp_of
 from opkit.oneflow.session import session
 from opkit.oneflow.user_op import as_value, call
+from opkit.ops.core.value import shape_of
 
 __all__ = [
     "amp_white_identity",
@@ -52,6 +53,7 @@ def _with_distribute(self: Variable, distribute: Any) -> Blob:
 
 
 Variable.with_distribute = _with_distribute  # type: ignore[attr-defined]
+Variable.is_dynamic = property(lambda self: -1 in self.shape)  # type: ignore[attr-defined]
 
 
 def hierarchical_parallel_cast(input: Blob, *args: Any, **kwargs: Any) -> Blob:
@@ -71,6 +73,9 @@ def amp_white_identity(x: Blob, name: str | None = None) -> Blob:
 
 def cast_to_static_shape(x: Blob, name: str | None = None) -> Blob:
     """Return a blob whose sizes may vary as one of fixed sizes: a copy, since sizes are those of the run anyway."""
+    value = as_value(x)
+    if -1 not in shape_of(value):
+        return value
     return call("cast_to_static_shape", {"input": [x]})
 
 

@@ -6,8 +6,9 @@ Only names whose meaning is plain are here; numpy is not changed otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,19 @@ _NAMES: dict[str, Any] = {
     "unicode_": np.str_,
 }
 
+
+def _reshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``np.reshape`` that takes its shape as ``newshape`` too, as numpy 1 called it."""
+
+    @wraps(reshape)
+    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if "newshape" in kwargs:
+            kwargs["shape"] = kwargs.pop("newshape")
+        return reshape(a, *args, **kwargs)
+
+    return function
+
+
 #: How numpy words the error about a name that it no longer has.
 _ERROR = re.compile(r"(?:module 'numpy' has no attribute '|`np\.)(\w+)['`]")
 
@@ -91,9 +105,12 @@ def numpy1_names() -> Iterator[None]:
     missing = [name for name, value in _NAMES.items() if value is not None and name not in vars(np)]
     for name in missing:
         setattr(np, name, _NAMES[name])
+    reshape = np.reshape
+    np.reshape = _reshape(reshape)
     try:
         yield
     finally:
+        np.reshape = reshape
         for name in missing:
             delattr(np, name)
 

@@ -162,7 +162,14 @@ def test_a_foreign_description_is_an_error(tmp_path: Path) -> None:
 
 
 # ---- what somebody else wrote ----------------------------------------------------------------------------------------
-MANIFESTS = ['{"crc32": {"w": Infinity}}', '{"crc32": {"w": 1e999}}', '{"crc32": [1]}', "[" * 10**5, '{"crc32": {"w": "1"}}', "5"]
+MANIFESTS = [
+    '{"crc32": {"w": Infinity}}',
+    '{"crc32": {"w": 1e999}}',
+    '{"crc32": [1]}',
+    "[" * 10**5,
+    '{"crc32": {"w": "1"}}',
+    "5",
+]
 
 
 @pytest.mark.parametrize("text", MANIFESTS)

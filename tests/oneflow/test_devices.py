@@ -36,11 +36,15 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 
 def batches(count: int = 4) -> list[tuple[np.ndarray, np.ndarray]]:
     rng = np.random.default_rng(0)
-    return [(rng.normal(size=(BATCH, 1, 4, 4)).astype(F), rng.integers(0, 10, BATCH).astype(np.int32)) for _ in range(count)]
+    return [
+        (rng.normal(size=(BATCH, 1, 4, 4)).astype(F), rng.integers(0, 10, BATCH).astype(np.int32)) for _ in range(count)
+    ]
 
 
 def dense(x: Any, units: int, name: str, **options: Any) -> Any:
-    return flow.layers.dense(x, units, kernel_initializer=flow.random_normal_initializer(stddev=0.3), name=name, **options)
+    return flow.layers.dense(
+        x, units, kernel_initializer=flow.random_normal_initializer(stddev=0.3), name=name, **options
+    )
 
 
 def perceptron(images: Any, distribute: Any = None) -> Any:
@@ -59,8 +63,15 @@ def placed(images: Any) -> Any:
 
 
 def convolution(images: Any) -> Any:
-    hidden = flow.layers.conv2d(images, 4, 3, padding="SAME", activation=flow.nn.relu, name="conv",
-                                kernel_initializer=flow.random_normal_initializer(stddev=0.3))
+    hidden = flow.layers.conv2d(
+        images,
+        4,
+        3,
+        padding="SAME",
+        activation=flow.nn.relu,
+        name="conv",
+        kernel_initializer=flow.random_normal_initializer(stddev=0.3),
+    )
     hidden = flow.layers.batch_normalization(hidden, axis=1, name="norm")
     hidden = flow.nn.max_pool2d(hidden, ksize=2, strides=2, padding="SAME")
     hidden = flow.nn.avg_pool2d(hidden, ksize=2, strides=1, padding="VALID")

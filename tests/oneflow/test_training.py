@@ -544,7 +544,9 @@ def test_an_op_without_a_gradient_in_a_train_job_is_named(tmp_path: Path, has_an
         flow.optimizer.SGD(constant(), momentum=0).minimize(loss)
         return loss
 
-    with pytest.raises(UsageError, match=r"op 'user_nograd_forward' has no registered gradient[\s\S]*test_training.py:[0-9]"):
+    with pytest.raises(
+        UsageError, match=r"op 'user_nograd_forward' has no registered gradient[\s\S]*test_training.py:[0-9]"
+    ):
         job(np.ones(2, F))
 
 

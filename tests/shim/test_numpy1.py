@@ -47,3 +47,12 @@ def test_an_error_about_one_is_recognised(name: str) -> None:
     assert removed_name(caught.value) == name
     assert removed_name(AttributeError("module 'numpy' has no attribute 'flaot'")) == ""
     assert removed_name(ValueError("module 'numpy' has no attribute 'float'")) == ""
+
+
+def test_reshape_takes_newshape() -> None:
+    """``np.reshape(a, newshape=...)`` is numpy 1's within the block, and numpy's own afterwards."""
+    own = np.reshape
+    with numpy1_names():
+        assert np.reshape(np.arange(4), newshape=(2, 2)).tolist() == [[0, 1], [2, 3]]
+        assert np.reshape(np.arange(4), (2, 2), order="F").tolist() == [[0, 2], [1, 3]]
+    assert np.reshape is own

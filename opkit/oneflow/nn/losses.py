@@ -34,7 +34,7 @@ __all__ = [
 Blob = Any
 
 
-# ---- of logits and labels ---------------------------------------------------------------------------------------------
+# ---- of logits and labels --------------------------------------------------------------------------------------------
 def sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: Blob, name: str | None = None) -> Blob:
     """Return the cross entropy of integer labels, one number per row of logits."""
     value = as_value(logits)

@@ -37,8 +37,8 @@ class Resources:
         return DeviceGroup.of("cpu", f"0-{self.machines - 1}:0-{(self.gpu or self.cpu) - 1}")
 
     def count(self, tag: str) -> int:
-        """Return how many devices of a kind each machine has."""
-        return self.cpu if tag == "cpu" else max(self.gpu, 1)
+        """Return how many devices of a kind each machine has; CPUs are at least as many as GPUs, as in OneFlow."""
+        return max(self.cpu, self.gpu) if tag == "cpu" else max(self.gpu, 1)
 
 
 def sbp_of(distribute: Any, asked_by: str) -> Sbp | None:

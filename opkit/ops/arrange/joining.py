@@ -54,7 +54,8 @@ def _split_like(x: np.ndarray, *likes: Any, axis: int) -> tuple[np.ndarray, ...]
 
 
 def _infer_split_like(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
-    return [TensorDesc(desc.shape, descs[0].dtype) for desc in descs[1:]]
+    # A like may have the leading axes alone.
+    return [TensorDesc((*desc.shape, *descs[0].shape[desc.ndim :]), descs[0].dtype) for desc in descs[1:]]
 
 
 def _split_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:

@@ -79,9 +79,12 @@ def _gather_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
 def _segment_sum(data: np.ndarray, ids: np.ndarray, axis: int, num_segments: int) -> np.ndarray:
     check_range("unsorted_segment_sum", ids, num_segments)
     lead, tail = data.shape[:axis], data.shape[axis + ids.ndim :]
-    total = np.zeros((num_segments, *lead, *tail), data.dtype)
-    rows = data.reshape(*lead, ids.size, *tail)
+    # Many halves are added up in single precision, else the sum stops growing.
+    wide = np.float32 if data.dtype == np.float16 else data.dtype
+    total = np.zeros((num_segments, *lead, *tail), wide)
+    rows = data.reshape(*lead, ids.size, *tail).astype(wide, copy=False)
     add_rows(total, np.moveaxis(rows, axis, 0), ids.reshape(-1))
+    total = total.astype(data.dtype, copy=False)
     return np.moveaxis(total, 0, axis) if axis else total
 
 

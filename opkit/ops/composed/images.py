@@ -9,8 +9,7 @@ __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "temporal_shif
 
 
 def pixel_shuffle(x: Value, rows: int, columns: int | None = None) -> Value:
-    """Return images ``rows`` times as high and ``columns`` (left out: as many) times as wide, made of their channels."""
-    columns = rows if columns is None else columns
+    """Return images ``rows`` times as high, ``columns`` (left out: as many) times as wide, made of their channels."""
     columns = rows if columns is None else columns
     n, c, h, w = x.shape
     left = c // (rows * columns)
