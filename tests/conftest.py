@@ -1,13 +1,23 @@
-"""No test reaches beyond this machine."""
+"""No test reaches beyond this machine; tests of foreign files fail where a read has no bound."""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import signal
 import socket
+import sys
+import traceback
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import pytest
+
+from opkit.verify.isolation.limits import limit_memory
+
+#: What a bounded test may take beyond what is held before it: mebibytes, and seconds on a busy machine.
+_MEBIBYTES, _SECONDS = 1024, 100
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -24,3 +34,36 @@ def local() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", connect_here)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Bound memory and time of a test marked ``bounded``: it fails where it would take the machine down or wait."""
+    if item.get_closest_marker("bounded") is None or sys.platform == "win32":
+        return (yield)
+    with _bounds():
+        try:
+            return (yield)
+        except MemoryError as error:
+            traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
+    pytest.fail(f"the test took more than {_MEBIBYTES} MiB of memory")
+
+
+@contextlib.contextmanager
+def _bounds() -> Iterator[None]:
+    import resource
+
+    usual = resource.getrlimit(resource.RLIMIT_AS)
+    limit_memory(_MEBIBYTES)
+    former = signal.signal(signal.SIGALRM, _out_of_time)
+    signal.alarm(_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+        resource.setrlimit(resource.RLIMIT_AS, usual)
+
+
+def _out_of_time(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"the test took more than {_SECONDS} seconds")

@@ -9,6 +9,8 @@ import pytest
 from opkit.configuration import KEYS, Configuration, document, read_configuration
 from opkit.errors import UsageError
 
+pytestmark = pytest.mark.bounded
+
 
 def configuration(folder: Path, text: str) -> Configuration:
     """Return what a pyproject.toml with that text sets, read in its own folder."""

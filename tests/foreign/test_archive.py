@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from opkit.foreign import FormatError, read_array, read_entries, read_file, read_json
 from opkit.static.storage import StorageError, archive_of, arrays_of_archive, read_archive
 
+pytestmark = pytest.mark.bounded
+
 GOOD = archive_of({"w": np.arange(5.0), "step": np.array(7)})
 
 

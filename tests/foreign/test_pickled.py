@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from opkit.foreign import FormatError, NamesCodeError, read_pickle
 
+pytestmark = pytest.mark.bounded
+
 PLAIN: dict[str, Any] = {
     "matrix": np.arange(6.0).reshape(2, 3),
     "fortran": np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3)),

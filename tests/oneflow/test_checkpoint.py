@@ -14,6 +14,8 @@ from hypothesis.extra import numpy as hnp
 from opkit.oneflow.semantics import checkpoint
 from opkit.oneflow.semantics.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 
+pytestmark = pytest.mark.bounded
+
 VALUES = {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "step": np.array(7), "none": np.zeros((0, 2))}
 
 

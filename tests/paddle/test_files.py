@@ -14,6 +14,8 @@ import pytest
 import opkit.paddle as paddle
 from opkit.paddle.framework.io import UnsafeFileError
 
+pytestmark = pytest.mark.bounded
+
 
 def test_a_layer_round_trip(tmp_path: Path) -> None:
     """State saved from one layer makes another compute the same."""

@@ -20,6 +20,8 @@ from opkit.static.program_file import program_of
 from opkit.static.storage import StorageError, archive_of, arrays_of_archive, read_archive, write_archive
 from tests.static.nets import X, fed, made, tanh
 
+pytestmark = pytest.mark.bounded
+
 #: Written in place of every field of a program.
 OTHER: list[Any] = [
     None, True, -1, 0, 1, 10**30, 1.5, "", "x", "(x y)f4,i4", "\ud800", "float64", "relu", [], [0], [-1, -1], {}, {"tuple": [1]},

@@ -12,6 +12,8 @@ from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Evidence, OpR
 from opkit.errors import UsageError
 from opkit.verify import FailureStore
 
+pytestmark = pytest.mark.bounded
+
 ATTRS = {"alpha": 0.1, "axes": (0, 1), "name": "é"}
 
 
