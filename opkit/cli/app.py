@@ -1,12 +1,14 @@
 """The typer app: its commands, in the order of the help page.
 
 Only typer is imported here and at the top of the command modules; a command imports what it needs when it runs,
-so that ``opkit --help`` stays quick.
+so that ``opkit --help`` stays quick. Commands that a command line does not name are not even put together.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from subprocess import Popen
 from typing import Annotated
 
@@ -14,35 +16,60 @@ import typer
 
 from opkit import __version__
 from opkit.cli.arguments import COLOURS, one_of
-from opkit.cli.build import build
-from opkit.cli.config import config
-from opkit.cli.demo import demo
-from opkit.cli.doctor import doctor
 from opkit.cli.edge import Edge, choice
-from opkit.cli.explain import explain
-from opkit.cli.export import export
-from opkit.cli.gradcheck import gradcheck
-from opkit.cli.graph import graph
 from opkit.cli.help import Command
-from opkit.cli.new import new
-from opkit.cli.ops import ops
-from opkit.cli.run import run
-from opkit.cli.sbp import sbp
-from opkit.cli.test import test
-from opkit.cli.watch import watch
 from opkit.streams import escape_unprintable, fill_closed
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "application", "main"]
 
-app = typer.Typer(
-    name="opkit",
-    cls=Edge,
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+#: Each is a function of that name in the module of that name beside this one.
+COMMANDS = (
+    "new",
+    "build",
+    "gradcheck",
+    "sbp",
+    "run",
+    "test",
+    "watch",
+    "export",
+    "ops",
+    "graph",
+    "explain",
+    "config",
+    "demo",
+    "doctor",
 )
+#: What follows is the script's own.
+_PASSES_ON = {"run": {"allow_interspersed_args": False, "ignore_unknown_options": True}}
+
+
+def application(names: Collection[str] = COMMANDS) -> typer.Typer:
+    """Return the app with some of the commands.
+
+    Args:
+        names: of the commands, all by default.
+    """
+    app = typer.Typer(
+        name="opkit",
+        cls=Edge,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in names:
+        function = getattr(import_module(f"opkit.cli.{name}"), name)
+        app.command(cls=Command, context_settings=_PASSES_ON.get(name))(function)
+    return app
+
+
+def _needed(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the commands that a command line may ask for: one where it begins with it, else all."""
+    if words[:1] in (["--version"], ["-V"]):
+        return ()
+    return tuple(words[:1]) if words and words[0] in COMMANDS else COMMANDS
 
 
 def _show_version(is_wanted: bool) -> None:
@@ -51,8 +78,7 @@ def _show_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def root(
+def _root(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -75,22 +101,6 @@ def root(
     use_colour(choice("--color", color, COLOURS))
 
 
-app.command(cls=Command)(new)
-app.command(cls=Command)(build)
-app.command(cls=Command)(gradcheck)
-app.command(cls=Command)(sbp)
-app.command(cls=Command, context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
-app.command(cls=Command)(test)
-app.command(cls=Command)(watch)
-app.command(cls=Command)(export)
-app.command(cls=Command)(ops)
-app.command(cls=Command)(graph)
-app.command(cls=Command)(explain)
-app.command(cls=Command)(config)
-app.command(cls=Command)(demo)
-app.command(cls=Command)(doctor)
-
-
 def main(interpreter: Popen[bytes] | None = None) -> None:
     """Run the command line.
 
@@ -100,4 +110,4 @@ def main(interpreter: Popen[bytes] | None = None) -> None:
     fill_closed()
     if sys.argv[1:2] != ["run"]:  # a script gets the streams that python would give it
         escape_unprintable()
-    app(obj=interpreter)
+    application(_needed(sys.argv[1:]))(obj=interpreter)

@@ -52,15 +52,18 @@ def build(
     from opkit.cli.tables import show_build
     from opkit.project import build as build_directories
     from opkit.project import discover
-    from opkit.verify.trial import tried
 
     choice("--format", form, FORMS)
     directories = discover(paths_of([str(path) for path in paths or []]))
     if fix:
         write_amendments(directories)
-    with user_code():
-        facts = {} if spec_only else tried(directories)
-        result = build_directories(directories, runs_python=not spec_only, facts=facts)
+    if spec_only:
+        result = build_directories(directories, runs_python=False)
+    else:
+        from opkit.verify.trial import tried
+
+        with user_code():
+            result = build_directories(directories, facts=tried(directories))
     show_build(result, form, show_python=show_python, no_kernel="not loaded" if spec_only else "missing")
     if form == "text" and not fix:
         show_amendments(result.loaded)

@@ -21,6 +21,7 @@ __all__ = [
     "hint",
     "paint",
     "put",
+    "screen_width",
     "styled",
     "text_width",
     "use_colour",
@@ -91,6 +92,12 @@ def styled(text: str, style: str, is_coloured: bool) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured and style else text
 
 
+def screen_width(stream: TextIO | None = None) -> int:
+    """Return how wide a stream's reader is (standard output by default); 120 columns where it is not a terminal."""
+    is_known = (stream or sys.stdout).isatty() or "COLUMNS" in os.environ
+    return shutil.get_terminal_size((120, 24)).columns if is_known else 120
+
+
 def text_width(stream: TextIO | None = None, most: int = 100) -> int:
     """Return how wide running text should be: as wide as the terminal, from 40 columns to a comfortable width."""
     target = stream or sys.stdout
@@ -108,5 +115,6 @@ def console(stream: TextIO | None = None) -> Console:
     from rich.console import Console
 
     target = stream or sys.stdout
-    width = None if target.isatty() or "COLUMNS" in os.environ else 120
-    return Console(file=target, width=width, highlight=False, soft_wrap=False, no_color=not uses_colour(target))
+    return Console(
+        file=target, width=screen_width(target), highlight=False, soft_wrap=False, no_color=not uses_colour(target)
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opkit
-from opkit.cli.console import console, put
+from opkit.cli.console import put
 from opkit.cli.tables import op_table
 from opkit.ops import BUILTIN, ArgDef, OpDef
 
@@ -35,7 +35,7 @@ def show_ops(ops: Sequence[OpDef], form: str) -> None:
             )
             for op in ops
         ]
-        console().print(op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient")))
+        put(op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient")))
 
 
 def _arg(arg: ArgDef) -> str:

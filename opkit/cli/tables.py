@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 import opkit
-from opkit.cli.console import console, paint, put, uses_colour, warn
+from opkit.cli.columns import columns_text
+from opkit.cli.console import paint, put, screen_width, uses_colour, warn
 from opkit.diagnostics import Diagnostic, Severity, render_text
 from opkit.project import Build, LoadedOps, UserOp
 
 __all__ = ["op_table", "show_build", "show_diagnostics"]
 
-_LEAST = 14
 _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
 
@@ -41,7 +36,7 @@ def show_build(result: Build, form: str, *, show_python: bool, no_kernel: str = 
         for loaded in result.loaded:
             put(_python_of(loaded))
     elif any(loaded.ops for loaded in result.loaded):
-        console().print(_table(result.loaded, no_kernel))
+        put(_table(result.loaded, no_kernel))
     show_diagnostics(result.diagnostics)
     if result.loaded:
         warn(_summary(result))
@@ -53,7 +48,7 @@ def _python_of(loaded: LoadedOps) -> str:
     return "\n\n".join(part.rstrip() for part in parts if part)
 
 
-def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table | Text:
+def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> str:
     rows = [
         (op.name, *_signature(op), _gradient(op), op.kernel.where.function if op.kernel is not None else no_kernel)
         for one in loaded
@@ -62,42 +57,9 @@ def _table(loaded: Iterable[LoadedOps], no_kernel: str) -> Table | Text:
     return op_table(rows, ("op", "inputs", "outputs", "attributes", "gradient", "kernel"))
 
 
-def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> Table | Text:
-    """Return a table of ops; where the terminal is too narrow for one, a block of lines per op. No word is split."""
-    longest = [
-        max((len(word) for row in (headings, *rows) for word in row[index].split()), default=0) + 1
-        for index in range(len(headings))
-    ]
-    if sum(longest) > console().width:
-        return Text("\n\n".join(_stacked(row, headings) for row in rows), no_wrap=False)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    widest = [max(len(row[index]) for row in (headings, *rows)) + 2 for index in range(len(headings))]
-    # Attributes are shortened first, if that leaves them room: names are easier to read in one piece.
-    names = sum(size for size, heading in zip(widest, headings) if heading != "attributes")
-    fits = names + _LEAST <= console().width
-    for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=fits and heading != "attributes")
-    for row in rows:
-        table.add_row(*[Text(cell, style="red" if cell in ("error", "missing") else "") for cell in row])
-    return table
-
-
-def _stacked(row: Sequence[str], headings: Sequence[str]) -> str:
-    column = max(map(len, headings[1:])) + 2
-    width = max(console().width - column - 2, 10)
-    lines = [row[0]]
-    for heading, cell in zip(headings[1:], row[1:]):
-        pieces = [
-            piece
-            for part in cell.split("\n")
-            for piece in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
-        ]
-        lines += [f"  {heading if first else '':<{column}}{piece}" for first, piece in _marked(pieces)]
-    return "\n".join(lines)
-
-
-def _marked(pieces: Sequence[str]) -> list[tuple[bool, str]]:
-    return [(index == 0, piece) for index, piece in enumerate(pieces)]
+def op_table(rows: Sequence[Sequence[str]], headings: Sequence[str]) -> str:
+    """Return a table of ops. Attributes are wrapped first: names are easier to read in one piece."""
+    return columns_text(rows, headings, screen_width(), flexible="attributes", is_coloured=uses_colour(sys.stdout))
 
 
 def _signature(op: UserOp) -> tuple[str, str, str]:

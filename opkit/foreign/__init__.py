@@ -6,11 +6,16 @@ called, imported or unpickled. What the data mean is decided by the callers.
 
 from __future__ import annotations
 
-from opkit.foreign.archive import read_entries
-from opkit.foreign.array import read_array
-from opkit.foreign.files import FormatError, read_file
-from opkit.foreign.pickled import NamesCodeError, read_pickle
-from opkit.foreign.record import Record, read_json
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
+
+if TYPE_CHECKING:
+    from opkit.foreign.archive import read_entries
+    from opkit.foreign.array import read_array
+    from opkit.foreign.files import FormatError, read_file
+    from opkit.foreign.pickled import NamesCodeError, read_pickle
+    from opkit.foreign.record import Record, read_json
 
 __all__ = [
     "FormatError",
@@ -22,3 +27,16 @@ __all__ = [
     "read_json",
     "read_pickle",
 ]
+
+_HOMES = {
+    "FormatError": "files",
+    "NamesCodeError": "pickled",
+    "Record": "record",
+    "read_array": "array",
+    "read_entries": "archive",
+    "read_file": "files",
+    "read_json": "record",
+    "read_pickle": "pickled",
+}
+
+__getattr__ = deferred(__name__, _HOMES)

@@ -1,210 +1,227 @@
 # ruff: noqa: A004 - builders have the field's names, some of which are Python's too
 """Op definitions, the registry, the current mode, and the built-in ops with their builders.
 
-The module is long because it names every builder twice, one per line: where it comes from, and that it is public. A
-builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
+The module is long because it names every builder three times: for type checkers, that it is public, and which module
+defines it. A module is imported when one of its names is first asked for: what needs no kernels does not wait for them.
+A builder (``ops.add(x, y)``, ``ops.reduce_sum(x, axis)``, ...) takes and returns values of the current mode.
 """
 
-from opkit.ops.arrange.indexing import getitem, setitem
-from opkit.ops.arrange.joining import concat, split, stack, unstack
-from opkit.ops.arrange.matrix import diag, tril, triu
-from opkit.ops.arrange.scattering import (
-    add_along_axis,
-    gather_nd,
-    multiply_along_axis,
-    put_along_axis,
-    scatter,
-    scatter_nd_add,
-    take_along_axis,
-)
-from opkit.ops.arrange.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
-from opkit.ops.arrange.shape import (
-    expand_dims,
-    flatten,
-    reshape,
-    reshape_like,
-    squeeze,
-    swapaxes,
-    transpose,
-)
-from opkit.ops.arrange.slicing import pad, slice
-from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
-from opkit.ops.arrange.turning import flip, repeat_interleave, roll, tile
-from opkit.ops.basis.arithmetic import (
-    add,
-    div,
-    floor_div,
-    floor_mod,
-    mul,
-    neg,
-    scalar_add,
-    scalar_div,
-    scalar_mul,
-    sub,
-)
-from opkit.ops.basis.broadcasting import broadcast_like, broadcast_to, reduce_mean, reduce_sum, reduce_sum_like, sum_to
-from opkit.ops.basis.creation import (
-    as_value,
-    cast,
-    cast_like,
-    constant,
-    eye,
-    full_like,
-    identity,
-    linspace,
-    literal,
-    ones_like,
-    range,
-    zeros_like,
-)
-from opkit.ops.basis.random import (
-    bernoulli,
-    generator,
-    generator_state,
-    multinomial,
-    normal,
-    poisson,
-    randint,
-    random_mask_like,
-    randperm,
-    seed,
-    set_generator_state,
-    truncated_normal,
-    uniform,
-)
-from opkit.ops.basis.unbroadcast import add_n, multiply
+from typing import TYPE_CHECKING
+
+from opkit.deferred import deferred
 from opkit.ops.core.inference import explain
 from opkit.ops.core.mode import Mode, apply, install_default, local
 from opkit.ops.core.observers import Observer, observe
 from opkit.ops.core.opdef import Applied, ArgDef, AttrDef, BoundOp, OpDef, OpType
 from opkit.ops.core.registry import BUILTIN, Registry
 from opkit.ops.core.value import Abstract, Value, desc_of, dtype_of, is_value, ndim_of, shape_of
-from opkit.ops.forms import SPECIAL_FORMS
-from opkit.ops.linear.contraction import einsum, tensordot
-from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
-from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
-from opkit.ops.linear.least_squares import least_squares
-from opkit.ops.linear.lu import lu
-from opkit.ops.linear.products import batch_matmul, dot, matmul
-from opkit.ops.network.batch_normalization import batch_norm
-from opkit.ops.network.conv import conv, conv_transpose, window_list
-from opkit.ops.network.cross_entropy import softmax_cross_entropy, sparse_cross_entropy, sparse_softmax_cross_entropy
-from opkit.ops.network.layer_normalization import instance_norm, layer_norm
-from opkit.ops.network.layers import bias_add, dropout, l2_normalize
-from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
-from opkit.ops.network.pool import (
-    adaptive_pool,
-    avg_pool,
-    global_avg_pool,
-    global_max_pool,
-    max_pool,
-    max_pool_places,
-)
-from opkit.ops.network.resize import resize
-from opkit.ops.network.unpool import max_unpool
-from opkit.ops.pointwise.activation import (
-    elu,
-    gelu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    selu,
-    silu,
-    softshrink,
-    softsign,
-    tanhshrink,
-    thresholded_relu,
-)
-from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
-from opkit.ops.pointwise.compare import (
-    clip,
-    clip_inside,
-    equal,
-    greater,
-    greater_equal,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    not_equal,
-    where,
-)
-from opkit.ops.pointwise.elementwise import (
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    ceil,
-    cos,
-    cosh,
-    digamma,
-    erf,
-    erfc,
-    exp,
-    expm1,
-    floor,
-    lgamma,
-    log,
-    log1p,
-    log2,
-    log10,
-    log_sigmoid,
-    polygamma,
-    reciprocal,
-    reciprocal_no_nan,
-    rint,
-    round,
-    round_half_even,
-    rsqrt,
-    sigmoid,
-    sigmoid_v2,
-    sign,
-    sin,
-    sinh,
-    softplus,
-    sqrt,
-    square,
-    tan,
-    tanh,
-    trunc,
-)
-from opkit.ops.pointwise.error_inverse import erfinv
-from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
-from opkit.ops.reduce.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
-from opkit.ops.reduce.extremes import (
-    amax,
-    amin,
-    argmax,
-    argmin,
-    norm,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_min,
-    reduce_prod,
-    std,
-    var,
-)
-from opkit.ops.reduce.log_space import log_softmax, logsumexp, softmax
-from opkit.ops.reduce.running import cummax, cummin, logcumsumexp
-from opkit.ops.reduce.scan import cumprod, cumsum
-from opkit.ops.update.named import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
+
+if TYPE_CHECKING:
+    from opkit.ops.arrange.indexing import getitem, setitem
+    from opkit.ops.arrange.joining import concat, split, stack, unstack
+    from opkit.ops.arrange.matrix import diag, tril, triu
+    from opkit.ops.arrange.scattering import (
+        add_along_axis,
+        gather_nd,
+        multiply_along_axis,
+        put_along_axis,
+        scatter,
+        scatter_nd_add,
+        take_along_axis,
+    )
+    from opkit.ops.arrange.selection import batch_gather, gather, index_select, one_hot, unsorted_segment_sum
+    from opkit.ops.arrange.shape import (
+        expand_dims,
+        flatten,
+        reshape,
+        reshape_like,
+        squeeze,
+        swapaxes,
+        transpose,
+    )
+    from opkit.ops.arrange.slicing import pad, slice
+    from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
+    from opkit.ops.arrange.turning import flip, repeat_interleave, roll, tile
+    from opkit.ops.basis.arithmetic import (
+        add,
+        div,
+        floor_div,
+        floor_mod,
+        mul,
+        neg,
+        scalar_add,
+        scalar_div,
+        scalar_mul,
+        sub,
+    )
+    from opkit.ops.basis.broadcasting import (
+        broadcast_like,
+        broadcast_to,
+        reduce_mean,
+        reduce_sum,
+        reduce_sum_like,
+        sum_to,
+    )
+    from opkit.ops.basis.creation import (
+        as_value,
+        cast,
+        cast_like,
+        constant,
+        eye,
+        full_like,
+        identity,
+        linspace,
+        literal,
+        ones_like,
+        range,
+        zeros_like,
+    )
+    from opkit.ops.basis.random import (
+        bernoulli,
+        generator,
+        generator_state,
+        multinomial,
+        normal,
+        poisson,
+        randint,
+        random_mask_like,
+        randperm,
+        seed,
+        set_generator_state,
+        truncated_normal,
+        uniform,
+    )
+    from opkit.ops.basis.unbroadcast import add_n, multiply
+    from opkit.ops.forms import SPECIAL_FORMS
+    from opkit.ops.linear.contraction import einsum, tensordot
+    from opkit.ops.linear.factorisation import cholesky, eigenvalues, eigh, matrix_rank, qr, svd
+    from opkit.ops.linear.inversion import determinant, inverse, log_determinant, pseudo_inverse, solve
+    from opkit.ops.linear.least_squares import least_squares
+    from opkit.ops.linear.lu import lu
+    from opkit.ops.linear.products import batch_matmul, dot, matmul
+    from opkit.ops.network.batch_normalization import batch_norm
+    from opkit.ops.network.conv import conv, conv_transpose, window_list
+    from opkit.ops.network.cross_entropy import (
+        softmax_cross_entropy,
+        sparse_cross_entropy,
+        sparse_softmax_cross_entropy,
+    )
+    from opkit.ops.network.layer_normalization import instance_norm, layer_norm
+    from opkit.ops.network.layers import bias_add, dropout, l2_normalize
+    from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
+    from opkit.ops.network.pool import (
+        adaptive_pool,
+        avg_pool,
+        global_avg_pool,
+        global_max_pool,
+        max_pool,
+        max_pool_places,
+    )
+    from opkit.ops.network.resize import resize
+    from opkit.ops.network.unpool import max_unpool
+    from opkit.ops.pointwise.activation import (
+        elu,
+        gelu,
+        hardshrink,
+        hardsigmoid,
+        hardswish,
+        hardtanh,
+        leaky_relu,
+        mish,
+        prelu,
+        relu,
+        relu6,
+        selu,
+        silu,
+        softshrink,
+        softsign,
+        tanhshrink,
+        thresholded_relu,
+    )
+    from opkit.ops.pointwise.bitwise import bitwise_and, bitwise_not, bitwise_or, bitwise_xor, left_shift, right_shift
+    from opkit.ops.pointwise.compare import (
+        clip,
+        clip_inside,
+        equal,
+        greater,
+        greater_equal,
+        isfinite,
+        isinf,
+        isnan,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        maximum,
+        minimum,
+        not_equal,
+        where,
+    )
+    from opkit.ops.pointwise.elementwise import (
+        abs,
+        acos,
+        acosh,
+        asin,
+        asinh,
+        atan,
+        atanh,
+        ceil,
+        cos,
+        cosh,
+        digamma,
+        erf,
+        erfc,
+        exp,
+        expm1,
+        floor,
+        lgamma,
+        log,
+        log1p,
+        log2,
+        log10,
+        log_sigmoid,
+        polygamma,
+        reciprocal,
+        reciprocal_no_nan,
+        rint,
+        round,
+        round_half_even,
+        rsqrt,
+        sigmoid,
+        sigmoid_v2,
+        sign,
+        sin,
+        sinh,
+        softplus,
+        sqrt,
+        square,
+        tan,
+        tanh,
+        trunc,
+    )
+    from opkit.ops.pointwise.error_inverse import erfinv
+    from opkit.ops.pointwise.power import atan2, pow, xdivy, xlogy
+    from opkit.ops.reduce.counting import bincount, gcd, histogram, lcm, mode_places, nextafter
+    from opkit.ops.reduce.extremes import (
+        amax,
+        amin,
+        argmax,
+        argmin,
+        norm,
+        reduce_all,
+        reduce_any,
+        reduce_max,
+        reduce_min,
+        reduce_prod,
+        std,
+        var,
+    )
+    from opkit.ops.reduce.log_space import log_softmax, logsumexp, softmax
+    from opkit.ops.reduce.running import cummax, cummin, logcumsumexp
+    from opkit.ops.reduce.scan import cumprod, cumsum
+    from opkit.ops.update.named import ADAM_UPDATE, ASSIGN, MOMENTUM_UPDATE, RMSPROP_UPDATE, SGD_UPDATE, blocks_of
 
 __all__ = [
     "ADAM_UPDATE",
@@ -474,3 +491,68 @@ __all__ = [
     "xlogy",
     "zeros_like",
 ]
+
+#: module below this one -> its public names; each is imported when one of them is first asked for.
+_FAMILIES = {
+    "arrange.indexing": "getitem setitem",
+    "arrange.joining": "concat split stack unstack",
+    "arrange.matrix": "diag tril triu",
+    "arrange.scattering": (
+        "add_along_axis gather_nd multiply_along_axis put_along_axis scatter scatter_nd_add take_along_axis"
+    ),
+    "arrange.selection": "batch_gather gather index_select one_hot unsorted_segment_sum",
+    "arrange.shape": "expand_dims flatten reshape reshape_like squeeze swapaxes transpose",
+    "arrange.slicing": "pad slice",
+    "arrange.sort": "argsort argwhere in_top_k masked_select searchsorted sort topk unique",
+    "arrange.turning": "flip repeat_interleave roll tile",
+    "basis.arithmetic": "add div floor_div floor_mod mul neg scalar_add scalar_div scalar_mul sub",
+    "basis.broadcasting": "broadcast_like broadcast_to reduce_mean reduce_sum reduce_sum_like sum_to",
+    "basis.creation": (
+        "as_value cast cast_like constant eye full_like identity linspace literal ones_like range zeros_like"
+    ),
+    "basis.random": (
+        "bernoulli generator generator_state multinomial normal poisson randint random_mask_like randperm seed "
+        "set_generator_state truncated_normal uniform"
+    ),
+    "basis.unbroadcast": "add_n multiply",
+    "forms": "SPECIAL_FORMS",
+    "linear.contraction": "einsum tensordot",
+    "linear.factorisation": "cholesky eigenvalues eigh matrix_rank qr svd",
+    "linear.inversion": "determinant inverse log_determinant pseudo_inverse solve",
+    "linear.least_squares": "least_squares",
+    "linear.lu": "lu",
+    "linear.products": "batch_matmul dot matmul",
+    "network.batch_normalization": "batch_norm",
+    "network.conv": "conv conv_transpose window_list",
+    "network.cross_entropy": "softmax_cross_entropy sparse_cross_entropy sparse_softmax_cross_entropy",
+    "network.layer_normalization": "instance_norm layer_norm",
+    "network.layers": "bias_add dropout l2_normalize",
+    "network.loss": "sigmoid_cross_entropy smooth_l1_loss",
+    "network.pool": "adaptive_pool avg_pool global_avg_pool global_max_pool max_pool max_pool_places",
+    "network.resize": "resize",
+    "network.unpool": "max_unpool",
+    "pointwise.activation": (
+        "elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu mish prelu relu relu6 selu silu softshrink "
+        "softsign tanhshrink thresholded_relu"
+    ),
+    "pointwise.bitwise": "bitwise_and bitwise_not bitwise_or bitwise_xor left_shift right_shift",
+    "pointwise.compare": (
+        "clip clip_inside equal greater greater_equal isfinite isinf isnan less less_equal logical_and logical_not "
+        "logical_or logical_xor maximum minimum not_equal where"
+    ),
+    "pointwise.elementwise": (
+        "abs acos acosh asin asinh atan atanh ceil cos cosh digamma erf erfc exp expm1 floor lgamma log log1p log2 "
+        "log10 log_sigmoid polygamma reciprocal reciprocal_no_nan rint round round_half_even rsqrt sigmoid "
+        "sigmoid_v2 sign sin sinh softplus sqrt square tan tanh trunc"
+    ),
+    "pointwise.error_inverse": "erfinv",
+    "pointwise.power": "atan2 pow xdivy xlogy",
+    "reduce.counting": "bincount gcd histogram lcm mode_places nextafter",
+    "reduce.extremes": "amax amin argmax argmin norm reduce_all reduce_any reduce_max reduce_min reduce_prod std var",
+    "reduce.log_space": "log_softmax logsumexp softmax",
+    "reduce.running": "cummax cummin logcumsumexp",
+    "reduce.scan": "cumprod cumsum",
+    "update.named": "ADAM_UPDATE ASSIGN MOMENTUM_UPDATE RMSPROP_UPDATE SGD_UPDATE blocks_of",
+}
+
+__getattr__ = deferred(__name__, {name: home for home, names in _FAMILIES.items() for name in names.split()})

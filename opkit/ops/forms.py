@@ -20,6 +20,7 @@ from opkit.ops.basis.arithmetic import add, div, mul, neg, scalar_mul
 from opkit.ops.basis.broadcasting import broadcast_like, reduce_sum, reduce_sum_like
 from opkit.ops.basis.creation import cast_like, ones_like
 from opkit.ops.core.define import NO_ATTRS, define, first_only, quiet
+from opkit.ops.core.homes import HOMES
 from opkit.ops.core.inference import check_same_dtype, like, same_shape, shape_error, unchanged
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
@@ -30,8 +31,6 @@ from opkit.ops.pointwise.activation import GELU, gelu_second
 from opkit.ops.pointwise.compare import greater, less, logical_not
 
 __all__ = ["SPECIAL_FORMS"]
-
-_others = frozenset(BUILTIN)
 
 
 # ---- the same value under another name -------------------------------------------------------------------------------
@@ -443,4 +442,4 @@ define(
 )
 
 #: The op types that this module adds.
-SPECIAL_FORMS: tuple[str, ...] = tuple(name for name in BUILTIN if name not in _others)
+SPECIAL_FORMS: tuple[str, ...] = tuple(HOMES["forms"].split())

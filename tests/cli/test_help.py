@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from opkit.cli.app import app
+from opkit.cli.app import application
 from opkit.cli.help import page_of
 from tests.cli.test_commands import opkit
 
-ROOT: Any = get_command(app)
+ROOT: Any = get_command(application())
 NAMES = ("", *ROOT.commands)
 
 

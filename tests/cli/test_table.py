@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from typer.main import get_command
 
-from opkit.cli.app import app
+from opkit.cli.app import application
 from opkit.project import scaffold
 from tests.project.opdir import edit, write_op
 
@@ -167,7 +167,7 @@ def test_row(table: Table, row: Row) -> None:
 
 def test_every_command_and_option_has_a_row() -> None:
     """In one of its spellings, under its own command."""
-    root: Any = get_command(app)
+    root: Any = get_command(application())
     missing = []
     for name, command in (("", root), *root.commands.items()):
         used = {word for row in ROWS for word in row.argv.split() if not name or name in row.argv.split()}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from opkit.cli.app import app
+from opkit.cli.app import application
 from opkit.export.gradient import gradient_trouble
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
@@ -14,7 +14,7 @@ from tests.export.ops import ROW_WISE
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
     """Run the command in a folder; return its status and all that it says."""
-    result = CliRunner().invoke(app, ["export", *words])
+    result = CliRunner().invoke(application(), ["export", *words])
     return result.exit_code, result.output
 
 

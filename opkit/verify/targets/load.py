@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from opkit.ops import BUILTIN
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.imports import imported_roots
@@ -42,13 +43,15 @@ def preload(kinds: Iterable[TargetKind]) -> None:
     """Import what loading needs, once, before workers are forked.
 
     Args:
-        kinds: of the targets, one for each. What the trials of API files import is shared where there are several.
+        kinds: of the targets, one for each. What the trials of API files import, and all built-in ops, are shared
+            where there are several.
     """
     wanted = list(kinds)
     for kind in set(wanted):
         _loader(kind)
     if wanted.count(TargetKind.DIRECTORY) > 1:
         import_module("opkit.verify.trial.trying")
+        BUILTIN.load()
 
 
 def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:
