@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from opkit.collection import uncollected
 from opkit.signals import Terminated, terminable
 from opkit.streams import fill_closed
 
@@ -33,13 +34,17 @@ def _run() -> None:
         from opkit.verify.workers.start import started
 
         with started() as interpreter:
-            from opkit.cli import main as run
-
+            run = _command_line()
             run(interpreter)
     else:
-        from opkit.cli import main as run
-
+        run = _command_line()
         run()
+
+
+def _command_line() -> Callable[..., None]:
+    with uncollected():
+        from opkit.cli import main as run
+    return run
 
 
 def _checks(words: Sequence[str]) -> bool:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from opkit import project  # as a whole: what amends is imported only where something is lacking
 from opkit.atomic import write_together
 from opkit.cli.console import hint, styled, uses_colour, warn
 from opkit.errors import UsageError
-from opkit.project import LoadedOps, OpDirectory, amendment_of
+
+if TYPE_CHECKING:
+    from opkit.project import LoadedOps, OpDirectory
 
 __all__ = ["show_amendments", "write_amendments"]
 
@@ -24,7 +28,7 @@ def write_amendments(directories: Iterable[OpDirectory]) -> None:
             to any file.
     """
     for directory in directories:
-        amendment = amendment_of(directory)
+        amendment = project.amendment_of(directory)
         if amendment is None:
             continue
         if directory.spec.is_symlink():
@@ -44,7 +48,7 @@ def write_amendments(directories: Iterable[OpDirectory]) -> None:
 def show_amendments(loaded: Iterable[LoadedOps]) -> None:
     """Show the difference that ``--fix`` would write, of directories that are not complete."""
     for item in loaded:
-        amendment = amendment_of(item.directory) if item.diagnostics or not item.result.grads else None
+        amendment = project.amendment_of(item.directory) if item.diagnostics or not item.result.grads else None
         if amendment is not None:
             is_coloured = uses_colour(sys.stderr)
             lines = (styled(line, _STYLES.get(line[:1], ""), is_coloured) for line in amendment.diff().splitlines())

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from opkit.cli.arguments import FORMS, PrintedForm
+from opkit.collection import uncollected
 
 __all__ = ["build"]
 
@@ -45,13 +46,14 @@ def build(
     Exit status: 0 clean (warnings do not count), 3 a definition or a directory has errors, 5 no op directory found.
     """
     pin_threads()
-    from opkit.cli.amendments import show_amendments, write_amendments
-    from opkit.cli.configured import paths_of
-    from opkit.cli.console import user_code, warn
-    from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
-    from opkit.cli.tables import show_build
-    from opkit.project import build as build_directories
-    from opkit.project import discover
+    with uncollected():
+        from opkit.cli.amendments import show_amendments, write_amendments
+        from opkit.cli.configured import paths_of
+        from opkit.cli.console import user_code, warn
+        from opkit.cli.edge import CLEAN, NOTHING, SPEC_ERRORS, choice
+        from opkit.cli.tables import show_build
+        from opkit.project import build as build_directories
+        from opkit.project import discover
 
     choice("--format", form, FORMS)
     directories = discover(paths_of([str(path) for path in paths or []]))

@@ -58,7 +58,7 @@ def test_every_op_is_found_in_its_home() -> None:
         Path(homes.__file__).write_text(written(found), encoding="utf-8")
     assert {module: " ".join(sorted(names)) for module, names in found.items()} == {
         module: " ".join(sorted(names.split())) for module, names in HOMES.items()
-    }
+    }, "OPKIT_UPDATE_GOLDEN=1 writes opkit/ops/core/homes.py anew"
 
 
 def test_asking_for_an_op_imports_its_module_alone() -> None:
