@@ -53,6 +53,10 @@ def gradcheck(
         str,
         typer.Option("--cluster", metavar="ADDRESS", help="Check on Dask workers: tcp://host:8786, or local:4."),
     ] = "",
+    device: Annotated[
+        str,
+        typer.Option("--device", metavar="NAME", help="Where functions of torch and JAX run: cuda, cuda:1, mps, cpu."),
+    ] = "",
     output: Annotated[
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
@@ -93,6 +97,7 @@ def gradcheck(
         "replay": replay,
         "shows_output": output,
         "cluster": cluster,
+        "device": device,
     }
     if repro:
         from opkit.cli.checking import options_of, put_repro

@@ -68,6 +68,15 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _device(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    kind, colon, number = value.partition(":")
+    if not kind.isidentifier() or (colon and not number.isdecimal()):
+        raise ValueError
+    return value
+
+
 def _codes(value: Any) -> tuple[str, ...]:
     found = tuple(item.strip().upper() for item in _texts(value))
     known = [code for code in codes() if code.startswith(("GC", "SBP"))]
@@ -96,6 +105,7 @@ _ALL = (
     Key("memory", 4096, "mebibytes, 0 for no limit", "that one op may use", _whole, is_per_op=True),
     Key("jobs", 0, "a whole number, 0 for one per core", "ops checked at once", _whole),
     Key("strict", False, "true or false", "whether undecided checks count as failed", _flag),
+    Key("device", "", 'a name such as "cuda:1"', "where functions of torch and JAX run", _device),
     Key("select", (), 'a list of codes, such as ["GC101"]', "the checks to run; empty: all", _codes, is_per_op=True),
     Key("ignore", (), 'a list of codes, such as ["GC140"]', "checks to skip", _codes, is_per_op=True),
     Key("reports", (), 'a list of FORM=FILE, such as ["html=report.html"]', "what gradcheck also writes", _reports),

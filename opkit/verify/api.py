@@ -64,10 +64,11 @@ def gradcheck(
         cases: in place of inputs: ``cases(rng)`` yields them; they are the domain. With neither, forward says by trial
             what it takes, as for an op directory.
         **options: fields of ``opkit.verify.RunOptions`` and ``opkit.checker.Options`` (``seed``, ``jobs``,
-            ``timeout``, ``select`` ...). Functions and classes of this process run in it (``isolate=False``) unless
-            ``isolate=True`` is given. Isolated, they run in a copy of this process; where it has threads, in a fresh
-            interpreter that imports them; where they cannot be imported (a lambda, a class of the main script), in
-            this process under a watchdog, which ends what runs in Python, and the report's notes say so.
+            ``timeout``, ``select``, ``device`` ...). Functions and classes of this process run in it
+            (``isolate=False``) unless ``isolate=True`` is given. Isolated, they run in a copy of this process; where it
+            has threads, in a fresh interpreter that imports them; where they cannot be imported (a lambda, a class of
+            the main script), in this process under a watchdog, which ends what runs in Python, and the report's notes
+            say so.
 
     Returns:
         the report; ``report.is_clean()`` says whether nothing failed.
@@ -98,7 +99,7 @@ def outcome_of(
         if target is not None or forward is None or backward is None:
             raise UsageError("gradcheck takes a target, or forward= and backward= together")
         return _here((None, forward, backward, inputs, cases), options)
-    if isinstance(target, (Checkable, type)) or _framework_of(target, inputs) is not None:
+    if isinstance(target, (Checkable, type)) or _framework_of(target, inputs, "") is not None:
         return _here((target, None, None, inputs, cases), options)
     if inputs is not None or cases is not None:
         raise UsageError("inputs= and cases= go with forward= and backward=, or with a class")
@@ -120,7 +121,7 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
     target, forward, backward, inputs, cases = given
     if isinstance(target, Checkable):
         return Loaded((target,))
-    framework = _framework_of(target, inputs)
+    framework = _framework_of(target, inputs, options.device)
     if framework is not None:
         served = framework.called(target, inputs, cases, options.check)
         return Loaded(served.checkables, served.reports)
@@ -134,11 +135,11 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         interpreter.put_back()  # what the functions did to it when they were tried is found by the check
 
 
-def _framework_of(target: Any, inputs: Any) -> Framework | None:
-    """Return the framework that serves a value of this process, None where none of those imported does."""
+def _framework_of(target: Any, inputs: Any, device: str) -> Framework | None:
+    """Return the framework that serves a value of this process on a device, None where none imported does."""
     if target is None or isinstance(target, (str, os.PathLike, list, tuple)):
         return None
-    return next((item for item in loaded_frameworks() if item.takes(target, inputs)), None)
+    return next((item for item in loaded_frameworks(device) if item.takes(target, inputs)), None)
 
 
 def _of_class(
@@ -160,7 +161,7 @@ def _of_class(
 def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
     """Check what a call gave: target, forward, backward, inputs and cases."""
     run = RunOptions.of({"isolate": False, "replay": False, **options})
-    loaded = load_given(given, run)
+    loaded = load_given(given, run).on(run.device)
     if not loaded.checkables:
         return Outcome(Report(opkit.__version__, run.check.seed, loaded.reports))
     if run.isolate and can_fork():

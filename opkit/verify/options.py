@@ -6,6 +6,7 @@ Where they come from (flags, keyword arguments) is the caller's business.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
@@ -16,6 +17,9 @@ from opkit import checker
 from opkit.errors import UsageError, unknown
 
 __all__ = ["RunOptions"]
+
+#: How torch and JAX name a device: a kind, and the number among those of its kind.
+_DEVICE = re.compile(r"[A-Za-z_]+(:[0-9]+)?")
 
 _CHECKER = tuple(item.name for item in fields(checker.Options))
 
@@ -35,6 +39,8 @@ class RunOptions:
         shows_output: what the user's files print goes to standard error as it is printed.
         command: "gradcheck", or "sbp": what is checked of each op.
         cluster: whose workers check op directories: "local:N" or a scheduler's address; "" for processes here.
+        device: where functions of torch and JAX run: a framework's name for it, such as "cuda" or "cuda:1"; "" for the
+            CPU, or where a run or the inputs given were.
         overrides: options of single ops, by the name of the op or of its directory; ``*`` stands for any text. The
             last one that names an option wins.
     """
@@ -49,6 +55,7 @@ class RunOptions:
     shows_output: bool = False
     command: str = "gradcheck"
     cluster: str = ""
+    device: str = ""
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -56,6 +63,10 @@ class RunOptions:
             value = getattr(self, name)
             if not value >= 0:  # a NaN is refused too
                 raise UsageError(f"{name} must not be negative, got {value}")
+        if self.device and not _DEVICE.fullmatch(self.device):
+            raise UsageError(
+                f"{self.device!r} does not name a device", help="name it as the framework does: cpu, cuda, cuda:1, mps"
+            )
 
     @property
     def width(self) -> int:

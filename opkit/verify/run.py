@@ -126,6 +126,6 @@ def remember(report: Report, options: RunOptions) -> Mapping[tuple[int, int], st
     for place, op in enumerate(report.ops):
         chosen = options.for_op(op.op, op.dir).check
         is_whole = not chosen.select and not chosen.ignore
-        for index, failure_id in store.update(op, is_whole).items():
+        for index, failure_id in store.update(op, is_whole, options.device).items():
             saved[place, index] = failure_id
     return saved

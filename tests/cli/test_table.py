@@ -54,7 +54,7 @@ ROWS = (
     Row("build nowhere", 2, "", r"error: no such file or folder: 'nowhere'\n"),
     Row("build empty", 5, "", r"no op directory in empty: none holds a NAME_cpp_def.cpp\nnext: opkit new NAME\n"),
     Row("gradcheck good --seed 3 --strict --effort 0.05 -j 1 --timeout 30 --memory 2000 --no-replay --report json=r.json", 0, rf"pass +good_forward{ANY}seed 3\)\n", ""),
-    Row("gradcheck good --no-strict --select GC101 --ignore GC105 --shape x=3 --recorded-only --second-order --jobs 1 --replay -s -v --output --verbose --effort 0.05", 0, rf"pass +good_forward{ANY}", ANY),
+    Row("gradcheck good --no-strict --select GC101 --ignore GC105 --shape x=3 --recorded-only --second-order --jobs 1 --replay -s -v --output --verbose --effort 0.05 --device cuda:1", 0, rf"pass +good_forward{ANY}the device 'cuda:1' has no part{ANY}", ANY),
     Row("gradcheck wrong --effort 0.05 --format github --power", 1, rf"::error {ANY}GC101{ANY}", ""),
     Row("gradcheck bad", 3, ANY, ""),
     Row("gradcheck empty", 5, ANY, r"nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py\n"),

@@ -175,6 +175,50 @@ def test_a_repro_needs_jax_and_numpy_only(tmp_path: Path) -> None:
     assert (round(left, 4), round(right, 4), round(rule, 4)) == (3.0, 3.0, 2.9)
 
 
+TREES = """
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+class Layer(NamedTuple):
+    w: object
+    b: object
+
+@jax.custom_vjp
+def linear(params, x):
+    return x @ params["layer"].w + params["layer"].b + params["rest"][0]
+
+def forward(params, x):
+    return linear(params, x), (params, x)
+
+def backward(kept, g):
+    params, x = kept
+    return {"layer": Layer(x.T @ g, 2 * g.sum(0)), "rest": [g.sum()[None], None]}, g @ params["layer"].w.T
+
+linear.defvjp(forward, backward)
+
+if __name__ == "__main__":
+    params = {"layer": Layer(jnp.ones((3, 2)), jnp.zeros(2)), "rest": [jnp.ones(1), None]}
+    jax.jit(jax.grad(lambda params: linear(params, jnp.ones((4, 3))).sum()))(params)
+"""
+
+
+def test_a_repro_puts_arrays_back_into_their_trees(tmp_path: Path) -> None:
+    """Dicts, named tuples of the file and lists with None; of a recorded script, which shows how trees are built."""
+    (tmp_path / "train.py").write_text(TREES)
+    found = opkit(tmp_path, "gradcheck", "--effort", "0.1", "--recorded-only", "train.py")
+    failure = re.findall(r"--repro ([0-9a-f]+)", found.stdout)[0]
+    opkit(tmp_path, "gradcheck", "--repro", failure)
+    code = "import sys, runpy; sys.modules['opkit'] = None; runpy.run_path(sys.argv[1])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / f"repro_{failure}.py")], capture_output=True, text=True, timeout=300
+    )
+    assert shown.returncode == 0, shown.stderr
+    left, right, rule = (float(line.split(":")[1]) for line in shown.stdout.splitlines()[:3])
+    assert (round(left, 2), round(right, 2), round(rule, 2)) == (1.0, 1.0, 2.0)
+
+
 def test_assert_gradients_takes_a_function_with_a_rule() -> None:
     """The whole report is the message."""
     x = jnp.array([0.5, -1.0, 2.0])

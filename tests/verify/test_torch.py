@@ -75,19 +75,22 @@ def test_a_library_op_with_a_lying_fake_kernel_fails_under_its_code() -> None:
         assert [item.code for item in checked("library_faults", name).findings] == ["GC206"], name
 
 
+class Scaled(torch.autograd.Function):
+    """Gives no gradient for an input whose name does not tell whether it is a constant."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0], None
+
+
 def test_a_forgotten_gradient_of_a_weight_fails_and_that_of_a_scale_is_undecided(tmp_path: Path) -> None:
     """None counts as zeros in torch: an input's name says whether it may be a constant."""
     assert checked("faults", "LinearNoWeight").status is Status.FAIL
-
-    class Scaled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, scale):
-            ctx.save_for_backward(scale)
-            return x * scale
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0], None
 
     report = gradcheck(Scaled)
     assert report.status is Status.UNDECIDED
@@ -378,8 +381,9 @@ _SHOWN = {
 def test_the_report_of_torchs_own_faults_is_as_its_golden_file() -> None:
     """The text of each code, times and cases masked; OPKIT_UPDATE_GOLDEN=1 writes it."""
     options = Options(effort=0.2)
-    reports = tuple(checked(file, name, options) for file, names in _SHOWN.items() for name in names)
-    text = masked(text_report(Outcome(Report("0", 0, reports)), width=160))
+    reports = [checked(file, name, options) for file, names in _SHOWN.items() for name in names]
+    reports += gradcheck(Scaled, effort=0.2).ops
+    text = masked(text_report(Outcome(Report("0", 0, tuple(reports))), width=160))
     path = Path(__file__).parent / "golden" / "torch.text"
     if os.environ.get("OPKIT_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")

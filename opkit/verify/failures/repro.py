@@ -30,7 +30,7 @@ __all__ = ["write_repro"]
 
 _TAG = "device_sub_tag"
 #: The lines for functions of other frameworks, by what they need.
-_FRAMEWORKS: dict[str, Callable[[Failure], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}
+_FRAMEWORKS: dict[str, Callable[[Failure, RunOptions], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}
 #: How the script calls what forward has, by the kind of blob.
 _PREFIXES = {"in": "in_", "out": "out_", "dout": "d_"}
 #: A backward kernel: its function, the blobs of its inputs and outputs (None: left out), and its attributes.
@@ -61,7 +61,7 @@ def write_repro(
     arrays = _named_arrays(failure)
     needs, body = "numpy", _live(failure, recipe) if recipe is not None else None
     for framework, lines_of in _FRAMEWORKS.items() if body is None else ():
-        body = lines_of(failure)
+        body = lines_of(failure, options)
         if body is not None:
             needs = f"{framework} and numpy"
             break

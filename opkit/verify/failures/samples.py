@@ -1,63 +1,35 @@
 """Samples: values of a forward around the element at which it failed, for a script that cannot run the forward itself.
 
-A fresh interpreter loads the target once more and runs it; the script is written elsewhere.
+The target is loaded once more and runs it; the script is written elsewhere.
 """
 
 from __future__ import annotations
 
-import math
-import os
-import sys
-from dataclasses import dataclass
-
 import numpy as np
 
 from opkit.checker import Checkable
+from opkit.verify.failures.again import Request, asked, loaded
 from opkit.verify.failures.store import Failure
-from opkit.verify.isolation.blame import show_paths_from
-from opkit.verify.isolation.child import FreshCall, Outbox, Task
-from opkit.verify.isolation.limits import MEBIBYTE, memory_resident
-from opkit.verify.isolation.supervisor import Supervisor, can_fork
+from opkit.verify.isolation.child import Outbox
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.load import load
-from opkit.verify.targets.target import resolve
 
 __all__ = ["run", "samples"]
 
 _STEPS = 10.0 ** np.arange(-2, -9, -1)
-#: Seconds for loading and some calls where the run has no time limit.
-_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    failure: Failure
-    options: RunOptions
-    folder: str
 
 
 def samples(failure: Failure, options: RunOptions) -> dict[str, np.ndarray]:
     """Return steps (K,), and the values above and below at each; nothing where they cannot be had."""
-    if None in (failure.facts.get("element"), failure.facts.get("output_element")) or not can_fork():
+    if None in (failure.facts.get("element"), failure.facts.get("output_element")):
         return {}
-    call = FreshCall(__name__, "run", _Request(failure, options, os.getcwd()))
-    task = Task(0, call, options.timeout or _SECONDS)
-    found = [message for _, message in Supervisor(1).run([task]) if isinstance(message, dict)]
-    return found[0] if found else {}
+    return asked(__name__, failure, options) or {}
 
 
-def run(request: _Request, outbox: Outbox) -> None:
+def run(request: Request, outbox: Outbox) -> None:
     """Load the target of a failure and send its samples; in a fresh interpreter."""
-    failure, options = request.failure, request.options
-    sys.dont_write_bytecode = True
-    show_paths_from(request.folder)
-    os.chdir(request.folder)
-    held = memory_resident()
-    outbox.flight.allow(held + options.memory * MEBIBYTE if held and options.memory else math.inf)
-    (target,) = resolve([f"{failure.facts.get('root')}::{str(failure.facts['op']).rpartition('::')[2]}"])
-    first = load(target, options, outbox.flight).checkables[0]
-    second = first.second if failure.facts["result"]["check"] == "second_order" else None
-    outbox.send(_sampled(second or first, failure))
+    first = loaded(request, outbox).checkables[0]
+    second = first.second if request.failure.facts["result"]["check"] == "second_order" else None
+    outbox.send(_sampled(second or first, request.failure))
 
 
 def _sampled(checkable: Checkable, failure: Failure) -> dict[str, np.ndarray]:

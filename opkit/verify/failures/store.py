@@ -116,12 +116,13 @@ class FailureStore:
             help="run opkit gradcheck again: it prints the id of each failure that it saved",
         )
 
-    def update(self, report: OpReport, is_whole: bool = True) -> dict[int, str]:
+    def update(self, report: OpReport, is_whole: bool = True, device: str = "") -> dict[int, str]:
         """Remember the failures of a report and forget those of the op that no longer fail.
 
         Args:
             report: of one op.
             is_whole: every check ran, so that what is not in the report no longer fails.
+            device: that the run asked for, "" for none.
 
         Returns:
             {index of the check in the report: id}; empty where the cache folder cannot be written.
@@ -132,7 +133,7 @@ class FailureStore:
         with contextlib.suppress(OSError):
             for index, result in enumerate(report.checks):
                 if len(saved) < _MOST_PER_OP and result in report.findings and result.evidence is not None:
-                    failure = _failure(key, report, result)
+                    failure = _failure(key, report, result, device)
                     if failure is not None:
                         _write(folder / f"{failure.id}.npz", failure)
                         saved[index] = failure.id
@@ -151,7 +152,7 @@ class FailureStore:
         return self.folder / f"{name}-{_digest(key, 8)}"
 
 
-def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
+def _failure(key: str, report: OpReport, result: CheckResult, device: str) -> Failure | None:
     evidence = result.evidence
     if evidence is None or evidence.case is None:
         return None
@@ -163,6 +164,7 @@ def _failure(key: str, report: OpReport, result: CheckResult) -> Failure | None:
         "op": report.op,
         "dir": report.dir,
         "root": os.path.abspath(report.dir if report.dir is not None else report.op.rpartition("::")[0]),
+        "device": device,
         "result": result.to_json(),
         "regime": evidence.case.regime,
         "seed": evidence.case.seed,

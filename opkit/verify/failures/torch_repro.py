@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opkit.verify.failures.store import Failure
+from opkit.verify.options import RunOptions
 from opkit.verify.targets.imports import imported_roots
 
 __all__ = ["is_plain", "stored", "torch_lines"]
@@ -33,7 +34,7 @@ def results(values):
 '''
 
 
-def torch_lines(failure: Failure) -> list[str] | None:
+def torch_lines(failure: Failure, options: RunOptions) -> list[str] | None:
     """Return the script's lines, None where the op is none of torch's, or its options cannot be written down."""
     file, _, name = str(failure.facts.get("op", "")).rpartition("::")
     root = str(failure.facts.get("root") or file)
@@ -69,10 +70,10 @@ def _values(failure: Failure, attrs: Mapping[str, Any]) -> list[str]:
     lines = [f"values = {dict(attrs)!r}"]
     for name, value in failure.case.inputs.items():
         if isinstance(value, (list, tuple)):
-            items = ", ".join(_leaf(stored(name, index), item) for index, item in enumerate(value))
+            items = ", ".join(_leaf(stored(name, index), item, failure) for index, item in enumerate(value))
             lines.append(f"values[{name!r}] = [{items}]")
         elif value is not None:
-            lines.append(f"values[{name!r}] = {_leaf(stored(name, 0), value)}")
+            lines.append(f"values[{name!r}] = {_leaf(stored(name, 0), value, failure)}")
     return lines
 
 
@@ -81,8 +82,15 @@ def stored(name: str, index: int) -> str:
     return f"data[{f'{name}_{index}'!r}]"
 
 
-def _leaf(text: str, value: Any) -> str:
-    return f"torch.from_numpy({text}).requires_grad_()" if value.dtype.kind == "f" else f"torch.from_numpy({text})"
+def _leaf(text: str, value: Any, failure: Failure) -> str:
+    made = f"torch.from_numpy({text}){_moved(failure)}"
+    return f"{made}.requires_grad_()" if value.dtype.kind == "f" else made
+
+
+def _moved(failure: Failure) -> str:
+    """Return what puts a tensor on the device that the failure was found on."""
+    device = failure.facts.get("device", "")
+    return f".to({device!r})" if device else ""
 
 
 def _run(failure: Failure) -> list[str]:
@@ -118,8 +126,8 @@ def _facts(failure: Failure) -> list[str]:
         "outputs = results(values)",
         "leaves = [item for item in values.values() if isinstance(item, torch.Tensor) and item.requires_grad]",
         "open_ = [(number, item) for number, item in enumerate(outputs) if item.requires_grad]",
-        f"seeds = [torch.from_numpy(data[f'dout_{{number}}']) if number < {douts} else torch.ones_like(item)"
-        " for number, item in open_]",
+        f"seeds = [torch.from_numpy(data[f'dout_{{number}}']){_moved(failure)} if number < {douts}"
+        " else torch.ones_like(item) for number, item in open_]",
         "kept = [seed.clone() for seed in seeds]",
         'print("forward:", [(item.dtype, tuple(item.shape)) for item in outputs])',
         "found = torch.autograd.grad([item for _, item in open_], leaves, seeds, allow_unused=True, retain_graph=True)",

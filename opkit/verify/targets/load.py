@@ -57,7 +57,7 @@ def preload(kinds: Iterable[TargetKind]) -> None:
 def load(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     """Load a target in this process; what its files do wrong is in the result."""
     loaded: Loaded = _loader(target.kind)(target, options, flight)
-    return loaded
+    return loaded.on(options.device) if options.command == "gradcheck" else loaded
 
 
 def _loader(kind: TargetKind) -> Any:

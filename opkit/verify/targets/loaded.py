@@ -5,10 +5,11 @@ Data only; loading stands in one module per kind of target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opkit.checker import Checkable, OpReport
 from opkit.diagnostics import Diagnostic
+from opkit.verify.subjects.devices import without_device
 
 __all__ = ["Loaded"]
 
@@ -29,3 +30,9 @@ class Loaded:
     reports: tuple[OpReport, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     is_fresh: bool = False
+
+    def on(self, device: str) -> Loaded:
+        """Return the same; ops in which a device that was asked for has no part say so."""
+        if not device:
+            return self
+        return replace(self, checkables=tuple(without_device(item, device) for item in self.checkables))

@@ -25,6 +25,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks, missing
+from opkit.verify.subjects.foreign.serving import unserved
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
@@ -44,7 +45,7 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     found: Any = module
     for part in target.name.split("."):
         found = getattr(found, part, None)
-    for framework in loaded_frameworks():
+    for framework in loaded_frameworks(options.device):
         if framework.knows(found):
             return _foreign(framework, found, module, target.label, options)
     if not is_layer(found):
@@ -61,8 +62,7 @@ def _foreign(framework: Framework, found: Any, module: ModuleType, label: str, o
     try:
         served = framework.named(found, vars(module), label, options.check)
     except OpkitError as error:
-        result = CheckResult("cases", Status.ERROR, "GC183", str(error), where=error.where)
-        return Loaded(reports=(OpReport(label, (result,)),))
+        return Loaded(reports=(unserved(label, error),))
     return Loaded(served.checkables, served.reports)
 
 

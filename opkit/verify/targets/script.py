@@ -51,7 +51,7 @@ def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     reports: list[OpReport] = []
     foreign: list[tuple[Framework, Any]] = []
     try:
-        with recorded_frameworks() as foreign, observing(), observe(recorder, on_error=recorder.raised):
+        with recorded_frameworks(options.device) as foreign, observing(), observe(recorder, on_error=recorder.raised):
             names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):

@@ -13,9 +13,11 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from opkit.checker import Checkable, OpReport, Options
+from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.arrivals import at_arrival
 
 __all__ = [
+    "DeviceError",
     "EXTRAS",
     "FRAMEWORKS",
     "Framework",
@@ -34,6 +36,10 @@ FRAMEWORKS: dict[str, str] = {
 
 #: The frameworks that an extra of opkit brings, under the framework's own name.
 EXTRAS = frozenset({"torch", "jax"})
+
+
+class DeviceError(UsageError):
+    """A framework has no device of that name here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,12 @@ class Framework(Protocol):
     def kinds(self) -> str:
         """What its custom functions are called, for messages."""
 
+    def on(self, device: str) -> Framework:
+        """Return the same for functions that run on a device, "" for where the framework runs them by itself.
+
+        Whether there is such a device is said where a function is served.
+        """
+
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
 
@@ -63,7 +75,7 @@ class Framework(Protocol):
         """Serve one custom function of a file, whose names may hold cases and exceptions for it.
 
         Raises:
-            OpkitError: it cannot be checked as it is, or a declaration has a wrong form.
+            OpkitError: it cannot be checked as it is, the device is not there, or a declaration has a wrong form.
         """
 
     def recording(self) -> AbstractContextManager[Any]:
@@ -71,6 +83,13 @@ class Framework(Protocol):
 
     def gathered(self, heard: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve what a run called, and the custom functions of its script that it did not call."""
+
+    def trees_of(self, name: str) -> Mapping[str, str]:
+        """Return {input: Python text} of the trees of arrays that a function was seen to take, by its name.
+
+        The arrays of an input are ``leaf[0]``, ``leaf[1]`` ..., the file's names ``names``. The text is "" where it
+        cannot be written.
+        """
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value, with these inputs."""
@@ -85,22 +104,25 @@ def missing(error: BaseException) -> str:
     return f"pip install 'opkit[{name}]' brings {name}" if name in EXTRAS else ""
 
 
-def framework_of(name: str) -> Framework:
-    """Return what is known of a framework that this process has imported."""
+def framework_of(name: str, device: str = "") -> Framework:
+    """Return what is known of a framework that this process has imported, its functions on a device."""
     found: Framework = import_module(FRAMEWORKS[name]).framework
-    return found
+    return found.on(device) if device else found
 
 
-def loaded_frameworks() -> Iterator[Framework]:
+def loaded_frameworks(device: str = "") -> Iterator[Framework]:
     """Yield the frameworks that this process has imported."""
     for name in FRAMEWORKS:
         if name in sys.modules:
-            yield framework_of(name)
+            yield framework_of(name, device)
 
 
 @contextmanager
-def recorded_frameworks() -> Iterator[list[tuple[Framework, Any]]]:
+def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Any]]]:
     """Record the calls of custom functions of every framework, from the moment at which something imports it.
+
+    Args:
+        device: where they are checked.
 
     Yields:
         the frameworks that were imported, each with what was heard; both fill.
@@ -109,7 +131,7 @@ def recorded_frameworks() -> Iterator[list[tuple[Framework, Any]]]:
     with ExitStack() as stack:
 
         def arrived(name: str) -> None:
-            framework = framework_of(name)
+            framework = framework_of(name, device)
             heard.append((framework, stack.enter_context(framework.recording())))
 
         with at_arrival(FRAMEWORKS, arrived):

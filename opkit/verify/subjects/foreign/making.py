@@ -294,6 +294,7 @@ def _frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: s
         asks_second=declared.second_order,
         forward_where=subject.forward_where,
         backward_where=subject.backward_where,
+        remarks=(subject.remark,) if subject.remark else (),
     )
 
 

@@ -26,11 +26,13 @@ class Call:
         values: arguments by name, arrays as numpy arrays.
         constants: the float inputs that took no gradient, None where nothing marks them.
         is_idle: whether no input took one.
+        device: where it ran, "" for the CPU or where nothing says so.
     """
 
     values: Mapping[str, Any]
     constants: frozenset[str] | None = None
     is_idle: bool = False
+    device: str = ""
 
 
 @dataclass(slots=True)
@@ -54,17 +56,17 @@ class Recording:
         """Keep a call."""
         self.calls.setdefault(function, {}).setdefault(signature, []).append(call)
 
-    def groups(self, function: Any) -> list[tuple[frozenset[str] | None, bool, list[Mapping[str, Any]]]]:
-        """Return the calls of a function by the inputs that took no gradient: (constants, is_idle, arguments).
+    def groups(self, function: Any) -> list[tuple[frozenset[str] | None, bool, str, list[Mapping[str, Any]]]]:
+        """Return the calls of a function by the inputs that took no gradient: (constants, is_idle, device, arguments).
 
         Calls of evaluation alone count only where there are no others.
         """
         every = [call for calls in self.calls.get(function, {}).values() for call in calls]
         used = [call for call in every if not call.is_idle] or every
-        found: dict[tuple[frozenset[str] | None, bool], list[Mapping[str, Any]]] = {}
+        found: dict[tuple[frozenset[str] | None, bool, str], list[Mapping[str, Any]]] = {}
         for call in used:
-            found.setdefault((call.constants, call.is_idle), []).append(call.values)
-        return [(constants, is_idle, values) for (constants, is_idle), values in found.items()]
+            found.setdefault((call.constants, call.is_idle, call.device), []).append(call.values)
+        return [(*key, values) for key, values in found.items()]
 
 
 def signature_of(value: Any) -> Any:

@@ -14,17 +14,30 @@ from typing import Any
 
 from opkit.checker import CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
+from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
-from opkit.verify.subjects.foreign.framework import Served
+from opkit.verify.subjects.devices import runs_on
+from opkit.verify.subjects.foreign.framework import DeviceError, Served
 from opkit.verify.subjects.foreign.making import UntakenError, constants_in, given, recorded, searched
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.subject import Subject
 
-__all__ = ["Serving"]
+__all__ = ["Serving", "unserved"]
 
 
 class Serving(ABC):
-    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+    """See ``opkit.verify.subjects.foreign.framework.Framework``.
+
+    Args:
+        device: where functions run, "" for where the framework runs them by itself.
+    """
+
+    def __init__(self, device: str = "") -> None:
+        self.device = device
+
+    def on(self, device: str) -> Serving:
+        """Return the same for functions that run on a device."""
+        return type(self)(device)
 
     # --- what each framework says
     @property
@@ -46,6 +59,7 @@ class Serving(ABC):
 
         Raises:
             UsageError: it has no gradient to check.
+            DeviceError: the framework lacks the device.
         """
 
     @abstractmethod
@@ -68,6 +82,10 @@ class Serving(ABC):
         """Return the custom function behind a value, the value itself where there is none."""
         return target
 
+    def device_of(self, target: Any, inputs: Any) -> str:
+        """Return the device on which example inputs or a model lie, "" where nothing says so."""
+        return ""
+
     def is_alias(self, name: str, value: Any) -> bool:
         """Say whether a name of a script stands for a custom function that goes by another one."""
         return False
@@ -80,6 +98,10 @@ class Serving(ABC):
     def learn(self, function: Any, call: Mapping[str, Any]) -> None:
         """Note what an example call shows of a function's arguments beyond arrays."""
 
+    def trees_of(self, name: str) -> Mapping[str, str]:
+        """Return {input: Python text} of the trees of arrays that a function was seen to take: none but lists."""
+        return {}
+
     def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
         """Return one set of example inputs of a function or a model by name."""
         return _bound(subject, case)
@@ -88,10 +110,15 @@ class Serving(ABC):
         """Return the inputs of a function or a model that take no gradient, None where nothing says which."""
         return constants_in(subject, cases)
 
+    def _placed(self, subject: Subject, device: str = "") -> Subject:
+        """Return a subject whose reports say where it ran, where that was asked for."""
+        device = device or self.device
+        return replace(subject, remark=runs_on(device)) if device else subject
+
     # --- FILE.py::Name
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file."""
-        subject = self.subject_of(value)
+        subject = self._placed(self.subject_of(value))
         declared = declared_in(names, ["forward", subject.name], subject.name)
         declared = replace(declared, second_order=declared.second_order or options.demand_second)
         return self._served(value, subject, declared, declared.cases, label, options)
@@ -139,14 +166,16 @@ class Serving(ABC):
         """Serve what was called, by the inputs that took no gradient; what is served is added to ``served``."""
         for function in heard.calls:
             try:
-                subject = self.subject_of(function)
+                subject = self._placed(self.subject_of(function))
                 declared = declared_in(names, ["forward", subject.name], subject.name)
             except OpkitError as error:
                 served.add(function)
-                yield Served(reports=(_malformed(f"{label}::{_name_of(function)}", error),))
+                yield Served(reports=(unserved(f"{label}::{_name_of(function)}", error),))
                 continue
-            for constants, is_idle, calls in heard.groups(function):
+            for constants, is_idle, device, calls in heard.groups(function):
                 served.add(function)
+                if device and not self.device:
+                    subject = self._placed(self.on(device).subject_of(function), device)
                 made = recorded(subject, calls, constants, declared, f"{label}::{subject.name}", is_idle)
                 yield Served((made,))
 
@@ -165,7 +194,7 @@ class Serving(ABC):
             try:
                 yield self.named(value, names, f"{label}::{name}", options)
             except OpkitError as error:
-                yield Served(reports=(_malformed(f"{label}::{name}", error),))
+                yield Served(reports=(unserved(f"{label}::{name}", error),))
 
     # --- gradcheck(f, inputs)
     def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
@@ -179,15 +208,19 @@ class Serving(ABC):
 
         Raises:
             UsageError: a function or model without inputs, or both inputs and cases.
+            DeviceError: the framework lacks the device.
         """
         target = self.custom(target)
+        device = self.device or self.device_of(target, inputs)
+        if device != self.device:
+            return self.on(device).called(target, inputs, cases, options)
         if inputs is not None and cases is not None:
             raise UsageError("gradcheck takes inputs, or cases=function of a generator, not both")
         if not self.knows(target):
             if inputs is None:
                 raise UsageError("gradcheck of a function or a model takes example inputs: gradcheck(f, (x, w))")
             return self._whole(target, inputs)
-        subject = self.subject_of(target)
+        subject = self._placed(self.subject_of(target))
         declared = Declared(second_order=options.demand_second)
         if inputs is None:
             return self._served(target, subject, declared, cases, subject.name, options)
@@ -209,7 +242,7 @@ class Serving(ABC):
 
     def _whole(self, target: Any, inputs: Any) -> Served:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
-        subject = self.whole(target)
+        subject = self._placed(self.whole(target))
         examples = [self.whole_case(target, subject, case) for case in self._examples(inputs)]
         made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), Declared())
         with self.recording() as heard:
@@ -240,5 +273,8 @@ def _name_of(function: Any) -> str:
     return str(getattr(getattr(function, "fun", function), "__name__", function))
 
 
-def _malformed(label: str, error: OpkitError) -> OpReport:
+def unserved(label: str, error: OpkitError) -> OpReport:
+    """Return the report of a function that could not be served."""
+    if isinstance(error, DeviceError):
+        return OpReport(label, (CheckResult(LOAD.name, Status.ERROR, LOAD.code, error.message, hint=error.help),))
     return OpReport(label, (CheckResult("cases", Status.ERROR, "GC183", str(error), where=error.where),))

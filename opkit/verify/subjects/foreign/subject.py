@@ -68,6 +68,7 @@ class Subject:
         infer: gives shapes and dtypes of results, where the framework has such a function of the user's.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
+        remark: what a reader of its reports should know, "" for nothing.
     """
 
     name: str
@@ -84,3 +85,4 @@ class Subject:
     infer: Infer | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None
+    remark: str = ""

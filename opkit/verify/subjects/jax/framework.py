@@ -15,8 +15,10 @@ from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.jax.arrays import is_array, leaves_of
-from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, whole_subject
+from opkit.verify.subjects.jax.device import device_named
+from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, trees_known_of, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
+from opkit.verify.subjects.jax.trees import text_of
 
 __all__ = ["Jax", "framework"]
 
@@ -42,8 +44,9 @@ class Jax(Serving):
 
         Raises:
             UsageError: it has no rule.
+            DeviceError: JAX lacks the device.
         """
-        return function_subject(value)
+        return function_subject(value, device_named(self.device))
 
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file."""
@@ -58,6 +61,10 @@ class Jax(Serving):
         """Note how the trees among a call's arguments are built."""
         learn_trees(function, call)
 
+    def trees_of(self, name: str) -> Mapping[str, str]:
+        """Return {input: Python text} of the trees of arrays that a function was seen to take, by its name."""
+        return {key: text_of(tree) for key, tree in trees_known_of(name).items()}
+
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value."""
         if self.knows(target):
@@ -68,7 +75,7 @@ class Jax(Serving):
     # --- functions
     def whole(self, target: Any) -> Subject:
         """Return a function of arrays as a subject."""
-        return whole_subject(target)
+        return whole_subject(target, device=device_named(self.device))
 
     def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
         """Call a function with example inputs."""

@@ -15,13 +15,14 @@ from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.guess import annotations_of, usual_value
 from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
+from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.jax.twice import twice_of
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 from opkit.verify.subjects.places import location_of
 
-__all__ = ["function_subject", "is_custom", "whole_subject"]
+__all__ = ["function_subject", "is_custom", "learn_trees", "trees_known_of", "whole_subject"]
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
 #: For an argument that takes no arrays and whose name tells nothing.
@@ -33,8 +34,8 @@ def is_custom(value: Any) -> bool:
     return isinstance(value, (_VJP, _JVP)) and str(getattr(value, "__module__", "")).partition(".")[0] != "jax"
 
 
-def function_subject(function: Any) -> Subject:
-    """Return a custom_vjp or custom_jvp as a subject.
+def function_subject(function: Any, device: Device = NUMPY) -> Subject:
+    """Return a custom_vjp or custom_jvp as a subject that runs on a device.
 
     Raises:
         UsageError: it has no rule.
@@ -47,19 +48,19 @@ def function_subject(function: Any) -> Subject:
             where=location_of(function.fun),
             help=f"call {name}.{what} in the file",
         )
-    made = whole_subject(function, function.fun)
+    made = whole_subject(function, function.fun, device)
     return replace(
         made,
         name=name,
         parameters=_with_usual(made.parameters, _static(function, made.parameters), made.annotations),
-        make=_maker(function, made.parameters, CustomRunner),
+        make=_maker(function, made.parameters, CustomRunner, device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
     )
 
 
-def whole_subject(function: Any, body: Any = None) -> Subject:
-    """Return a function of arrays as a subject."""
+def whole_subject(function: Any, body: Any = None, device: Device = NUMPY) -> Subject:
+    """Return a function of arrays as a subject that runs on a device."""
     body = body or inspect.unwrap(function)
     parameters = parameters_in(body)
     where = location_of(body)
@@ -67,7 +68,7 @@ def whole_subject(function: Any, body: Any = None) -> Subject:
         name=getattr(body, "__qualname__", type(body).__name__).replace("<locals>.", ""),
         parameters=parameters,
         annotations=annotations_of(body),
-        make=_maker(function, parameters, Runner),
+        make=_maker(function, parameters, Runner, device),
         plain=plain,
         takes_gradient=_takes_gradient,
         functions=(body,),
@@ -89,18 +90,32 @@ class CustomRunner(Runner):
 
 
 def _maker(
-    function: Any, parameters: Parameters, runner: type[Runner]
+    function: Any, parameters: Parameters, runner: type[Runner], device: Device
 ) -> Callable[[frozenset[str], frozenset[str]], Runner]:
-    return lambda inputs, constants: runner(function, parameters, inputs, constants, TREES.get(id(function), {}))
+    return lambda inputs, constants: runner(function, parameters, inputs, constants, _known(function), device)
 
 
-#: The structures of trees that examples showed, by the function: a runner is made of names alone.
-TREES: dict[int, dict[str, Any]] = {}
+#: The structures of trees that examples showed, with the function, by its id: a runner is made of names alone.
+_TREES: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+
+def _known(function: Any) -> dict[str, Any]:
+    return _TREES.get(id(function), (function, {}))[1]
+
+
+def trees_known_of(name: str) -> dict[str, Any]:
+    """Return the structures of the trees that functions of a name were seen to take, by input."""
+    return {
+        key: tree
+        for function, trees in _TREES.values()
+        if getattr(getattr(function, "fun", function), "__name__", "") == name
+        for key, tree in trees.items()
+    }
 
 
 def learn_trees(function: Any, case: Mapping[str, Any]) -> None:
     """Remember how the trees among a call's arguments are built."""
-    known = TREES.setdefault(id(function), {})
+    _, known = _TREES.setdefault(id(function), (function, {}))
     for name, value in case.items():
         if isinstance(plain(value), list) and not is_array(value):
             known[name] = jax.tree.structure(value)

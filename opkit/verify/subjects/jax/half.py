@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker.model.agreement import mostly_agree
 from opkit.checker.model.own import Fault
 from opkit.verify.subjects.jax.arrays import is_open
-from opkit.verify.subjects.jax.interpret import evaluate
+from opkit.verify.subjects.jax.device import Device
 
 __all__ = ["half_precision"]
 
@@ -25,6 +25,8 @@ _Places = Sequence[tuple[str, "int | None"]]
 
 class HalfRunner(Protocol):
     """What is needed of a runner: its leaves, and the function and its gradient as functions of leaves."""
+
+    device: Device
 
     def flat(self, arrays: Mapping[str, Any]) -> tuple[list[np.ndarray], list[tuple[str, int | None]]]:
         """Return the arrays of every input in order, and which input each belongs to."""
@@ -50,7 +52,7 @@ def half_precision(
         narrow = [leaf.astype(dtype) if leaf.dtype.kind == "f" else leaf for leaf in leaves]
         wide = [leaf.astype(np.float32) if leaf.dtype == dtype else leaf for leaf in narrow]
         try:
-            expected, actual = _values(function, *wide), _values(function, *narrow)
+            expected, actual = _values(runner, function, *wide), _values(runner, function, *narrow)
         except Exception:  # user code: it does not take the dtype
             continue
         if dtype == np.float16 and any(_largest([item]) > _SMALL for item in expected):
@@ -63,8 +65,8 @@ def half_precision(
             continue
         gradient = runner.gradient_of(places, attrs, opened)
         try:
-            wanted = _values(gradient, wide, [seed.astype(np.float32) for seed in seeds])
-            found = _values(gradient, narrow, seeds)
+            wanted = _values(runner, gradient, wide, [seed.astype(np.float32) for seed in seeds])
+            found = _values(runner, gradient, narrow, seeds)
         except Exception as error:  # user code
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             return [Fault(f"the rule raises in {dtype.name}, which the function takes: {text}")]
@@ -76,12 +78,12 @@ def half_precision(
     return []
 
 
-def _values(function: Callable[..., Any], *args: Any) -> list[np.ndarray]:
+def _values(runner: HalfRunner, function: Callable[..., Any], *args: Any) -> list[np.ndarray]:
     """Return what a function gives, from its traced program; JAX runs what numpy cannot at this precision."""
     traced = jax.make_jaxpr(function)(*args)
     leaves = jax.tree.leaves(args)
     try:
-        return evaluate(traced, leaves)
+        return [np.asarray(item) for item in runner.device.prepared(function, traced)(*args)]
     except Exception:
         return [np.asarray(item) for item in jax.core.eval_jaxpr(traced.jaxpr, traced.consts, *leaves)]
 

@@ -17,8 +17,8 @@ from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import BATCHED, COMPILED, HALF, REMEMBERED, RULE_VALUE
 from opkit.verify.subjects.jax.arrays import is_open, width_of
+from opkit.verify.subjects.jax.device import Device
 from opkit.verify.subjects.jax.half import half_precision
-from opkit.verify.subjects.jax.interpret import evaluate
 
 __all__ = ["own_checks"]
 
@@ -27,6 +27,8 @@ _Places = Sequence[tuple[str, "int | None"]]
 
 class OwnRunner(Protocol):
     """A runner of something with a rule of its own."""
+
+    device: Device
 
     def forward(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[np.ndarray]:
         """Run the function."""
@@ -40,6 +42,9 @@ class OwnRunner(Protocol):
     def open_places(self, leaves: Sequence[Any], places: _Places) -> list[int]:
         """Return the leaves that take a gradient."""
 
+    def evaluated(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+        """Return what a function of arrays gives."""
+
     def function_of(self, places: _Places, attrs: Mapping[str, Any]) -> Callable[..., Any]:
         """Return leaves -> the leaves of the result."""
 
@@ -50,8 +55,20 @@ class OwnRunner(Protocol):
 def own_checks(runner: OwnRunner) -> tuple[OwnCheck, ...]:
     """Return the checks of a function with a rule of its own."""
     checks = ((COMPILED, _compiled), (BATCHED, _batched), (REMEMBERED, _remembered))
-    once = (OwnCheck(row, _Once(partial(check, runner), row)) for row, check in checks)
+    once = (OwnCheck(row, _Once(partial(_held, runner, check), row)) for row, check in checks)
     return (*once, OwnCheck(RULE_VALUE, partial(_results, runner)), OwnCheck(HALF, partial(half_precision, runner)))
+
+
+def _held(
+    runner: OwnRunner,
+    check: Callable[..., list[Fault]],
+    arrays: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+    douts: Sequence[np.ndarray],
+) -> list[Fault]:
+    """Run a check that calls JAX itself where the runner's programs run."""
+    with runner.device.held():
+        return check(runner, arrays, attrs, douts)
 
 
 class _Once:
@@ -142,14 +159,13 @@ def _batched(
         return []
     examples = [leaves, [_moved(leaf) for leaf in leaves]]
     try:
-        alone = [evaluate(jax.make_jaxpr(gradient)(example, seeds), [*example, *seeds]) for example in examples]
+        alone = [runner.evaluated(gradient, example, seeds) for example in examples]
     except Exception:  # not traceable: that it cannot run under jit is another check's
         return []
     stacked = [np.stack(pair) for pair in zip(*examples)]
     doubled = [np.stack([seed, seed]) for seed in seeds]
     try:
-        traced = jax.make_jaxpr(jax.vmap(gradient))(stacked, doubled)
-        found = evaluate(traced, [*stacked, *doubled])
+        found = runner.evaluated(jax.vmap(gradient), stacked, doubled)
     except Exception as error:  # user code
         return [Fault(f"the gradient cannot run under vmap: {_first_line(error)}", is_certain=False)]
     for number, example in enumerate(alone):

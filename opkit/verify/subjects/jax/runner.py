@@ -1,4 +1,4 @@
-"""Runner: a function of JAX on numpy arrays: traced once for each set of shapes, evaluated in numpy.
+"""Runner: a function of JAX on numpy arrays: traced once for each set of shapes, evaluated in numpy or on a device.
 
 What cannot be traced (a branch on a value) runs as it is, operation by operation.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
-from opkit.verify.subjects.jax.interpret import evaluate
+from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.parameters import Parameters
 
 __all__ = ["Runner"]
@@ -41,6 +41,7 @@ class Runner:
         inputs: the parameters that take arrays or trees of them.
         constants: those of them that take no gradient.
         trees: {input: the structure of its tree}, for those that are not single arrays.
+        device: where it runs.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class Runner:
         inputs: frozenset[str],
         constants: frozenset[str],
         trees: Mapping[str, Any],
+        device: Device = NUMPY,
     ) -> None:
         self.function, self.parameters = function, parameters
         self.inputs, self.constants, self.trees = inputs, constants, trees
+        self.device = device
         self._traces: dict[Any, Any] = {}
 
     # --- arguments
@@ -136,9 +139,8 @@ class Runner:
         leaves, places = self.flat(arrays)
         with width_of(leaves):
             function = self.function_of(places, attrs)
-            traced = self._traced(("forward", _key(attrs), tuple(places), shapes_of(leaves)), function, *leaves)
-            results = function(*leaves) if traced is None else evaluate(traced, leaves)
-            return [_result(item) for item in results]
+            key = ("forward", _key(attrs), tuple(places), shapes_of(leaves))
+            return [_result(item) for item in self._run(key, function, *leaves)]
 
     def vjp(
         self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]
@@ -178,8 +180,7 @@ class Runner:
                 return jax.vjp(of_open, *(given[place] for place in opened))[0]
 
             key = ("values", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves))
-            traced = self._traced(key, values, *leaves)
-            return [_result(item) for item in (values(*leaves) if traced is None else evaluate(traced, leaves))]
+            return [_result(item) for item in self._run(key, values, *leaves)]
 
     def _gradients(
         self,
@@ -194,16 +195,27 @@ class Runner:
         with width_of(leaves):
             gradient = self.gradient_of(places, attrs, opened)
             key = ("gradient", _key(attrs), tuple(places), tuple(opened), shapes_of(leaves), shapes_of(seeds))
-            traced = self._traced(key, gradient, leaves, seeds)
-            found = gradient(leaves, seeds) if traced is None else evaluate(traced, [*leaves, *seeds])
-            return [np.asarray(item) for item in found]
+            return [np.asarray(item) for item in self._run(key, gradient, leaves, seeds)]
+
+    def evaluated(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+        """Return what a function of arrays gives.
+
+        Raises:
+            Exception: it cannot be traced; user code raised.
+        """
+        return self.device.prepared(function, jax.make_jaxpr(function)(*args))(*args)
+
+    def _run(self, key: Any, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+        """Return what a function gives; what cannot be traced runs as it is."""
+        found = self._traced(key, function, *args)
+        return self.device.run(function, *args) if found is None else found(*args)
 
     def _traced(self, key: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """Return the function's program for these shapes; None where it cannot be traced."""
+        """Return what runs the function's program for these shapes; None where it cannot be traced."""
         found = self._traces.get(key) if key[1] is not None else None
         if found is None:
             try:
-                found = jax.make_jaxpr(function)(*args)
+                found = self.device.prepared(function, jax.make_jaxpr(function)(*args))
             except _UNTRACEABLE:
                 found = _CONCRETE
             except Exception as error:  # shapes that it does not take: a search asks for them again and again
@@ -216,7 +228,7 @@ class Runner:
 
     def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
         """Return a declared function, which takes the same arguments, as a forward."""
-        return Runner(function, self.parameters, self.inputs, self.constants, self.trees).forward
+        return Runner(function, self.parameters, self.inputs, self.constants, self.trees, self.device).forward
 
     def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """Return the float inputs for which backward gives None or nothing but zeros."""

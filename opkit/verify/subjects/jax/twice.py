@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from opkit.checker import Arrays, Attrs, Checkable, Pullback
+from opkit.verify.subjects.jax.device import Device
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.parameters import Parameters
@@ -17,6 +18,8 @@ __all__ = ["twice_of"]
 
 class FirstRunner(Protocol):
     """What is needed of the runner of a function."""
+
+    device: Device
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Run the function."""
@@ -52,7 +55,7 @@ class _Twice(GradientOp):
         inputs = (*self.names, *self.douts)
         parameters = Parameters(inputs, "", tuple(attr.name for attr in first.attrs), False, {})
         closed = frozenset(self.names) - frozenset(self.targets)
-        self._runner = Runner(self._gradient, parameters, frozenset(inputs), closed, {})
+        self._runner = Runner(self._gradient, parameters, frozenset(inputs), closed, {}, runner.device)
 
     def _gradient(self, *arrays: Any, **options: Any) -> list[Any]:
         places = [(name, None) for name in self.names]

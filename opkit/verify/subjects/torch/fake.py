@@ -5,7 +5,7 @@ It is run on every case with sizes as they are, and once more with sizes that ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from opkit.errors import Location
 from opkit.verify.codes import FAKE
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
-from opkit.verify.subjects.torch.tensors import private, tensors_in
+from opkit.verify.subjects.torch.tensors import tensors_in
 
 if TYPE_CHECKING:
     from opkit.verify.subjects.torch.library import LibraryRunner
@@ -48,7 +48,7 @@ def _check(
         return []
     known.add(signature)
     where = _place(runner)
-    for layout in (private, _transposed):
+    for layout in (runner.device.private, partial(_transposed, runner.device.private)):
         values = {name: _tensors(value, layout) for name, value in arrays.items()}
         try:
             with torch.no_grad():
@@ -113,7 +113,7 @@ def _each(value: Any, change: Any) -> Any:
     return change(value) if isinstance(value, (np.ndarray, torch.Tensor)) else value
 
 
-def _transposed(array: np.ndarray) -> Any:
+def _transposed(private: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
     """Return a tensor of the same values whose last axis is not the innermost."""
     return (
         private(array)

@@ -12,9 +12,11 @@ from opkit.verify.subjects.foreign.making import constants_in
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
 from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
 from opkit.verify.subjects.torch.library import is_library_op
 from opkit.verify.subjects.torch.recorder import recording, subject_of
+from opkit.verify.subjects.torch.tensors import tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
 
 __all__ = ["Torch", "framework"]
@@ -22,6 +24,20 @@ __all__ = ["Torch", "framework"]
 
 class Torch(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+
+    @property
+    def place(self) -> Device:
+        """The device.
+
+        Raises:
+            DeviceError: torch lacks it.
+        """
+        return device_named(self.device)
+
+    def device_of(self, target: Any, inputs: Any) -> str:
+        """Return the device of the first example tensor, or of a Module, that is not on the CPU."""
+        held = [*tensors_in(inputs), *(target.parameters() if isinstance(target, torch.nn.Module) else ())]
+        return next((str(item.device) for item in held if item.device.type not in ("cpu", "meta")), "")
 
     @property
     def kinds(self) -> str:
@@ -41,8 +57,9 @@ class Torch(Serving):
 
         Raises:
             UsageError: it has no gradient to check.
+            DeviceError: torch lacks the device.
         """
-        return subject_of(value)
+        return subject_of(value, self.place)
 
     def recording(self) -> AbstractContextManager[Recording]:
         """Record the calls of custom functions from here on."""
@@ -73,7 +90,7 @@ class Torch(Serving):
     # --- functions and Modules
     def whole(self, target: Any) -> Subject:
         """Return a function or a Module as a subject."""
-        return whole_subject(target)
+        return whole_subject(target, self.place)
 
     def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
         """Return one set of example inputs by name, a Module's parameters beside them."""

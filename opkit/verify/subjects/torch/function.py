@@ -18,6 +18,7 @@ from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
@@ -38,8 +39,8 @@ def has_setup_context(function: type) -> bool:
     return function.setup_context is not _BASE.setup_context  # type: ignore[attr-defined]
 
 
-def function_subject(function: type) -> Subject:
-    """Return a Function as a subject.
+def function_subject(function: type, device: Device = CPU) -> Subject:
+    """Return a Function as a subject that runs on a device.
 
     Raises:
         UsageError: it has no forward, or no backward and no vjp.
@@ -58,7 +59,7 @@ def function_subject(function: type) -> Subject:
     users = [forward, backward, *([function.setup_context] if has_setup_context(function) else [])]  # type: ignore[attr-defined]
 
     def make(inputs: frozenset[str], constants: frozenset[str]) -> FunctionRunner:
-        return FunctionRunner(function, parameters, inputs, constants)
+        return FunctionRunner(function, parameters, inputs, constants, device)
 
     return Subject(
         name=function.__name__,
@@ -95,16 +96,22 @@ class FunctionRunner(Runner):
         parameters: of its forward, context left out.
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
+        device: where it runs.
     """
 
     def __init__(
-        self, function: type, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]
+        self,
+        function: type,
+        parameters: Parameters,
+        inputs: frozenset[str],
+        constants: frozenset[str],
+        device: Device = CPU,
     ) -> None:
         self.function = function
         self._dirty: list[Any] = []
         marks = any(_names(getattr(function, name, None), "mark_dirty") for name in ("forward", "setup_context"))
         self._listener = _listening(function, self._dirty) if marks else function
-        super().__init__(self._listener.apply, parameters, inputs, constants, marks)  # type: ignore[attr-defined]
+        super().__init__(self._listener.apply, parameters, inputs, constants, device, marks)  # type: ignore[attr-defined]
 
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""

@@ -30,11 +30,11 @@ def half_precision(
     for dtype in (torch.bfloat16, torch.float16):
 
         def narrow(array: np.ndarray, dtype: Any = dtype) -> Any:
-            tensor = torch.from_numpy(np.array(array))
+            tensor = runner.device.private(array)
             return tensor.to(dtype) if tensor.dtype.is_floating_point else tensor
 
         def wide(array: np.ndarray, dtype: Any = dtype) -> Any:
-            tensor = torch.from_numpy(np.array(array))
+            tensor = runner.device.private(array)
             return tensor.to(dtype).float() if tensor.dtype.is_floating_point else tensor
 
         try:
@@ -51,7 +51,7 @@ def half_precision(
         eps = float(torch.finfo(dtype).eps)
         if not mostly_agree(one, other, eps, _largest(arrays)):
             return [Fault(f"forward gives other results in {name} than in float32")]
-        seeds = [torch.from_numpy(np.array(dout)).to(dtype) for dout in douts]
+        seeds = [runner.device.private(np.asarray(dout)).to(dtype) for dout in douts]
         try:
             wanted, found = gradients_of(expected, seeds), gradients_of(actual, seeds)
         except Exception as error:  # user code

@@ -18,6 +18,7 @@ from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.fake import fake_check
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner
@@ -41,8 +42,8 @@ def is_library_op(value: Any) -> bool:
     return isinstance(value, torch._library.custom_ops.CustomOpDef)
 
 
-def library_subject(op: Any) -> Subject:
-    """Return a library op as a subject.
+def library_subject(op: Any, device: Device = CPU) -> Subject:
+    """Return a library op as a subject that runs on a device.
 
     Raises:
         UsageError: it changes its arguments, which have no gradient then, or none is registered.
@@ -69,7 +70,7 @@ def library_subject(op: Any) -> Subject:
     kinds = {item.name: str(item.type) for item in schema.arguments}
 
     def make(inputs: frozenset[str], constants: frozenset[str]) -> LibraryRunner:
-        return LibraryRunner(op, parameters, inputs, constants)
+        return LibraryRunner(op, parameters, inputs, constants, device)
 
     arrays = tuple(name for name, kind in kinds.items() if "Tensor" in kind)
     optional = frozenset(name for name in arrays if kinds[name].startswith("Optional["))
@@ -109,11 +110,19 @@ class LibraryRunner(Runner):
         parameters: of its schema.
         inputs: the parameters that take tensors.
         constants: those of them that take no gradient.
+        device: where it runs.
     """
 
-    def __init__(self, op: Any, parameters: Parameters, inputs: frozenset[str], constants: frozenset[str]) -> None:
+    def __init__(
+        self,
+        op: Any,
+        parameters: Parameters,
+        inputs: frozenset[str],
+        constants: frozenset[str],
+        device: Device = CPU,
+    ) -> None:
         self.op = op
-        super().__init__(op._opoverload, parameters, inputs, constants)
+        super().__init__(op._opoverload, parameters, inputs, constants, device)
 
     @property
     def has_forward_mode(self) -> bool:

@@ -6,15 +6,16 @@ numpy's views become tensors that begin where their memory does, so the checks o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
 from opkit.checker.model.agreement import agree
 from opkit.checker.model.own import Fault
+from opkit.verify.subjects.torch.device import Device
 from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
-from opkit.verify.subjects.torch.tensors import array_of, private
+from opkit.verify.subjects.torch.tensors import array_of
 
 __all__ = ["backward_offset", "forward_offset"]
 
@@ -28,9 +29,10 @@ def forward_offset(
     """GC130: results of inputs with a storage offset are those of inputs without."""
     if runner.changes_inputs:  # what it gets is a tensor of its own
         return []
-    plain = [array_of(item) for item in runner.apply(arrays, attrs, make=private).outputs]
+    make = runner.device.private
+    plain = [array_of(item) for item in runner.apply(arrays, attrs, make=make).outputs]
     try:
-        moved = [array_of(item) for item in runner.apply(arrays, attrs, make=_within).outputs]
+        moved = [array_of(item) for item in runner.apply(arrays, attrs, make=partial(_within, runner.device)).outputs]
     except Exception as error:  # user code
         return [Fault(f"forward raises for inputs with a storage offset: {type(error).__name__}: {error}")]
     for number, (one, other) in enumerate(zip(plain, moved)):
@@ -43,10 +45,10 @@ def backward_offset(
     runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC131: gradients of incoming gradients with a storage offset are those of gradients without."""
-    seeds = [np.asarray(dout) for dout in douts]
-    plain = gradients_of(runner.apply(arrays, attrs, make=private), [private(seed) for seed in seeds])
+    seeds, make = [np.asarray(dout) for dout in douts], runner.device.private
+    plain = gradients_of(runner.apply(arrays, attrs, make=make), [make(seed) for seed in seeds])
     try:
-        moved = gradients_of(runner.apply(arrays, attrs, make=private), [_within(seed) for seed in seeds])
+        moved = gradients_of(runner.apply(arrays, attrs, make=make), [_within(runner.device, seed) for seed in seeds])
     except Exception as error:  # user code
         return [
             Fault(f"backward raises for an incoming gradient with a storage offset: {type(error).__name__}: {error}")
@@ -60,11 +62,9 @@ def backward_offset(
     return []
 
 
-def _within(array: np.ndarray) -> Any:
+def _within(device: Device, array: np.ndarray) -> Any:
     """Return a tensor of an array's values within a larger memory, whose other elements are NaN where they can be."""
-    values = torch.from_numpy(np.array(array, order="C"))
-    count = values.numel()
-    fill = float("nan") if values.dtype.is_floating_point else 0
-    memory = torch.full((_BEFORE + count + _AFTER,), fill, dtype=values.dtype)
-    memory[_BEFORE : _BEFORE + count] = values.reshape(-1)
-    return memory[_BEFORE : _BEFORE + count].view(values.shape)
+    count = array.size
+    memory = np.full(_BEFORE + count + _AFTER, np.nan if array.dtype.kind == "f" else 0, array.dtype)
+    memory[_BEFORE : _BEFORE + count] = array.reshape(-1)
+    return device.share(memory)[_BEFORE : _BEFORE + count].view(array.shape)

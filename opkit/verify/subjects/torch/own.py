@@ -20,7 +20,7 @@ from opkit.verify.codes import ACCUMULATED, FORWARD_MODE, HALF, KEPT, NEEDS, UND
 from opkit.verify.subjects.torch.half import half_precision
 from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, OwnRunner, gradients_of
-from opkit.verify.subjects.torch.tensors import array_of, is_float, private
+from opkit.verify.subjects.torch.tensors import array_of, is_float
 
 __all__ = ["own_checks"]
 
@@ -55,8 +55,8 @@ def own_checks(runner: OwnRunner) -> Sequence[OwnCheck]:
     return tuple(OwnCheck(row, partial(check, runner)) for row, check in checks)
 
 
-def _seeds(douts: Sequence[np.ndarray]) -> list[Any]:
-    return [private(np.asarray(dout)) for dout in douts]
+def _seeds(runner: OwnRunner, douts: Sequence[np.ndarray]) -> list[Any]:
+    return [runner.device.private(np.asarray(dout)) for dout in douts]
 
 
 def _agree(one: Any, other: Any) -> bool:
@@ -84,7 +84,7 @@ def _undefined(
     """GC201: outputs that nothing uses give what zeros give, and no incoming gradient at all gives nothing."""
     applied = runner.apply(arrays, attrs)
     open_ = [place for place, item in enumerate(applied.outputs) if item.requires_grad]
-    seeds = _seeds(douts)
+    seeds = _seeds(runner, douts)
     if not open_ or not applied.sources():
         return []
     for place in open_ if len(open_) > 1 else ():
@@ -103,7 +103,9 @@ def _undefined(
 
 def _nothing_comes_in(applied: Applied, seeds: Sequence[Any], open_: Sequence[int]) -> list[Fault]:
     with torch.enable_grad():
-        past = Applied([_Nothing.apply(applied.outputs[place]) for place in open_], applied.leaves)
+        past = Applied(
+            [_Nothing.apply(applied.outputs[place]) for place in open_], applied.leaves, device=applied.device
+        )
     try:
         found = gradients_of(past, [seeds[place] for place in open_])
     except Exception as error:  # user code
@@ -122,11 +124,11 @@ def _needs(
     names = list(dict.fromkeys(name for name, _, _ in applied.sources()))
     if len(names) < 2:
         return []
-    expected = gradients_of(applied, _seeds(douts))
+    expected = gradients_of(applied, _seeds(runner, douts))
     for name in names:
         try:
             alone = runner.apply(arrays, attrs, frozenset({name}))
-            actual = gradients_of(alone, _seeds(douts))
+            actual = gradients_of(alone, _seeds(runner, douts))
         except Exception as error:  # user code
             return [Fault(f"backward raises where {name} alone needs a gradient: {type(error).__name__}: {error}")]
         key = _difference(expected, actual, [key for key in expected if key[0] == name])
@@ -141,11 +143,11 @@ def _kept(
     """GC203: a later change in place of an input or a result is refused by backward, or makes no difference."""
     if runner.changes_inputs:
         return []
-    expected = gradients_of(runner.apply(arrays, attrs), _seeds(douts))
-    probe = runner.apply(arrays, attrs, make=private)
+    expected = gradients_of(runner.apply(arrays, attrs), _seeds(runner, douts))
+    probe = runner.apply(arrays, attrs, make=runner.device.private)
     inputs = [(name, index) for name, value in probe.leaves.items() for index in _indices(value)]
     for what in [*inputs, *range(len(probe.outputs))]:
-        applied = runner.apply(arrays, attrs, make=private)
+        applied = runner.apply(arrays, attrs, make=runner.device.private)
         if isinstance(what, int):
             tensor, label = applied.outputs[what], f"result {what}" if len(probe.outputs) > 1 else "its result"
         else:
@@ -156,7 +158,7 @@ def _kept(
         with torch.no_grad():
             tensor.detach().mul_(1.5).add_(0.25)  # the two share the counter of changes that saved tensors look at
         try:
-            actual = gradients_of(applied, _seeds(douts))
+            actual = gradients_of(applied, _seeds(runner, douts))
         except Exception:  # refused: what is saved as torch wants it notices the change
             continue
         key = _difference(expected, actual)
@@ -174,7 +176,7 @@ def _accumulated(
     runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
     """GC204: a training step's use of ``x.grad``: accumulated, then set to zero; the inputs stay as they are."""
-    applied = runner.apply(arrays, attrs, make=private)
+    applied = runner.apply(arrays, attrs, make=runner.device.private)
     roots = [(item, torch.ones_like(item)) for item in applied.outputs if item.requires_grad]  # as of a sum
     sources = applied.sources()
     if not roots or not sources or runner.changes_inputs:
@@ -202,10 +204,10 @@ def _forward_mode(
     """GC205: <dy, jvp(v)> is <vjp(dy), v>."""
     rng = np.random.default_rng(205)
     applied = runner.apply(arrays, attrs)
-    seeds = _seeds(douts)
+    seeds = _seeds(runner, douts)
     gradients = gradients_of(applied, seeds)
     tangents = {
-        (name, index): torch.from_numpy(rng.uniform(-1, 1, tuple(leaf.shape))).to(leaf.dtype)
+        (name, index): runner.device.private(rng.uniform(-1, 1, tuple(leaf.shape)).astype(array_of(leaf).dtype))
         for name, index, leaf in applied.sources()
     }
     try:
@@ -224,7 +226,7 @@ def _forward_mode(
 
 
 def _dot(one: Any, other: Any) -> float:
-    return float((one.detach().double() * other.detach().double()).sum())
+    return float((one.detach().cpu().double() * other.detach().cpu().double()).sum())
 
 
 def _pushed(
@@ -236,7 +238,7 @@ def _pushed(
     with forward_ad.dual_level():
 
         def make(name: str, index: int | None, array: np.ndarray) -> Any:
-            tensor = private(array)
+            tensor = runner.device.private(array)
             tangent = tangents.get((name, index))
             return tensor if tangent is None else forward_ad.make_dual(tensor, tangent)
 

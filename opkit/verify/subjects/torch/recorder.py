@@ -15,9 +15,10 @@ import torch
 from opkit.errors import OpkitError
 from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
 from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
 from opkit.verify.subjects.torch.library import library_subject
-from opkit.verify.subjects.torch.tensors import plain
+from opkit.verify.subjects.torch.tensors import plain, tensors_in
 
 __all__ = ["recording", "subject_of"]
 
@@ -26,13 +27,13 @@ _OP = torch._library.custom_ops.CustomOpDef
 _CALLED = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)
 
 
-def subject_of(function: Any) -> Subject:
-    """Return a Function or a library op as a subject.
+def subject_of(function: Any, device: Device = CPU) -> Subject:
+    """Return a Function or a library op as a subject that runs on a device.
 
     Raises:
         UsageError: it has no gradient to check.
     """
-    return library_subject(function) if isinstance(function, _OP) else function_subject(function)
+    return library_subject(function, device) if isinstance(function, _OP) else function_subject(function, device)
 
 
 @contextmanager
@@ -86,10 +87,17 @@ def _hear(heard: Recording, function: Any, args: Sequence[Any], kwargs: Mapping[
     floats = {name for name, value in values.items() if _floats(value)}
     closed = {name for name in floats if not any(item.requires_grad for item in _floats(values[name]))}
     is_idle = bool(floats) and (floats == closed or not torch.is_grad_enabled())
-    signature = (tuple(sorted(closed)), is_idle, signature_of(shapes))
+    device = _device_of(values)
+    signature = (tuple(sorted(closed)), is_idle, device, signature_of(shapes))
     if heard.wants(function, signature):
         kept = {name: plain(value) for name, value in values.items()}
-        heard.keep(function, signature, Call(kept, frozenset(closed), is_idle))
+        heard.keep(function, signature, Call(kept, frozenset(closed), is_idle, device))
+
+
+def _device_of(values: Mapping[str, Any]) -> str:
+    """Return where a call ran: the device of its first tensor that is not on the CPU, "" for the CPU."""
+    tensors = [item for value in values.values() for item in tensors_in(value)]
+    return next((str(item.device) for item in tensors if item.device.type not in ("cpu", "meta")), "")
 
 
 def _is_concrete(value: Any) -> bool:

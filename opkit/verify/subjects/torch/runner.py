@@ -16,12 +16,10 @@ import torch
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
 
 __all__ = ["Applied", "OwnRunner", "Runner", "gradients_of"]
-
-#: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
-_SEED = 20130917
 
 
 class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
@@ -44,11 +42,13 @@ class Applied:
         outputs: the tensors that came out.
         leaves: those that went in, by input; ``given`` holds what the function got where that is another tensor.
         given: see ``leaves``.
+        device: where they lie.
     """
 
     outputs: list[Any]
     leaves: dict[str, Any]
     given: dict[str, Any] = field(default_factory=dict)
+    device: Device = CPU
 
     def sources(self) -> list[tuple[str, int | None, Any]]:
         """Return the leaves that take a gradient: (input, its index in a list, tensor)."""
@@ -67,6 +67,7 @@ class OwnRunner(Protocol):
     inputs: frozenset[str]
     order: tuple[str, ...]
     changes_inputs: bool
+    device: Device
 
     @property
     def has_forward_mode(self) -> bool:
@@ -77,7 +78,7 @@ class OwnRunner(Protocol):
         arrays: Mapping[str, Any],
         attrs: Mapping[str, Any],
         needs: frozenset[str] | None = None,
-        make: Callable[[np.ndarray], Any] = ...,
+        make: Callable[[np.ndarray], Any] | None = None,
     ) -> Applied:
         """Apply it."""
 
@@ -105,7 +106,7 @@ def gradients_of(
         return {(name, index): None for name, index, _ in sources}
     roots = [applied.outputs[place] for place in places]
     given = [seeds[place].to(applied.outputs[place].dtype) for place in places]
-    torch.default_generator.manual_seed(_SEED)
+    applied.device.seed()
     leaves = [leaf for _, _, leaf in sources]
     found = torch.autograd.grad(roots, leaves, given, retain_graph=True, allow_unused=True)
     return {(name, index): item for (name, index, _), item in zip(sources, found)}
@@ -119,6 +120,7 @@ class Runner:
         parameters: of the function.
         inputs: the parameters that take arrays.
         constants: those of them that take no gradient.
+        device: where it runs.
         changes_inputs: whether it may change an input in place and say so, which a leaf forbids.
 
     Attributes:
@@ -131,10 +133,11 @@ class Runner:
         parameters: Parameters,
         inputs: frozenset[str],
         constants: frozenset[str],
+        device: Device = CPU,
         changes_inputs: bool = False,
     ) -> None:
         self.call, self.parameters, self.inputs, self.constants = call, parameters, inputs, constants
-        self.changes_inputs = changes_inputs
+        self.device, self.changes_inputs = device, changes_inputs
         names = parameters.names
         #: The inputs in the order of a call, so that what is found first does not depend on the process.
         self.order = tuple(sorted(inputs, key=lambda name: (names.index(name) if name in names else len(names), name)))
@@ -146,7 +149,7 @@ class Runner:
         arrays: Mapping[str, Any],
         attrs: Mapping[str, Any],
         needs: frozenset[str] | None = None,
-        make: Callable[[np.ndarray], Any] = share,
+        make: Callable[[np.ndarray], Any] | None = None,
     ) -> Applied:
         """Apply the function.
 
@@ -154,19 +157,19 @@ class Runner:
             arrays: inputs by name.
             attrs: all else by name.
             needs: the inputs that take a gradient, all floats but the constants by default.
-            make: how a tensor is made of an array.
+            make: how a tensor is made of an array, in its own memory by default.
         """
         leaves: dict[str, Any] = {}
         given: dict[str, Any] = {}
         for name in self.order:
             value = arrays.get(name)
             is_open = name not in self.constants if needs is None else name in needs
-            leaves[name] = _each(value, partial(_leaf, make, is_open))
+            leaves[name] = _each(value, partial(_leaf, make or self.device.share, is_open))
             given[name] = _each(leaves[name], self._enter)
-        torch.default_generator.manual_seed(_SEED)
+        self.device.seed()
         with torch.enable_grad():
             result = self.called(self.call, {**attrs, **{key: item for key, item in given.items() if key in arrays}})
-        return Applied(tensors_in(result), leaves, given)
+        return Applied(tensors_in(result), leaves, given, self.device)
 
     def _enter(self, leaf: Any) -> Any:
         if not self.changes_inputs:
@@ -192,7 +195,7 @@ class Runner:
 
     def results(self, values: Mapping[str, Any]) -> list[Any]:
         """Return the tensors that the function gives for arguments by name, tensors among them."""
-        torch.default_generator.manual_seed(_SEED)
+        self.device.seed()
         return tensors_in(self.called(self.call, values))
 
     def _is_left_out(self, name: str, value: Any) -> bool:
@@ -215,13 +218,16 @@ class Runner:
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
             is_first, fresh[0] = fresh[0], False
-            seeds = [share(dout) for dout in douts]
+            seeds = [self.device.share(dout) for dout in douts]
             try:
                 found = gradients_of(applied, seeds)
             except Exception:
                 if is_first and (self.is_short or not self.parameters.defaults):
                     raise
                 found = self._once_more(arrays, attrs, seeds, is_first)
+            self._give_back(applied, arrays)
+            for seed, dout in zip(seeds, douts):
+                self.device.give_back(seed, dout)
             return _by_name(applied, found, needs)
 
         return [array_of(item) for item in applied.outputs], pullback
@@ -241,7 +247,7 @@ class Runner:
 
     def surrogate(self, function: Callable[..., Any]) -> Callable[..., list[np.ndarray]]:
         """Return a declared function, which takes the same arguments, as a forward."""
-        other = Runner(function, self.parameters, self.inputs, self.constants)
+        other = Runner(function, self.parameters, self.inputs, self.constants, self.device)
         return other.forward
 
     def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
@@ -257,10 +263,10 @@ class Runner:
 
     def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
         """Say whether forward draws none of torch's random numbers."""
-        torch.default_generator.manual_seed(_SEED)
-        before = torch.default_generator.get_state()
+        self.device.seed()
+        before = self.device.random_state()
         self.apply(arrays, attrs)
-        return bool(torch.equal(before, torch.default_generator.get_state()))
+        return all(map(torch.equal, before, self.device.random_state()))
 
     def own_checks(self) -> Sequence[OwnCheck]:
         """Return no check: only custom functions have some."""
@@ -276,12 +282,21 @@ class Runner:
         An input that enters through a function of its own lies in other memory than the array.
         """
         if not self.changes_inputs:
+            self._give_back(applied, arrays)
             return
         marked = {id(item) for item in self.marked_dirty()}
         for name, value in applied.given.items():
             for tensor, array in zip(_listed(value), _listed(arrays.get(name))):
                 if id(tensor) not in marked and not _is_same(tensor, array):
-                    share(array).copy_(tensor.detach())
+                    share(array).copy_(tensor.detach().cpu())
+
+    def _give_back(self, applied: Applied, arrays: Mapping[str, Any]) -> None:
+        """Let the caller's arrays show what was written to inputs that lie on a device."""
+        if self.device.place is None or self.changes_inputs:
+            return
+        for name, value in applied.leaves.items():
+            for tensor, array in zip(_listed(value), _listed(arrays.get(name))):
+                self.device.give_back(tensor, array)
 
     def marked_dirty(self) -> Sequence[Any]:
         """Return the inputs that the last call changed in place and said so."""

@@ -14,7 +14,7 @@ import torch
 from opkit.checker import Arrays, Attrs, Checkable, Pullback
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.torch.runner import Applied, OwnRunner
-from opkit.verify.subjects.torch.tensors import array_of, share
+from opkit.verify.subjects.torch.tensors import array_of
 
 __all__ = ["twice_of"]
 
@@ -64,7 +64,7 @@ class _Twice(GradientOp):
         return [torch.zeros_like(source) if item is None else item for item, source in zip(found, sources)]
 
     def _seeds(self, arrays: Arrays) -> list[Any]:
-        return [share(np.asarray(arrays[name])).requires_grad_() for name in self.douts]
+        return [self._runner.device.share(np.asarray(arrays[name])).requires_grad_() for name in self.douts]
 
     def outputs(self, arrays: Arrays, attrs: Attrs) -> list[np.ndarray]:
         """Return what the Function computes."""
@@ -84,7 +84,7 @@ class _Twice(GradientOp):
         places = [place for place, item in enumerate(found) if item.requires_grad]
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
-            given = [share(np.asarray(douts[place])) for place in places]
+            given = [self._runner.device.share(np.asarray(douts[place])) for place in places]
             roots = [found[place] for place in places]
             back = torch.autograd.grad(roots, list(sources.values()), given, retain_graph=True, allow_unused=True)
             return {

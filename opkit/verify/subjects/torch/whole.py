@@ -14,14 +14,15 @@ import torch
 from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
 
 __all__ = ["whole_case", "whole_subject"]
 
 
-def whole_subject(function: Any) -> Subject:
-    """Return a function or a Module as a subject."""
+def whole_subject(function: Any, device: Device = CPU) -> Subject:
+    """Return a function or a Module as a subject that runs on a device."""
     is_module = isinstance(function, torch.nn.Module)
     body = function.forward if is_module else function
     parameters = _parameters(body)
@@ -35,10 +36,10 @@ def whole_subject(function: Any) -> Subject:
             parameters.takes_any,
             parameters.defaults,
         )
-        call = _functional(function, frozenset(names))
+        call = _functional(function, frozenset(names), device)
 
     def make(inputs: frozenset[str], constants: frozenset[str]) -> Runner:
-        return Runner(call, parameters, inputs, constants)
+        return Runner(call, parameters, inputs, constants, device)
 
     where = location_of(body)
     return Subject(
@@ -76,7 +77,7 @@ def _parameters(body: Any) -> Parameters:
         return Parameters(tuple(f"x{index}" for index in range(16)), "", (), False, {})
 
 
-def _functional(module: Any, names: frozenset[str]) -> Callable[..., Any]:
+def _functional(module: Any, names: frozenset[str], device: Device) -> Callable[..., Any]:
     """Return a Module as a function of its parameters too; its buffers are as they were at every call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -84,7 +85,8 @@ def _functional(module: Any, names: frozenset[str]) -> Callable[..., Any]:
         dtype = next((item.dtype for item in tensors.values() if item.dtype.is_floating_point), None)
         for name, buffer in module.named_buffers():
             is_cast = dtype is not None and buffer.dtype.is_floating_point
-            tensors[name] = buffer.detach().to(dtype).clone() if is_cast else buffer.detach().clone()
+            held = buffer.detach().to(dtype) if is_cast else buffer.detach()
+            tensors[name] = held.clone() if device.place is None else held.to(device.place, copy=True)
         return torch.func.functional_call(module, tensors, args, kwargs)
 
     return call

@@ -1,0 +1,25 @@
+"""Devices: what reports say of the device that a run asks for.
+
+Arrays are put there by each framework's own runner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opkit.checker import Checkable
+
+__all__ = ["runs_on", "without_device"]
+
+
+def runs_on(device: str) -> str:
+    """Return the remark of an op that runs on a device."""
+    return f"forward and backward ran on the device {device!r}"
+
+
+def without_device(checkable: Checkable, device: str) -> Checkable:
+    """Return an op whose reports say that a device that was asked for has no part in it, where that is so."""
+    if not device or any(remark.startswith("forward and backward ran on") for remark in checkable.remarks):
+        return checkable
+    remark = f"the device {device!r} has no part in this op: its functions take numpy arrays"
+    return replace(checkable, remarks=(*checkable.remarks, remark))

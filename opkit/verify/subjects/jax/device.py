@@ -1,0 +1,92 @@
+"""Device: where programs of JAX run: in numpy, or compiled on a device that the run asks for.
+
+What is run, and on which arrays, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from opkit.verify.subjects.foreign.framework import DeviceError
+from opkit.verify.subjects.jax.interpret import evaluate
+
+__all__ = ["NUMPY", "Device", "device_named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device.
+
+    Args:
+        place: of JAX's, None for evaluation in numpy.
+    """
+
+    place: Any = None
+
+    def held(self) -> AbstractContextManager[Any]:
+        """Return a context in which arrays that JAX makes lie on the device."""
+        return nullcontext() if self.place is None else jax.default_device(self.place)
+
+    def put(self, args: Any) -> Any:
+        """Return arrays, or trees of them, on the device; as they are where programs are evaluated in numpy."""
+        return args if self.place is None else jax.device_put(args, self.place)
+
+    def prepared(self, function: Callable[..., Any], traced: Any) -> Callable[..., Sequence[Any]]:
+        """Return what runs a function that was traced, with the arguments it was traced with."""
+        if self.place is None:
+            return lambda *args: evaluate(traced, jax.tree.leaves(args))
+        compiled = jax.jit(function)
+
+        def run(*args: Any) -> list[Any]:
+            with self.held():
+                return list(compiled(*self.put(args)))
+
+        return run
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Sequence[Any]:
+        """Run a function of arrays operation by operation."""
+        with self.held():
+            return list(function(*self.put(args)))
+
+
+#: Evaluation in numpy.
+NUMPY = Device()
+
+
+def device_named(name: str) -> Device:
+    """Return a device by its name, such as "cpu:1"; "" is evaluation in numpy.
+
+    Raises:
+        DeviceError: JAX has no such device here.
+    """
+    if not name:
+        return NUMPY
+    kind, _, number = name.partition(":")
+    there = [item for platform in _platforms() for item in jax.devices(platform)]
+    try:
+        devices = jax.devices(kind)
+    except RuntimeError as error:
+        raise DeviceError(
+            f"JAX {jax.__version__} has no device {kind!r} here; it has {_shown(there)}",
+            help=f"leave out --device, or install a JAX that serves {kind}",
+        ) from error
+    if int(number or 0) >= len(devices):
+        raise DeviceError(
+            f"JAX has no device {name!r} here: of {kind!r} it has {_shown(devices)}",
+            help="leave out the number, or name one that is there",
+        )
+    return Device(devices[int(number or 0)])
+
+
+def _platforms() -> list[str]:
+    found = [jax.default_backend()]
+    return found if "cpu" in found else [*found, "cpu"]
+
+
+def _shown(devices: Sequence[Any]) -> str:
+    return ", ".join(f"{item.platform}:{item.id}" for item in devices)
