@@ -1,18 +1,21 @@
 """Workers of a cluster killed in each phase of a job: it ends soon, with a word, whole checkpoints and no orphan.
 
-    python -m tests.campaigns.lost_workers [--times 10] [--phase start|step|boxing|checkpoint]
+    python -m tests.campaigns.lost_workers [--times 10] [--phase start|step|boxing|checkpoint|campaign]
 
 Each run trains on ``local:2`` in a process of its own; one worker, drawn at random, gets SIGKILL at a random moment of
 the phase. A run is good if it ends within 30 s of that, with status 1 and the worker's address, or ends well because the
 kill came too late; its losses are one device's as far as they go; the checkpoint is whole or not there; no worker
-process is left. Needs Dask.
+process is left. In a campaign (``opkit gradcheck --cluster``) the report must be that of a run without a cluster, and
+come within 30 s of what that took. Needs Dask.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +63,9 @@ PHASES = {
     "checkpoint": (2500, 1, "saving", 1.5),
 }
 
+#: What a campaign checks.
+CHECK = ("ops", "--format", "json", "--no-replay", "--jobs", "1")
+
 
 def workers_of(parent: int) -> list[int]:
     """Return the worker processes that a process has started."""
@@ -78,6 +84,69 @@ def workers_of(parent: int) -> list[int]:
 
 def alive(pids: list[int]) -> list[int]:
     return [pid for pid in pids if Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]]
+
+
+def report_of(text: str) -> object:
+    """Return a JSON report without times and places."""
+    def bare(item: object) -> object:
+        if isinstance(item, dict):
+            return {key: bare(value) for key, value in item.items() if key not in ("seconds", "version", "directory")}
+        return [bare(value) for value in item] if isinstance(item, list) else item
+    return bare(json.loads(text))
+
+
+def campaign(folder: Path, rng: random.Random, expected: object, alone: float) -> str:
+    """Check ops on a cluster of which a worker is killed; return what is wrong, "" where nothing is."""
+    out = (folder / "out").open("w+")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "opkit", "gradcheck", "--cluster", "local:2", *CHECK],
+        stdout=out, stderr=(folder / "err").open("w"), cwd=folder.parent,
+    )
+    began = time.monotonic()
+    pids: list[int] = []
+    while len(pids) < 2 and child.poll() is None and time.monotonic() - began < 60:
+        pids = workers_of(child.pid)
+        time.sleep(0.02)
+    time.sleep(rng.uniform(0.5, 3 + alone))
+    pids = workers_of(child.pid) or pids
+    victim = rng.choice(pids) if pids and child.poll() is None else 0
+    if victim:
+        os.kill(victim, signal.SIGKILL)
+    try:
+        child.wait(alone + 60)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return "hangs"
+    took = time.monotonic() - began
+    time.sleep(1.0)
+    if left := alive(pids):
+        return f"orphans {left}"
+    text = (folder / "out").read_text()
+    if "worker processes were started here" in (folder / "err").read_text():
+        return "" if child.returncode == 1 and took < 30 else f"status {child.returncode} after {took:.0f} s"
+    if not text or report_of(text) != expected:
+        return f"another report, status {child.returncode}: {(folder / 'err').read_text()[-400:]}"
+    if took > 2 * alone + 40:
+        return f"took {took:.0f} s, without a cluster {alone:.0f} s"
+    return "" if victim else "late"
+
+
+def campaigns(folder: Path, times: int) -> int:
+    """Run campaigns with lost workers; return how many are bad."""
+    for directory in sorted(Path(__file__).parents[2].glob("sample_ops/*")):
+        if list(directory.glob("*_cpp_def.cpp")):
+            shutil.copytree(directory, folder / "ops" / directory.name)
+    began = time.monotonic()
+    words = [sys.executable, "-m", "opkit", "gradcheck", *CHECK]
+    ran = subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False)
+    expected, alone = report_of(ran.stdout), time.monotonic() - began
+    rng, bad = random.Random("campaign"), 0
+    for number in range(times):
+        (folder / str(number)).mkdir()
+        said = campaign(folder / str(number), rng, expected, alone)
+        bad += said not in ("", "late")
+        print(f"campaign {number}: {said or 'good'}", flush=True)
+    return bad
 
 
 def losses(text: str) -> list[float]:
@@ -133,10 +202,14 @@ def one(phase: str, folder: Path, rng: random.Random, expected: list[float]) -> 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--phase", choices=list(PHASES), action="append")
+    parser.add_argument("--phase", choices=[*PHASES, "campaign"], action="append")
     given = parser.parse_args()
     bad = 0
-    for phase in given.phase or PHASES:
+    for phase in given.phase or [*PHASES, "campaign"]:
+        if phase == "campaign":
+            with tempfile.TemporaryDirectory(prefix="opkit-lost-") as name:
+                bad += campaigns(Path(name), given.times)
+            continue
         width, steps, *_ = PHASES[phase]
         rng = random.Random(phase)
         with tempfile.TemporaryDirectory(prefix="opkit-lost-") as name:

@@ -76,6 +76,7 @@ def variables() -> dict[str, np.ndarray]:
     return {name: item.numpy() for name, item in flow.get_all_variables().items()}
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_job_on_workers(count: int, cluster: Any) -> None:
     """Losses and variables are those of one device, with more devices than workers too."""
@@ -90,6 +91,7 @@ def test_a_job_on_workers(count: int, cluster: Any) -> None:
             np.testing.assert_allclose(array, expected[1][name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.peer
 def test_the_mirrored_view_on_workers(cluster: Any) -> None:
     """Lists with one array per device go in and come out."""
     with settings(cluster="local:2"):
@@ -102,6 +104,7 @@ def test_the_mirrored_view_on_workers(cluster: Any) -> None:
             np.testing.assert_allclose(part, other, rtol=1e-4)
 
 
+@pytest.mark.peer
 def test_variables_go_and_come(cluster: Any, tmp_path: Path) -> None:
     """What is loaded in the script goes to the workers, what they train is saved, and is what one device has."""
     with settings(cluster="local:2"):
@@ -117,6 +120,7 @@ def test_variables_go_and_come(cluster: Any, tmp_path: Path) -> None:
         assert job(*second).tobytes() == expected.tobytes()
 
 
+@pytest.mark.peer
 def test_an_error_on_a_worker_is_the_jobs(cluster: Any) -> None:
     """It has its type, and the job can run again."""
     with settings(cluster="local:2"):
@@ -133,6 +137,7 @@ def test_an_error_on_a_worker_is_the_jobs(cluster: Any) -> None:
         assert (job(np.ones((4, 3), F), good) == 2).all()
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize(
     ("text", "said"),
     [("here", "is not a cluster"), ("local:0", "at least one worker"), ("tcp://127.0.0.1:1", "no scheduler answers")],
@@ -146,6 +151,7 @@ def test_clusters_that_are_not_there(text: str, said: str) -> None:
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.peer
 def test_an_address_that_says_nothing() -> None:
     """A server that accepts and is silent is given up within seconds."""
     pytest.importorskip("distributed", reason="Dask is not installed: a cluster cannot be asked for")
@@ -156,6 +162,7 @@ def test_an_address_that_says_nothing() -> None:
         assert time.monotonic() - started < 20
 
 
+@pytest.mark.peer
 def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker, and both versions, are named."""
     monkeypatch.setattr(connection.worker, "facts", lambda: {"opkit": "0.0.1"})
@@ -172,6 +179,7 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
         connection.Cluster("local:2")
 
 
+@pytest.mark.peer
 def test_a_lost_worker_ends_the_job() -> None:
     """The message names worker, op and the last complete step; nothing goes on."""
     pytest.importorskip("distributed", reason="Dask is not installed: a cluster cannot be started")

@@ -58,6 +58,8 @@ def test_paths_in_messages() -> None:
     assert cluster._renamed(result, "/nowhere", "") is result
 
 
+@pytest.mark.peer
+@pytest.mark.filterwarnings("ignore")
 def test_the_report_is_that_of_a_run_here(folder: Path) -> None:
     """Verdicts, order and JSON; a worker that is lost while it checks costs no op its verdict."""
     pytest.importorskip("distributed", reason="Dask is not installed: a cluster cannot be started")
@@ -80,5 +82,3 @@ def test_the_report_is_that_of_a_run_here(folder: Path) -> None:
     finally:
         connection._open.pop("local:2").close()
 
-
-test_the_report_is_that_of_a_run_here = pytest.mark.filterwarnings("ignore")(test_the_report_is_that_of_a_run_here)

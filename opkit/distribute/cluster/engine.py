@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,21 @@ __all__ = ["ClusterEngine"]
 
 _HOST = HOST.devices[0]
 _serials = itertools.count()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pack:
+    """What the devices of one worker send before a stage.
+
+    Args:
+        source: address of the worker.
+        targets: addresses of those that need it; "" is the script's process.
+        future: of the pieces.
+    """
+
+    source: str
+    targets: Sequence[str]
+    future: Any
 
 
 class ClusterEngine:
@@ -164,13 +180,13 @@ class ClusterEngine:
         orders = self._orders[stage]
         packs = self._packs(stage, after)
         if any(_HOST in order.target.devices.devices for order in orders):
-            self._arrive(orders, self._wait([future for (_, target), future in packs.items() if target == ""]), store)
+            self._arrive(orders, self._wait([pack.future for pack in packs if "" in pack.targets]), store)
         futures = []
         for address, devices in self._devices.items():
             # What a worker sends is taken before it goes on, which may change variables.
-            after[address] += [item for (source, _), item in packs.items() if source == address]
+            after[address] += [pack.future for pack in packs if pack.source == address]
             if self._has_part(stage, devices):
-                arrived = [future for (_, target), future in packs.items() if target == address]
+                arrived = [pack.future for pack in packs if address in pack.targets]
                 own = self._from_host(orders, devices, store)
                 arrived += [self._cluster.brought(address, own, self._sending)] if own else []
                 given = (self._key, stage, devices, after[address], *arrived)
@@ -188,16 +204,30 @@ class ClusterEngine:
             return True
         return any(device in order.target.devices.devices for order in self._orders[stage] for device in devices)
 
-    def _packs(self, stage: int, after: dict[str, list[Any]]) -> dict[tuple[str, str], Any]:
-        """Let each device send what others need, those of each worker together; "" is the script's process."""
-        orders = self._orders[stage]
-        packs: dict[tuple[str, str], Any] = {}
+    def _packs(self, stage: int, after: dict[str, list[Any]]) -> list[_Pack]:
+        """Let each device send what others need, those of each worker together.
+
+        What all get the same of is one task of its sender's, so that the number of tasks grows with that of the devices
+        and not with its square.
+        """
+        shared = [order for order in self._orders[stage] if worker.is_shared(order)]
+        others = [order for order in self._orders[stage] if not worker.is_shared(order)]
+        packs: list[_Pack] = []
         for source, own in self._devices.items():
-            for target, others in (*self._devices.items(), ("", [_HOST])):
-                if source != target and any(_moves(order, own, others) for order in orders):
-                    packs[source, target] = self._cluster.submit(
-                        source, worker.pack_all, self._key, stage, own, others, after[source]
-                    )
+            given = (self._key, stage, own)
+            targets = [
+                target
+                for target, theirs in self._devices.items()
+                if source != target and any(_moves(order, own, theirs) for order in shared)
+            ]
+            if targets:
+                packs.append(
+                    _Pack(source, targets, self._cluster.submit(source, worker.pack_shared, *given, after[source]))
+                )
+            for target, theirs in (*self._devices.items(), ("", [_HOST])):
+                if source != target and any(_moves(order, own, theirs) for order in others):
+                    made = self._cluster.submit(source, worker.pack_all, *given, theirs, after[source])
+                    packs.append(_Pack(source, [target], made))
         return packs
 
     def _from_host(self, orders: Sequence[Order], devices: Sequence[Device], store: dict[int, Any]) -> list[Piece]:

@@ -27,8 +27,10 @@ __all__ = [
     "Piece",
     "begin",
     "facts",
+    "is_shared",
     "load",
     "pack_all",
+    "pack_shared",
     "part_for",
     "peek",
     "pull",
@@ -39,6 +41,8 @@ __all__ = [
 
 #: A change by its number, the place of the device that sends, the place of the device that receives, and the array.
 Piece = tuple[int, int, int, np.ndarray]
+#: The receiver of what every device gets the same of.
+_ALL = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def peek(key: str, device: Device, number: int) -> np.ndarray:
 
 
 def pack_all(key: str, stage: int, sources: Sequence[Device], targets: Sequence[Device], after: Any) -> list[Piece]:
-    """Return what devices of this worker send to devices elsewhere before a stage.
+    """Return what devices of this worker send to devices elsewhere before a stage, each of them something else.
 
     Args:
         key: of the program.
@@ -171,12 +175,38 @@ def pack_all(key: str, stage: int, sources: Sequence[Device], targets: Sequence[
     job = _jobs[key]
     pieces: list[Piece] = []
     for order in job.orders[stage]:
+        if is_shared(order):
+            continue
         for receiver, device in enumerate(order.target.devices.devices):
             for sender, source in enumerate(order.source.devices.devices):
                 if device in targets and source in sources and sends(order, sender, receiver):
                     part = part_for(_had(job, order, source), order, sender, receiver)
                     pieces.append((order.number, sender, receiver, np.ascontiguousarray(part)))
     return pieces
+
+
+def pack_shared(key: str, stage: int, sources: Sequence[Device], after: Any) -> list[Piece]:
+    """Return what devices of this worker send to all that take part in a change, the same to each.
+
+    Args:
+        key: of the program.
+        stage: its number.
+        sources: devices of this worker.
+        after: what must be done first.
+    """
+    job = _jobs[key]
+    return [
+        (order.number, sender, _ALL, np.ascontiguousarray(_had(job, order, source)))
+        for order in job.orders[stage]
+        if is_shared(order)
+        for sender, source in enumerate(order.source.devices.devices)
+        if source in sources
+    ]
+
+
+def is_shared(order: Order) -> bool:
+    """Say whether a device sends several others the same: its part of what all are to have whole."""
+    return order.source.sbp.kind != "B" and not order.target.sbp.is_split and len(order.target.devices) > 1
 
 
 def sends(order: Order, sender: int, receiver: int) -> bool:
@@ -236,7 +266,7 @@ def _parts(
             part = part_for(_had(job, order, source), order, sender, receiver)
             parts.append(np.array(part) if order.state else part)  # the variable itself may change in this stage
         else:
-            parts.append(sent[order.number, sender, receiver])
+            parts.append(sent[order.number, sender, _ALL if is_shared(order) else receiver])
     return parts
 
 
