@@ -170,6 +170,17 @@ def test_other_versions_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatc
         cluster._check_versions()
 
 
+@pytest.mark.peer
+def test_a_worker_that_is_lost_when_it_is_greeted(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that ends during the comparison of versions is a lost worker."""
+    def run(function: Any) -> Any:
+        raise ConnectionResetError("stream is closed")
+
+    monkeypatch.setattr(cluster.client, "run", run)
+    with pytest.raises(connection.LostWorkerError, match=r"a worker of local:2 is lost: .* \(stream is closed\)"):
+        cluster._check_versions()
+
+
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says what to install."""
     import sys

@@ -167,7 +167,12 @@ class Cluster:
 
     def _check_versions(self) -> None:
         own = worker.facts()
-        found = self.client.run(_facts_of_worker)
+        try:
+            found = self.client.run(_facts_of_worker)
+        except OSError as error:  # a connection ended; a worker's own error is of another type
+            raise LostWorkerError(
+                f"a worker of {self.text} is lost: it was asked for its versions ({error})", help="run it again"
+            ) from error
         for address in self.workers:
             theirs = found.get(address) or {}
             other = [name for name in own if theirs.get(name) != own[name]]
