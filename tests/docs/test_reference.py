@@ -1,0 +1,37 @@
+"""The two pages of reference are what the program says of itself."""
+
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def generator() -> ModuleType:
+    """Load the script that writes the pages."""
+    spec = importlib.util.spec_from_file_location("docs_reference", DOCS / "reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cli-reference.md", "python-reference.md"])
+def test_a_page_is_what_its_script_writes(name: str) -> None:
+    """Every command, option, signature and docstring: OPKIT_UPDATE_GOLDEN=1 writes the page anew."""
+    made = generator().pages()[name]
+    if os.environ.get("OPKIT_UPDATE_GOLDEN"):
+        (DOCS / name).write_text(made, encoding="utf-8")
+    assert (DOCS / name).read_text(encoding="utf-8") == made
+
+
+def test_every_page_is_in_the_index_and_on_the_site() -> None:
+    """A page that nobody can find is not documentation."""
+    site = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    names = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
+    assert {name for name in names if f"- {name}\n" not in site} == set()
+    assert {name for name in names if f"({name})" not in index} == set()
