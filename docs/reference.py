@@ -14,7 +14,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from typer.main import get_command
 
@@ -49,8 +49,8 @@ def command_line_page() -> str:
     parts = [
         "# Commands and options",
         _NOTE,
-        "Taken from the program, as `opkit COMMAND --help` shows it. [The command line](cli.md) says what commands have in "
-        "common.",
+        "Taken from the program, as `opkit COMMAND --help` shows it. [The command line](cli.md) says what commands have "
+        "in common.",
         "## opkit",
         *_command(root, "opkit [OPTIONS] COMMAND ..."),
     ]
@@ -106,8 +106,8 @@ def python_page() -> str:
     parts = [
         "# Python names",
         _NOTE,
-        "Taken from the docstrings of what is public. [opkit in Python](python-api.md) shows them at work; `opkit.paddle` "
-        "and `opkit.oneflow` have the names that those frameworks document.",
+        "Taken from the docstrings of what is public. [opkit in Python](python-api.md) shows them at work; "
+        "`opkit.paddle` and `opkit.oneflow` have the names that those frameworks document.",
     ]
     for name in PACKAGES:
         package = importlib.import_module(name)
@@ -119,7 +119,7 @@ def python_page() -> str:
 
 
 def _name(package: str, name: str, value: Any) -> Iterator[str]:
-    if inspect.isclass(value):
+    if _is_class(value):
         yield f"### class {package}.{name}"
         yield from _called(name, value)
         yield from _documented(inspect.getdoc(value) or "")
@@ -134,14 +134,18 @@ def _name(package: str, name: str, value: Any) -> Iterator[str]:
         yield f"Data: a `{type(value).__name__}`." if is_data else "A type, for annotations."
 
 
+def _is_class(value: Any) -> bool:
+    return isinstance(value, type) and get_origin(value) is None
+
+
 def _called(name: str, value: Any) -> Iterator[str]:
-    if inspect.isclass(value) and issubclass(value, tuple | BaseException):
+    if _is_class(value) and issubclass(value, (tuple, BaseException)):
         return
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return
-    if inspect.isclass(value) and hasattr(value, "__members__"):
+    if hasattr(value, "__members__"):
         return
     rest = [_parameter(item) for item in signature.parameters.values()]
     named = [item.kind for item in signature.parameters.values()]

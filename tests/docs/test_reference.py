@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -13,7 +14,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 def generator() -> ModuleType:
     """Load the script that writes the pages."""
     spec = importlib.util.spec_from_file_location("docs_reference", DOCS / "reference.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -35,3 +37,14 @@ def test_every_page_is_in_the_index_and_on_the_site() -> None:
     names = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
     assert {name for name in names if f"- {name}\n" not in site} == set()
     assert {name for name in names if f"({name})" not in index} == set()
+
+
+def test_links_lead_to_pages_of_the_documentation() -> None:
+    """A link that leaves the folder, or leads nowhere, breaks the site."""
+    broken = [
+        f"{page.name}: {target}"
+        for page in [*DOCS.glob("*.md"), *DOCS.glob("decisions/*.md")]
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).is_file() or (".." in target.split("/")[-2:-1] and page.parent == DOCS)
+    ]
+    assert broken == []
