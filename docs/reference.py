@@ -49,8 +49,8 @@ def command_line_page() -> str:
     parts = [
         "# Commands and options",
         _NOTE,
-        "Taken from the program, as `opkit COMMAND --help` shows it. [The command line](cli.md) says what commands have "
-        "in common.",
+        "Taken from the program, as `opkit COMMAND --help` shows it. [The command line](cli.md) says what is "
+        "common to them.",
         "## opkit",
         *_command(root, "opkit [OPTIONS] COMMAND ..."),
     ]
