@@ -42,8 +42,9 @@ lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 bench: $(VENV)/.opkit-test  ## the benchmarks
 	for file in benchmarks/startup.py benchmarks/load_op.py; do $(BIN)/python $$file || exit 1; done
 
-docs: $(BIN)/python  ## the documentation as a site, in build/site
+docs: $(VENV)/.opkit  ## the documentation as a site, in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
+	$(BIN)/python docs/reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:  ## remove build output and caches; the virtual environment stays
