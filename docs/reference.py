@@ -2,8 +2,8 @@
 
     python docs/reference.py [FOLDER]
 
-The page of the command line is checked in, and a test compares it (`OPKIT_UPDATE_GOLDEN=1` there writes it anew); that of
-Python is written for the site alone, by `make docs`.
+The page of the command line is checked in, and a test compares it (`OPKIT_UPDATE_GOLDEN=1` there writes it anew);
+that of Python is written for the site alone, by `make docs`.
 """
 
 from __future__ import annotations
