@@ -63,7 +63,7 @@ class Local:
 def local_desc(known: Known, value: Value, lay: Lay, device: Device) -> TensorDesc:
     """Return the description of what a device has of a value."""
     desc = known[value]
-    place = lay.devices.devices.index(device)
+    place = lay.devices.place_of(device)
     return TensorDesc(local_shape(desc.shape, lay.sbp, len(lay.devices), place), desc.dtype)
 
 
@@ -71,7 +71,7 @@ def local_of(
     stage: Stage, device: Device, choice: Choice, known: Known, fabric: Fabric, dialect: Dialect | None
 ) -> Local | None:
     """Return what a device computes in a stage; None where it has nothing to do."""
-    ops = [chosen for chosen in stage.ops if device in chosen.devices.devices]
+    ops = [chosen for chosen in stage.ops if device in chosen.devices]
     if not ops:
         return None
     builder = _Builder(device, known, dialect)
@@ -99,7 +99,7 @@ class _Builder:
         block = self.local.program.blocks[0]
         inputs = tuple(None if need is None else self._input(need) for need in needs)
         count = len(chosen.devices)
-        place = chosen.devices.devices.index(self._device)
+        place = chosen.devices.place_of(self._device)
         attrs: Mapping[str, Any] = local_attrs(op, chosen.way, self._known, count, place)
         twin = Operation(block, op.opdef, inputs, attrs, op.role, op.site, op.label)
         block.append(twin)
@@ -137,7 +137,7 @@ class _Builder:
         if variable is None:
             variable = self._held[name, lay] = self._variable((need.value, lay))
             variable.persistable = True
-            place = lay.devices.devices.index(self._device)
+            place = lay.devices.place_of(self._device)
             self.local.held[variable.name] = Held(name, lay, place)
             self.local.sizes[variable.value] = variable.desc
         return variable.value

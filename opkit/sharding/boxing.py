@@ -80,8 +80,8 @@ def bytes_moved(
     for place, device in enumerate(wanted.devices):
         need = _share(shape, target, place, len(wanted))
         kept = 0
-        if device in devices.devices:
-            have = _share(shape, source, devices.devices.index(device), len(devices))
+        if device in devices:
+            have = _share(shape, source, devices.place_of(device), len(devices))
             kept = _common(shape, need, have)
         moved += (_size(shape, need) - kept) * itemsize
     return moved
@@ -117,17 +117,17 @@ def _summed(
 ) -> int:
     """Return what it costs to sum: every device sends its part to whoever sums it, who sends on what others want."""
     if target.kind == "P":  # the same sums on other devices: each is sent whole to one of them
-        return total * sum(1 for device in devices.devices if device not in wanted.devices)
+        return total * sum(1 for device in devices.devices if device not in wanted)
     if target.is_split:
         moved = 0
         for place, device in enumerate(wanted.devices):
-            senders = len(devices) - (device in devices.devices)
+            senders = len(devices) - (device in devices)
             moved += senders * _size(shape, _share(shape, target, place, len(wanted))) * itemsize
         return moved
     if wanted.devices == devices.devices:  # each sums a part, then sends it to the others
         return 2 * (len(devices) - 1) * total
     first = wanted.devices[0]
-    return total * (len(devices) - (first in devices.devices)) + total * (len(wanted) - 1)
+    return total * (len(devices) - (first in devices)) + total * (len(wanted) - 1)
 
 
 def _as_partial(
@@ -138,7 +138,7 @@ def _as_partial(
         return 0 if set(devices.devices) & set(wanted.devices) else total
     if wanted.devices == devices.devices:
         return 0
-    lost = [place for place, device in enumerate(devices.devices) if device not in wanted.devices]
+    lost = [place for place, device in enumerate(devices.devices) if device not in wanted]
     return sum(_size(shape, _share(shape, source, place, len(devices))) * itemsize for place in lost)
 
 

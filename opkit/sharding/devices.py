@@ -6,8 +6,8 @@ Which engine runs a device is not known here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from opkit.errors import UsageError
 
@@ -40,6 +40,31 @@ class DeviceGroup:
 
     tag: str
     devices: tuple[Device, ...]
+    # Groups are parts of keys that are looked up for each op and device: neither costs a walk over all devices.
+    _places: Mapping[Device, int] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {device: place for place, device in enumerate(self.devices)})
+        object.__setattr__(self, "_hash", hash((self.tag, self.devices)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[DeviceGroup], tuple[str, tuple[Device, ...]]]:
+        # The hash of a text is another one in another process.
+        return DeviceGroup, (self.tag, self.devices)
+
+    def __contains__(self, device: object) -> bool:
+        return device in self._places
+
+    def place_of(self, device: Device) -> int:
+        """Return the place of a device among them.
+
+        Raises:
+            KeyError: it is none of them.
+        """
+        return self._places[device]
 
     @staticmethod
     def of(tag: str, names: str | Sequence[str]) -> DeviceGroup:

@@ -6,6 +6,7 @@ FilterAndCheckValidSbpSignatureListByLogicalShape.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
 from opkit.errors import UsageError
@@ -13,6 +14,7 @@ from opkit.errors import UsageError
 __all__ = ["balanced", "shard_sizes"]
 
 
+@lru_cache(512)
 def balanced(size: int, count: int) -> tuple[range, ...]:
     """Return the part of an axis that each device has: the first ``size % count`` have one element more.
 

@@ -179,7 +179,7 @@ class ClusterEngine:
         """Give out the tasks of one stage; what the script's process needs is waited for."""
         orders = self._orders[stage]
         packs = self._packs(stage, after)
-        if any(_HOST in order.target.devices.devices for order in orders):
+        if any(_HOST in order.target.devices for order in orders):
             self._arrive(orders, self._wait([pack.future for pack in packs if "" in pack.targets]), store)
         futures = []
         for address, devices in self._devices.items():
@@ -202,7 +202,7 @@ class ClusterEngine:
     def _has_part(self, stage: int, devices: Sequence[Device]) -> bool:
         if any(device in self.physical.steps[stage].locals for device in devices):
             return True
-        return any(device in order.target.devices.devices for order in self._orders[stage] for device in devices)
+        return any(device in order.target.devices for order in self._orders[stage] for device in devices)
 
     def _packs(self, stage: int, after: dict[str, list[Any]]) -> list[_Pack]:
         """Let each device send what others need, those of each worker together.
@@ -243,7 +243,7 @@ class ClusterEngine:
     def _arrive(self, orders: Sequence[Order], packs: Sequence[Sequence[Piece]], store: dict[int, Any]) -> None:
         sent = {piece[:3]: piece[3] for pieces in packs for piece in pieces}
         for order in orders:
-            if _HOST in order.target.devices.devices:
+            if _HOST in order.target.devices:
                 senders = range(len(order.source.devices))
                 parts = [sent[order.number, sender, 0] for sender in senders if (order.number, sender, 0) in sent]
                 store[order.target_key] = received(parts, order.source.sbp, order.target.sbp, 1, 0)

@@ -213,9 +213,9 @@ def sends(order: Order, sender: int, receiver: int) -> bool:
     """Say whether a device sends another anything: of a value that is whole everywhere, one device does."""
     if order.source.sbp.kind != "B":
         return True
-    devices = order.source.devices.devices
+    devices = order.source.devices
     own = order.target.devices.devices[receiver]
-    return sender == (devices.index(own) if own in devices else 0)
+    return sender == (devices.place_of(own) if own in devices else 0)
 
 
 def _had(job: _Job, order: Order, device: Device) -> np.ndarray:
