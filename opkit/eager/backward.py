@@ -110,7 +110,7 @@ class _Capture:
         rule = step.walk_rule
         if type(rule) is HookedRule:
             douts, rule = rule.hooked(douts), rule.rule
-        elif type(step) is Tensor and step._hooks:
+        elif isinstance(step, Tensor) and step._hooks:
             douts = [run_hooks(step._hooks, douts[0])]
         for index in self._asked.get(step, ()):
             if douts[index] is not None:

@@ -127,6 +127,7 @@ def _text(self: Tensor) -> str:
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     twin = wrap(self._data.copy(), self._sg)
+    twin.__class__ = type(self)
     twin.__dict__.update(
         {
             name: value

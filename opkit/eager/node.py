@@ -103,7 +103,7 @@ class Node:
         """Input Tensors where the rule reads them, else their shape and dtype; None for one left out."""
         kept = self._in
         for index, tensor in enumerate(kept):
-            if type(tensor) is Tensor:
+            if isinstance(tensor, Tensor):
                 cell = tensor._version
                 if cell is not None:
                     expected = 0 if self._versions is None else self._versions[index]

@@ -179,7 +179,7 @@ class PyLayerContext:
 
 def _cut(item: Any) -> Any:
     """Return a Tensor on the same data without the graph; anything else as it is."""
-    if type(item) is not Tensor or item._node is None:
+    if not isinstance(item, Tensor) or item._node is None:
         return item
     alias = wrap(item._data, item._sg)
     alias._version = item._version

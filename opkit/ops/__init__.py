@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opkit.ops.arrange.indexing import getitem, setitem
     from opkit.ops.arrange.joining import concat, split, stack, unstack
     from opkit.ops.arrange.matrix import diag, tril, triu
+    from opkit.ops.arrange.partial_order import middle_places, selected
     from opkit.ops.arrange.scattering import (
         add_along_axis,
         gather_nd,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from opkit.ops.linear.least_squares import least_squares
     from opkit.ops.linear.lu import lu
     from opkit.ops.linear.products import batch_matmul, dot, matmul
+    from opkit.ops.network.adaptive import adaptive_max_pool
     from opkit.ops.network.batch_normalization import batch_norm
     from opkit.ops.network.conv import conv, conv_transpose, window_list
     from opkit.ops.network.cross_entropy import (
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
         sparse_cross_entropy,
         sparse_softmax_cross_entropy,
     )
+    from opkit.ops.network.ctc import ctc_loss
     from opkit.ops.network.layer_normalization import instance_norm, layer_norm
     from opkit.ops.network.layers import bias_add, dropout, l2_normalize
     from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
@@ -245,6 +248,7 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "adaptive_max_pool",
     "adaptive_pool",
     "add",
     "add_along_axis",
@@ -288,6 +292,7 @@ __all__ = [
     "conv_transpose",
     "cos",
     "cosh",
+    "ctc_loss",
     "cummax",
     "cummin",
     "cumprod",
@@ -378,6 +383,7 @@ __all__ = [
     "max_pool_places",
     "max_unpool",
     "maximum",
+    "middle_places",
     "minimum",
     "mish",
     "mode_places",
@@ -435,6 +441,7 @@ __all__ = [
     "scatter_nd_add",
     "searchsorted",
     "seed",
+    "selected",
     "selu",
     "set_generator_state",
     "setitem",
@@ -497,6 +504,7 @@ _FAMILIES = {
     "arrange.indexing": "getitem setitem",
     "arrange.joining": "concat split stack unstack",
     "arrange.matrix": "diag tril triu",
+    "arrange.partial_order": "middle_places selected",
     "arrange.scattering": (
         "add_along_axis gather_nd multiply_along_axis put_along_axis scatter scatter_nd_add take_along_axis"
     ),
@@ -522,9 +530,11 @@ _FAMILIES = {
     "linear.least_squares": "least_squares",
     "linear.lu": "lu",
     "linear.products": "batch_matmul dot matmul",
+    "network.adaptive": "adaptive_max_pool",
     "network.batch_normalization": "batch_norm",
     "network.conv": "conv conv_transpose window_list",
     "network.cross_entropy": "softmax_cross_entropy sparse_cross_entropy sparse_softmax_cross_entropy",
+    "network.ctc": "ctc_loss",
     "network.layer_normalization": "instance_norm layer_norm",
     "network.layers": "bias_add dropout l2_normalize",
     "network.loss": "sigmoid_cross_entropy smooth_l1_loss",

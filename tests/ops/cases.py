@@ -405,6 +405,17 @@ row(
 )
 row("sparse_cross_entropy", ops.sparse_cross_entropy, simplex(3, 4), integers(4, 3))
 row("softmax_cross_entropy", ops.softmax_cross_entropy, real(3, 4), simplex(3, 4))
+row(
+    "ctc_loss",
+    ops.ctc_loss,
+    between(-3, -0.5, 5, 2, 4),
+    fixed([[1, 2, 2], [3, 1, 0]]),
+    fixed([5, 4]),
+    fixed([3, 2]),
+    is_smooth=False,
+    dtypes=("float64", "float32"),
+    unknown=(),
+)
 row("sigmoid_cross_entropy", ops.sigmoid_cross_entropy, real(3, 4), between(0, 1, 3, 4))
 row(
     "smooth_l1_loss", lambda x, y: ops.smooth_l1_loss(x, y, 0.7), real(3, 4), fixed(np.linspace(2, 3, 12).reshape(3, 4))
@@ -552,6 +563,9 @@ row("sort/descending", lambda x: ops.sort(x, descending=True), distinct(3, 4))
 row("argsort", ops.argsort, distinct(3, 4), has_gradient=False)
 row("topk", lambda x: ops.topk(x, 2), distinct(3, 4))
 row("topk/smallest", lambda x: ops.topk(x, 2, 0, largest=False), distinct(3, 4))
+row("selected", lambda x: ops.selected(x, 2, 0), distinct(3, 4))
+row("selected/largest", lambda x: ops.selected(x, 2, largest=True), distinct(3, 4))
+row("middle_places", ops.middle_places, distinct(3, 4), has_gradient=False)
 row("argwhere", ops.argwhere, integers(2, 3, 4), has_gradient=False)
 row("masked_select", ops.masked_select, real(2, 3), fixed([[True, False, True], [True, True, False]]))
 row("unique", ops.unique, integers(3, 2, 4), has_gradient=False)

@@ -23,7 +23,7 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures", "habits"]
+SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures", "habits", "edges", "learned_steps"]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -112,6 +112,14 @@ DIFFERENCES = {
         "eigh (2,)": "Paddle 2.6.2 computes a wrong gradient for stacks of matrices",
     },
     "signatures": {},
+    "edges": {
+        "avg_pool3d True True": "windows that hold no element give 0",
+        "max_pool2d mask 2 2 0 True": "ceil_mode holds with a mask too",
+        "max_pool2d mask SAME": "padding by name holds with a mask too",
+        "max_pool2d NaN": "NaN counts as the largest with a mask too",
+        "max_unpool2d int64": "places may be int64",
+    },
+    "learned_steps": {"func [1]": "x.grad has the shape of x"},
     "habits": {
         "gradient [1] of [], its shape": "x.grad has the shape of x",
         "gradient [] of [1], its shape": "x.grad has the shape of x",

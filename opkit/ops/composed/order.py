@@ -8,12 +8,14 @@ from typing import Any
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["kth_smallest", "median", "most_frequent", "quantiles"]
+__all__ = ["kth_smallest", "median", "median_of_numbers", "most_frequent", "quantiles"]
 
 
 def kth_smallest(x: Value, k: int, axis: int, *, keepdims: bool) -> tuple[Value, Value]:
     """Return the k-th smallest element along an axis, counted from 1, and its position."""
-    return _picked(x, ops.slice(ops.argsort(x, axis), [axis], [k - 1], [k]), axis, keepdims)
+    least, places = ops.selected(x, k, axis)
+    last = [ops.slice(item, [axis], [k - 1], [k]) for item in (least, places)]
+    return (last[0], last[1]) if keepdims else (ops.squeeze(last[0], axis), ops.squeeze(last[1], axis))
 
 
 def most_frequent(x: Value, axis: int, *, keepdims: bool) -> tuple[Value, Value]:
@@ -27,11 +29,21 @@ def _picked(x: Value, place: Value, axis: int, keepdims: bool) -> tuple[Value, V
 
 
 def median(x: Value, axis: int) -> Value:
-    """Return the median along an axis; of an even number of elements, the mean of the middle two."""
-    ordered, size = ops.sort(x, axis), x.shape[axis]
+    """Return the median along an axis; of an even number of elements, the mean of the middle two; NaN if one is NaN."""
+    size = x.shape[axis]
+    ordered, _ = ops.selected(x, size // 2 + 1, axis)
     middle = [size // 2] if size % 2 else [size // 2 - 1, size // 2]
     pieces = [_take(ordered, i, axis) for i in middle]
-    return pieces[0] if len(pieces) == 1 else ops.scalar_mul(ops.add(pieces[0], pieces[1]), 0.5)
+    middle_value = pieces[0] if len(pieces) == 1 else ops.scalar_mul(ops.add(pieces[0], pieces[1]), 0.5)
+    if x._data.dtype.kind != "f":
+        return middle_value
+    # 0, or NaN where an element is NaN, which takes a gradient like any other term.
+    return ops.add(middle_value, ops.reduce_sum(ops.where(ops.isnan(x), x, 0.0), axis))
+
+
+def median_of_numbers(x: Value) -> Value:
+    """Return the median along the last axis of the elements that are not NaN; NaN where there are none."""
+    return ops.scalar_mul(ops.reduce_sum(ops.take_along_axis(x, ops.middle_places(x), -1), -1), 0.5)
 
 
 def _take(x: Value, position: int, axis: int) -> Value:

@@ -27,8 +27,16 @@ __all__ = [
 
 
 # ---- one operand -----------------------------------------------------------------------------------------------------
-def logit(x: Value) -> Value:
-    """Return ``log(x / (1 - x))``; outside [0, 1] NaN, with the gradient 0."""
+def logit(x: Value, least: float | None = None) -> Value:
+    """Return ``log(x / (1 - x))``; outside [0, 1] NaN, with the gradient 0.
+
+    Args:
+        x: floating-point.
+        least: x is cut off at this number and at 1 less it first; there the gradient is 0. NaN stays, with a NaN slope.
+    """
+    if least is not None:
+        inner = ops.where(ops.less(x, least), least, ops.where(ops.greater(x, 1.0 - least), 1.0 - least, x))
+        return ops.sub(ops.log(inner), ops.log(ops.sub(1.0, inner)))
     is_outside = ops.logical_or(ops.less(x, 0.0), ops.greater(x, 1.0))
     safe = ops.where(is_outside, float("nan"), x)
     return ops.sub(ops.log(safe), ops.log(ops.sub(1.0, safe)))

@@ -6,7 +6,7 @@ from opkit.ir import Block, Program, Variable
 from opkit.ir import Operation as Operator
 from opkit.ops.core.mode import local
 from opkit.paddle.framework.flags import get_flags, set_flags
-from opkit.paddle.framework.param_base import EagerParamBase
+from opkit.paddle.framework.parameter import EagerParamBase
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
 from opkit.shim.missing import guard
 from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs

@@ -1,4 +1,4 @@
-"""Parameters: ``ParamAttr`` and ``create_parameter``."""
+"""Parameters: ``ParamAttr``, ``create_parameter``, and ``EagerParamBase``, their class in dynamic mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.semantics import builders as ops
 from opkit.static.names import unique_name
 
-__all__ = ["ParamAttr", "create_parameter", "make_parameter"]
+__all__ = ["EagerParamBase", "ParamAttr", "create_parameter", "make_parameter"]
 
 
 class ParamAttr:
@@ -91,6 +91,7 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer
         )
         return static_hooks.create_parameter(sizes, kind, named, recipe)
     parameter = wrap(recipe(ops.generator(), sizes, kind), stop_gradient=not attr.trainable)
+    parameter.__class__ = EagerParamBase
     parameter.is_parameter = True
     parameter.persistable = True
     parameter.name = name
@@ -130,6 +131,56 @@ def create_parameter(
 
 def _next() -> str:
     return unique_name("create_parameter").rpartition("_")[2]
+
+
+class _IsParameter(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and is_parameter(instance)
+
+
+class EagerParamBase(Tensor, metaclass=_IsParameter):
+    """A new parameter of zeros; to ``isinstance`` everything that is marked as a parameter is one.
+
+    Args:
+        shape: its shape.
+        dtype: its dtype.
+        kwargs: ``name``, ``trainable``, ``need_clip``, ``regularizer``, ``optimize_attr`` with a "learning_rate".
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: Any, dtype: Any = "float32", **kwargs: Any) -> Any:
+        """Return the parameter."""
+        return make_parameter(shape, dtype, _attr(kwargs), init.Constant(0.0), "_eager_param_base")
+
+    def __init__(self, shape: Any, dtype: Any = "float32", **kwargs: Any) -> None:
+        # All is done when __new__ has made the parameter.
+        pass
+
+    @staticmethod
+    def from_tensor(tensor: Any, **kwargs: Any) -> Any:
+        """Return a new parameter with a copy of a Tensor's data.
+
+        Raises:
+            TypeError: it is not a Tensor.
+        """
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"EagerParamBase.from_tensor takes a Tensor, got {type(tensor).__name__}")
+        made: Any = EagerParamBase(tensor.shape, tensor._data.dtype, **kwargs)
+        made.set_value(wrap(tensor._data.copy()))
+        return made
+
+
+def _attr(options: dict[str, Any]) -> ParamAttr:
+    rate = (options.get("optimize_attr") or {}).get("learning_rate", 1.0)
+    return ParamAttr(
+        options.get("name"),
+        None,
+        rate,
+        options.get("regularizer"),
+        options.get("trainable", True),
+        need_clip=options.get("need_clip", True),
+    )
 
 
 def is_parameter(item: Any) -> bool:

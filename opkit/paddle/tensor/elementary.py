@@ -72,7 +72,7 @@ def logit(x: Any, eps: float | None = None, name: str | None = None) -> Any:
     """Return ``log(x / (1 - x))``; with eps, x is cut off at eps and 1 - eps first, else NaN outside [0, 1]."""
     if need_value("logit", "x", x)._data.dtype.kind != "f":
         raise FloatsError(f"logit takes floating-point tensors, got {x._data.dtype}")
-    return pointwise.logit(ops.clip(x, float(eps), 1.0 - float(eps)) if eps else x)
+    return pointwise.logit(x, float(eps) if eps else None)
 
 
 def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Any:

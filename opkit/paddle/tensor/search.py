@@ -47,7 +47,7 @@ def topk(
     x: Any, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: str | None = None
 ) -> Any:
     """Return the k largest (or smallest) elements along an axis, and their positions."""
-    return ops.topk(need_value("topk", "x", x), ints(k)[0], -1 if axis is None else axis, largest)
+    return ops.selected(need_value("topk", "x", x), ints(k)[0], -1 if axis is None else axis, largest)
 
 
 def nonzero(x: Any, as_tuple: bool = False) -> Any:

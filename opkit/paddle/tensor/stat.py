@@ -114,7 +114,9 @@ def nanmedian(x: Any, axis: Any = None, keepdim: bool = False, name: str | None 
     """Return the median of the elements that are not NaN; of integers an integer, cut off towards 0."""
 
     def middle(x: Any) -> Any:
-        return _quantile(x, 0.5, axis, keepdim, ignore_nan=True)
+        flat, axes = _flat(x, axis)
+        found = order.median_of_numbers(flat)
+        return ops.expand_dims(found, sorted(axes)) if keepdim and axes else found
 
     return integers.whole(need_value("nanmedian", "x", x), middle)
 

@@ -114,7 +114,7 @@ class Runner:
         known: dict[int, Tensor] = {}
         given = dict(values)
         for name, value in values.items():
-            if (type(value) is Tensor or type(value) is list) and name not in self._leaves:
+            if (isinstance(value, Tensor) or type(value) is list) and name not in self._leaves:
                 given[name] = _passed_on(value, known, pass_on)
         owned = Owned(given)
         outputs = tensors_in(self.called(self._layer.apply, owned.values))  # type: ignore[attr-defined]

@@ -16,6 +16,8 @@ from opkit.paddle.nn.functional.norm import *  # noqa: F403
 from opkit.paddle.nn.functional.norm import __all__ as _norms
 from opkit.paddle.nn.functional.pooling import *  # noqa: F403
 from opkit.paddle.nn.functional.pooling import __all__ as _pools
+from opkit.paddle.nn.functional.sequence import *  # noqa: F403
+from opkit.paddle.nn.functional.sequence import __all__ as _sequences
 from opkit.paddle.nn.functional.vision import *  # noqa: F403
 from opkit.paddle.nn.functional.vision import __all__ as _images
 from opkit.paddle.nn.functional.windows import *  # noqa: F403
@@ -31,6 +33,7 @@ __all__ = [
     *_margins,
     *_norms,
     *_pools,
+    *_sequences,
     *_images,
     *_windows,
 ]

@@ -30,11 +30,6 @@ __all__ = [
 ]
 
 
-def _no_mask(function: str, return_mask: bool) -> None:
-    if return_mask:
-        raise UsageError(f"{function}: opkit returns no mask")
-
-
 # ---- given windows ---------------------------------------------------------------------------------------------------
 def _padding(padding: Any, dims: int, data_format: str) -> Any:
     """Return a pool's padding as the builders take it."""
@@ -91,7 +86,7 @@ def _avg_pool(
         return ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
     # As in Paddle: the mean that ``exclusive`` asks for, times the window's size, over the divisor.
     mean = ops.avg_pool(x, size, stride, left, ceil_mode, layout, exclusive)
-    return ops.mul(mean, math.prod(each(size, dims)) / float(divisor))
+    return ops.div(ops.mul(mean, math.prod(each(size, dims))), divisor)
 
 
 def max_pool1d(
@@ -227,6 +222,14 @@ def _adaptive(function: str, dims: int, x: Any, output_size: Any, data_format: s
     return ops.adaptive_pool(need_value(function, "x", x), wanted, list(range(first, first + dims)), reduce)
 
 
+def _adaptive_max(dims: int, x: Any, output_size: Any, return_mask: bool, data_format: str) -> Any:
+    function = f"adaptive_max_pool{dims}d"
+    if not return_mask:
+        return _adaptive(function, dims, x, output_size, data_format, ops.reduce_max)
+    wanted = list(output_size) if isinstance(output_size, (list, tuple)) else [output_size] * dims
+    return ops.adaptive_max_pool(need_value(function, "x", x), wanted)
+
+
 def adaptive_avg_pool1d(x: Any, output_size: Any, name: str | None = None) -> Any:
     """Return means over windows that divide the length into ``output_size`` parts."""
     return _adaptive("adaptive_avg_pool1d", 1, x, output_size, "NCL", ops.reduce_mean)
@@ -244,20 +247,17 @@ def adaptive_avg_pool3d(x: Any, output_size: Any, data_format: str = "NCDHW", na
 
 def adaptive_max_pool1d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Return the largest over windows that divide the length into ``output_size`` parts."""
-    _no_mask("adaptive_max_pool1d", return_mask)
-    return _adaptive("adaptive_max_pool1d", 1, x, output_size, "NCL", ops.reduce_max)
+    return _adaptive_max(1, x, output_size, return_mask, "NCL")
 
 
 def adaptive_max_pool2d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Return the largest over windows that divide the image into ``output_size`` parts."""
-    _no_mask("adaptive_max_pool2d", return_mask)
-    return _adaptive("adaptive_max_pool2d", 2, x, output_size, "NCHW", ops.reduce_max)
+    return _adaptive_max(2, x, output_size, return_mask, "NCHW")
 
 
 def adaptive_max_pool3d(x: Any, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """Return the largest over windows that divide the volume into ``output_size`` parts."""
-    _no_mask("adaptive_max_pool3d", return_mask)
-    return _adaptive("adaptive_max_pool3d", 3, x, output_size, "NCDHW", ops.reduce_max)
+    return _adaptive_max(3, x, output_size, return_mask, "NCDHW")
 
 
 __getattr__ = _guard(__name__, globals())

@@ -14,6 +14,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
+    "CTCLoss",
     "HingeEmbeddingLoss",
     "KLDivLoss",
     "L1Loss",
@@ -172,6 +173,21 @@ class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
     def forward(self, input: Any, label: Any, variance: Any) -> Any:
         """Return the loss."""
         return self._loss(input, label, variance)
+
+
+@declared
+class CTCLoss(_Loss, function=functional.ctc_loss):
+    """``nn.functional.ctc_loss`` as a layer."""
+
+    blank: int = 0
+    reduction: str = "mean"
+
+    def forward(
+        self, log_probs: Any, labels: Any, input_lengths: Any, label_lengths: Any, norm_by_times: bool = False
+    ) -> Any:
+        """Return the loss."""
+        lengths = (input_lengths, label_lengths)
+        return functional.ctc_loss(log_probs, labels, *lengths, self.blank, self.reduction, norm_by_times)
 
 
 @declared
