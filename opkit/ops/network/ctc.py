@@ -1,7 +1,8 @@
 """Connectionist temporal classification: the likelihood of labels over all their alignments with a sequence.
 
 Other losses of classes are in ``opkit.ops.network.cross_entropy``.
-Source: OneFlow v0.4 (names of inputs, outputs and attributes); A. Graves et al. 2006, "Connectionist Temporal Classification", sections 3 and 4.
+Source: OneFlow v0.4 (names of inputs, outputs and attributes); A. Graves et al. 2006, "Connectionist Temporal
+Classification", sections 3 and 4.
 """
 
 from __future__ import annotations
