@@ -52,6 +52,13 @@ _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
 _LATER: tuple[_Check, ...] = (layouts, linearity, low_precision, gradients, single_precision, parity, own)
+#: Checks that report under these codes and do nothing else: they are left out where no such report is wanted.
+_REPORTS: dict[_Check, tuple[str, ...]] = {
+    layouts: ("GC130", "GC131"),
+    linearity: ("GC110", "GC111", "GC112", "GC113"),
+    single_precision: ("GC150",),
+    parity: ("GC170",),
+}
 #: Failures after which comparing values says nothing more.
 _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
@@ -188,6 +195,8 @@ def _run(session: CheckSession, collected: Collected) -> Iterator[CheckResult]:
             continue
         if stage is later[0] and session.checkable.has_gradient and not failed and collected.domain is not None:
             scan(session, collected.domain)
+        if not _is_wanted(stage, session.options):
+            continue
         for item in _guarded(session, stage):
             if item.status is Status.FAIL and stage in first:
                 failed.add(item.code)
@@ -210,6 +219,12 @@ def _plan(session: CheckSession) -> tuple[Sequence[_Check], Sequence[_Check]]:
     telling = (forward_contract, gradient_contract, gradients)
     rest = (*_FORWARD, *_BACKWARD, *_LATER)
     return telling, tuple(stage for stage in rest if stage not in telling)
+
+
+def _is_wanted(stage: _Check, options: Options) -> bool:
+    """Say whether a check may report something that is wanted, or others rest on what it finds."""
+    codes = _REPORTS.get(stage)
+    return codes is None or any(map(options.wants, codes))
 
 
 def _raises(session: CheckSession) -> Iterator[CheckResult]:

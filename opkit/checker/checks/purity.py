@@ -161,10 +161,11 @@ def backward_purity(session: CheckSession) -> Iterator[CheckResult]:
     found: dict[str, CheckResult] = {}
     evaluators = [ev for ev in session.diverse(BACKWARD_PURITY_CASES) + session.large if ev.leaves and ev.slots]
     found.update((item.code, item) for item in session.breaches("GC123"))
+    alone: dict[Evaluator, bool] = {}
     for number, ev in enumerate([] if found else evaluators):
         rng = session.rng(500 + number)
         try:
-            faults = list(_backward_faults(session, ev, rng))
+            faults = list(_backward_faults(session, ev, rng, alone))
         except Exception as error:  # user code; only one order of calls may make it raise
             if is_write(error):
                 faults = [("GC123", f"backward wrote to a read-only argument: {error}")]
@@ -189,7 +190,9 @@ def _runs_alone(ev: Evaluator, rng: np.random.Generator) -> bool:
     return True
 
 
-def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
+def _backward_faults(
+    session: CheckSession, ev: Evaluator, rng: np.random.Generator, alone: dict[Evaluator, bool]
+) -> Iterator[tuple[str, str]]:
     entries = sum(ev.sizes)
     douts = ev.douts_from(rng.uniform(-2, 2, entries))
     others = ev.douts_from(rng.uniform(-2, 2, entries))
@@ -218,7 +221,7 @@ def _backward_faults(session: CheckSession, ev: Evaluator, rng: np.random.Genera
     if not same(kept, raw, 0.0):
         yield "GC124", "a later call of backward changed a gradient that an earlier call had returned"
         return
-    yield from _interleaved(session, ev, views, douts, kept)
+    yield from _interleaved(session, ev, douts, kept, alone)
 
 
 def _fresh(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> list[np.ndarray | None]:
@@ -237,11 +240,21 @@ def _repeats(ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray]) -> b
 
 
 def _interleaved(
-    session: CheckSession, ev: Evaluator, views: dict[str, Any], douts: list[np.ndarray], kept: list[np.ndarray | None]
+    session: CheckSession,
+    ev: Evaluator,
+    douts: list[np.ndarray],
+    kept: list[np.ndarray | None],
+    alone: dict[Evaluator, bool],
 ) -> Iterator[tuple[str, str]]:
-    """Another forward, and another backward, between a forward and its backward."""
+    """Another forward, and another backward, between a forward and its backward.
+
+    ``alone`` remembers of the other ones whether they run at all.
+    """
+    views = ev.inputs
     for other in _others(session, ev):
-        if not _runs_alone(other, session.rng(0)):
+        if other not in alone:
+            alone[other] = _runs_alone(other, session.rng(0))
+        if not alone[other]:
             continue
         _, pullback = ev.run(views)
         _, other_pullback = other.run()

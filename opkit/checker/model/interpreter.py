@@ -11,7 +11,7 @@ import pickle
 import sys
 import traceback
 from collections.abc import Callable
-from operator import is_
+from operator import is_, itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ _NAMESPACES = (("builtins", vars(builtins)), ("numpy", vars(np)), ("numpy.linalg
 _FUNCTIONS = {
     label: tuple(name for name, value in namespace.items() if callable(value)) for label, namespace in _NAMESPACES
 }
+_VALUES = {label: itemgetter(*names) for label, names in _FUNCTIONS.items()}
 #: Modules that are imported again and again, and are found in ``sys.modules`` then.
 _MODULES = {module.__name__: module for module in (builtins, json, np, pickle, sys, traceback)}
 
@@ -40,8 +41,13 @@ class Interpreter:
     def __init__(self) -> None:
         self._kept: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[Any, ...]]] = []
         for label, namespace in _NAMESPACES:
-            names = tuple(name for name in _FUNCTIONS[label] if name in namespace)
-            self._kept.append((label, namespace, names, tuple(map(namespace.__getitem__, names))))
+            names = _FUNCTIONS[label]
+            try:
+                values = _VALUES[label](namespace)
+            except KeyError:  # something was removed before
+                names = tuple(name for name in names if name in namespace)
+                values = tuple(map(namespace.__getitem__, names))
+            self._kept.append((label, namespace, names, values))
         self._limit = _file_limit()
 
     # Their values are bound here, since the names may be what was replaced.

@@ -162,9 +162,9 @@ MOST_INTEGERS = 2
 TELLING_DOMAINS = 1
 #: Changes of the interpreter that a message names. Cost.
 MOST_NAMED = 5
-#: Sets of inputs whose copies custody keeps: those of all cases of a check are asked for again and again, and making a
-#: copy takes ten times as long as looking at it. Cost.
-MOST_HANDED = 256
+#: Sets of inputs whose copies custody keeps: those of one case are asked for again and again. With 256 the memory of
+#: those that were not came back too late to be at hand: checks took up to a tenth longer. Cost.
+MOST_HANDED = 8
 #: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.
 MOST_NEIGHBOURS, MOST_BEYOND = 14, 4
 #: Rows count as shares where they sum to 1 within this; values of an input that say something of their kind. Tuned.

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opkit.checker.model.copies import PLAIN, holds
+from opkit.checker.model.copies import LARGE, PLAIN, holds
 from opkit.eager import Tensor
 from opkit.errors import KernelError
 
@@ -55,12 +55,17 @@ class Owned:
         array = item._data
         self._tensors.append((name, item, array, array.tobytes(), array.shape, array.dtype))
 
-    def keep(self, outputs: Iterable[Tensor]) -> None:
-        """Watch over results too: backward must leave them as they are."""
+    def keep(self, name: str, tensors: Iterable[Tensor]) -> None:
+        """Watch over Tensors besides, under one name: results and incoming gradients must stay as they are too."""
         known = {id(kept[1]) for kept in self._tensors}
-        for item in outputs:
+        for item in tensors:
             if id(item) not in known:
-                self._keep("its output", item)
+                self._keep(name, item)
+
+    def gave(self, outputs: Iterable[Tensor]) -> bool:
+        """Say whether one of the outputs stands for the array of an argument."""
+        given = {id(kept[2]) for kept in self._tensors}
+        return any(id(item._data) in given for item in outputs)
 
     def verify(self, what: str, exempt: Iterable[Tensor] = ()) -> None:
         """Compare the arguments with what they were.
@@ -72,11 +77,12 @@ class Owned:
         Raises:
             KernelError: one was changed.
         """
-        allowed = set(map(id, exempt))
+        allowed = [id(item) for item in exempt]
         for name, item, array, content, shape, dtype in self._tensors:
             if id(item) in allowed:
                 continue
-            if item._data is not array or not holds(array, content) or array.shape != shape or array.dtype != dtype:
+            same = array.tobytes() == content if array.nbytes < LARGE else holds(array, content)
+            if not same or item._data is not array or array.shape != shape or array.dtype is not dtype:
                 raise _written(what, name)
         for name, value, before in self._containers:
             if not _is_same(value, before):

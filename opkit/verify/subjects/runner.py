@@ -13,12 +13,14 @@ import numpy as np
 from opkit.eager import Tensor, grad, wrap
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
-from opkit.ops import identity
+from opkit.ops import identity, local
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.upstream import as_result
 
 __all__ = ["Runner", "plain_arrays", "tensors_in"]
+
+_INCOMING = "the incoming gradient"
 
 
 def plain_arrays(value: Any) -> Any:
@@ -69,6 +71,7 @@ class Runner:
         self._leaves = leaves
         self._raw: list[Any] = []
         self._layer = _listening(layer, self._raw)
+        self._order: tuple[tuple[str, ...], list[tuple[str, bool]]] = ((), [])
 
     def arguments(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], shares: bool = True) -> dict[str, Any]:
         """Return forward's arguments by name, arrays as Tensors that take a gradient as in a run.
@@ -78,9 +81,8 @@ class Runner:
         values: dict[str, Any] = {}
         is_one = len(arrays) == 1 and not isinstance(next(iter(arrays.values())), (list, tuple))
         known: dict[Any, Tensor] | None = {} if shares and not is_one else None
-        inputs = self._inputs
-        for name in dict.fromkeys((*self._names, *arrays, *attrs)):
-            if name not in inputs:
+        for name, is_input in self._ordered((*arrays, *attrs)):
+            if not is_input:
                 if name in attrs:
                     values[name] = attrs[name]
                 continue
@@ -90,6 +92,13 @@ class Runner:
             elif name in arrays and name not in self._parameters.defaults:
                 values[name] = None
         return values
+
+    def _ordered(self, given: tuple[str, ...]) -> list[tuple[str, bool]]:
+        """Return the names of a call's arguments, and whether each is an input; most calls give the same."""
+        if self._order[0] != given:
+            names = dict.fromkeys((*self._names, *given))
+            self._order = given, [(name, name in self._inputs) for name in names]
+        return self._order[1]
 
     def called(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
         """Call a function that takes forward's arguments; lists and dicts reach it as copies that are its own."""
@@ -121,6 +130,22 @@ class Runner:
         owned.verify("forward", outputs)
         return outputs, owned
 
+    def _computed(self, values: Mapping[str, Any]) -> list[Tensor]:
+        """Return the outputs of one application that nothing is differentiated through.
+
+        The user's functions run without recording anyway, so what is spared is the application's own record. Only where
+        forward returned an argument does that record have a say: it may refuse this, or put a new Tensor in its place.
+        """
+        if len(values) == 1:  # of which a record is made more quickly than it is left out
+            return self._apply(values)[0]
+        mode = local.mode
+        was_enabled, mode.is_grad_enabled = mode.is_grad_enabled, False
+        try:
+            outputs, owned = self._apply(values)
+        finally:
+            mode.is_grad_enabled = was_enabled
+        return self._apply(values)[0] if owned.gave(outputs) else outputs
+
     def count_outputs(self, values: Mapping[str, Any]) -> int:
         """Return how many Tensors forward returns for arguments by name; 1 where it raises (the checks report that)."""
         arrays = {name: plain_arrays(values.get(name)) for name in self._inputs}
@@ -136,8 +161,9 @@ class Runner:
         Raises:
             KernelError: it returned no Tensor.
         """
+        values = self.arguments(arrays, attrs)
         try:
-            return [tensor._data for tensor in self._apply(self.arguments(arrays, attrs))[0]]
+            return [tensor._data for tensor in self._computed(values)]
         except NoTensorError as error:  # it took its arguments, whatever it then did
             raise KernelError(error.message, where=error.where, help=error.help) from error
 
@@ -168,7 +194,7 @@ class Runner:
         values = self.arguments(arrays, attrs)
         outputs, owned = self._apply(values)
         slots = _slots({name: values[name] for name in dict.fromkeys((*self._names, *values)) if name in values})
-        owned.keep(outputs)
+        owned.keep("its output", outputs)
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
             leaves = [leaf for _, items in slots for leaf in items if not leaf._sg]
@@ -258,7 +284,11 @@ def _listening(layer: type, heard: list[Any]) -> type:
     backward = layer.backward  # type: ignore[attr-defined]
 
     def listening(ctx: Any, *douts: Any) -> Any:
-        owned = Owned({"the incoming gradient": list(douts)})
+        if all(type(dout) is Tensor for dout in douts):
+            owned = Owned({})
+            owned.keep(_INCOMING, douts)
+        else:  # lists among them: backward may change those too
+            owned = Owned({_INCOMING: list(douts)})
         result = backward(ctx, *douts)
         owned.verify("backward")
         heard.append(result)

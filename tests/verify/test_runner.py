@@ -1,0 +1,70 @@
+"""Runner: a PyLayer applied to arrays, as it is in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.eager import PyLayer
+from opkit.eager.pylayer_faults import PyLayerError
+from opkit.ops import local
+from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.runner import Runner
+
+ARRAYS = {"x": np.ones(2), "y": np.ones(2)}
+
+
+class First(PyLayer):
+    """Returns its first argument."""
+
+    contexts: list[Any] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any, raises: bool = False) -> Any:
+        """Return x, or raise."""
+        First.contexts.append(ctx)
+        if raises:
+            raise ValueError("no")
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        """Return the gradients of x and y."""
+        return dy, dy * 0
+
+
+class Second(First):
+    """Returns a new Tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any, raises: bool = False) -> Any:
+        """Return x + y."""
+        First.forward(ctx, x, y, raises)
+        return x + y
+
+
+def runner_of(layer: type, leaves: frozenset[str] = frozenset()) -> Runner:
+    """Return a runner of one of the layers; both inputs take a gradient."""
+    return Runner(layer, parameters_of(layer), frozenset(ARRAYS), frozenset(), leaves)
+
+
+def test_a_leaf_that_forward_returns_is_refused_without_a_backward_too() -> None:
+    """An argument that a run gave as a leaf may not be returned; one that came out of an op may."""
+    with pytest.raises(PyLayerError, match="a leaf that takes a gradient"):
+        runner_of(First, frozenset({"x"})).forward(ARRAYS, {})
+    assert (runner_of(First).forward(ARRAYS, {})[0] == 1).all()
+
+
+def test_a_forward_alone_leaves_no_record() -> None:
+    """Nothing is kept for a backward that will not come."""
+    assert (runner_of(Second).forward(ARRAYS, {})[0] == 2).all()
+    assert First.contexts[-1].walk_rule is None
+
+
+def test_a_forward_that_raises_leaves_recording_on() -> None:
+    """What comes after a forward that raised is recorded as before."""
+    with pytest.raises(ValueError, match="no"):
+        runner_of(Second).forward(ARRAYS, {"raises": True})
+    assert local.mode.is_grad_enabled
