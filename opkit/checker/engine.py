@@ -41,6 +41,7 @@ from opkit.checker.model.thresholds import MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
+from opkit.checker.supposed import supposed
 from opkit.errors import KernelError
 
 __all__ = ["check"]
@@ -120,6 +121,7 @@ def _checked(
                 if tell is not None and options.wants(item.code):
                     tell(_allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results))
+        results = supposed(checkable, session.cases, results, options, check)
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):

@@ -97,6 +97,64 @@ def test_a_forgotten_gradient_of_a_weight_fails_and_that_of_a_scale_is_undecided
     assert [item.code for item in report.ops[0].checks if item.status is Status.UNDECIDED] == ["GC208"]
 
 
+class SoftLabels(torch.autograd.Function):
+    """Cross entropy, its gradient for rows of targets that sum to 1."""
+
+    @staticmethod
+    def forward(ctx, logits, target):
+        ctx.save_for_backward(logits, target)
+        return -(target * torch.log_softmax(logits, -1)).sum()
+
+    @staticmethod
+    def backward(ctx, g):
+        logits, target = ctx.saved_tensors
+        return g * (torch.softmax(logits, -1) - target), None
+
+
+class Quadratic(torch.autograd.Function):
+    """x'Ax/2, its gradient for symmetric A."""
+
+    @staticmethod
+    def forward(ctx, A, x):
+        ctx.save_for_backward(A, x)
+        return x @ A @ x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        A, x = ctx.saved_tensors
+        return g * torch.outer(x, x) / 2, g * (A @ x)
+
+
+class Inverted(torch.autograd.Function):
+    """Solves; the gradient of A lacks a transpose, which no symmetric A would show."""
+
+    @staticmethod
+    def forward(ctx, A, x):
+        inverse = torch.linalg.inv(A)
+        ctx.save_for_backward(inverse, x)
+        return inverse @ x
+
+    @staticmethod
+    def backward(ctx, g):
+        inverse, x = ctx.saved_tensors
+        return -inverse @ torch.outer(g, x) @ inverse.T, inverse.T @ g
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "text"),
+    [
+        (SoftLabels, Status.UNDECIDED, "target sums to 1 over its last axis"),
+        (Quadratic, Status.UNDECIDED, "A is symmetric"),
+        (Inverted, Status.FAIL, ""),
+    ],
+)
+def test_a_gradient_for_some_values_alone_is_undecided(function: type, status: Status, text: str) -> None:
+    """Where names and forward suggest those values; the report names them."""
+    (op,) = gradcheck(function, effort=0.1, select={"GC101"}).ops
+    assert op.status is status
+    assert any(text in item.message for item in op.checks if item.status is status)
+
+
 # --- ways to name what is checked
 def test_apply_a_class_a_function_and_a_module_can_be_given() -> None:
     """Of a function and a Module every custom function that a call goes through is checked too."""

@@ -75,11 +75,12 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def _broadcast(array: np.ndarray, axis: int) -> np.ndarray:
-    """Return zero strides along an axis (values repeat the first along it)."""
+def _broadcast(array: np.ndarray, axis: int | None) -> np.ndarray:
+    """Return zero strides along an axis, None for all: values repeat the first along it."""
     if array.ndim == 0 or not array.size:
         return array
-    return np.broadcast_to(array.take([0], axis=axis), array.shape)
+    first = array.take([0], axis=axis) if axis is not None else array.reshape(-1)[:1].reshape((1,) * array.ndim)
+    return np.broadcast_to(first, array.shape)
 
 
 def layouts(session: CheckSession) -> Iterator[CheckResult]:
@@ -216,28 +217,72 @@ def _largest(arrays: Sequence[np.ndarray | None]) -> float:
 def _zero_strides(
     ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None]
 ) -> Iterator[tuple[str, str]]:
-    """Zero strides change values, so both sides of the comparison are made of the same repeated values."""
-    for axis in (0, -1):
-        spread = [_broadcast(item, axis) for item in douts]
-        if ev.leaves and ev.slots and sum(ev.sizes):
-            try:
-                dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
-            except Exception:  # then the layout is not the cause
-                return
-            message = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
-            if message:
-                yield "GC131", f"{message} for an incoming gradient with zero strides"
-                return
-        repeated = ev.map_inputs(lambda array, axis=axis: frozen(_broadcast(array, axis)))  # type: ignore[misc]
-        plain = ev.map_inputs(lambda array, axis=axis: frozen(_broadcast(array, axis).copy()))  # type: ignore[misc]
-        try:
-            expected = list(ev.forward(plain))
-        except Exception:  # the repeated values lie outside the domain
-            continue
-        message = _try(ev, repeated, expected, _largest([item for item in ev.outputs if is_float(item)]))
-        if message:
-            yield "GC130", f"{message} for arguments with zero strides"
+    """Zero strides change values, so both sides of the comparison are made of the same repeated values.
+
+    All strides are zero in the gradient of a sum, one in what was expanded or comes of a sum over an axis.
+    """
+    has_axes = any(array.ndim > 1 for array in (*douts, *(array for _, array in leaves_of(ev.inputs))))
+    for axis in (0, -1, None) if has_axes else (0,):
+        found = _spread_gradients(ev, douts, gradients, axis) or _spread_inputs(ev, douts, gradients, axis)
+        if found:
+            yield found
             return
+
+
+def _spread_gradients(
+    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
+) -> tuple[str, str] | None:
+    if not (ev.leaves and ev.slots and sum(ev.sizes)):
+        return None
+    spread = [_broadcast(item, axis) for item in douts]
+    try:
+        dense = list(ev.gradients([np.ascontiguousarray(item).reshape(item.shape) for item in spread]).values())
+    except Exception:  # then the layout is not the cause
+        return None
+    message = _try_backward(ev, ev.inputs, spread, dense, None, _largest(gradients))
+    return ("GC131", f"{message} for an incoming gradient with zero strides") if message else None
+
+
+def _spread_inputs(
+    ev: Evaluator, douts: list[np.ndarray], gradients: list[np.ndarray | None], axis: int | None
+) -> tuple[str, str] | None:
+    repeated = ev.map_inputs(lambda array: frozen(_broadcast(array, axis)))
+    plain = ev.map_inputs(lambda array: frozen(_broadcast(array, axis).copy()))
+    try:
+        expected = list(ev.forward(plain))
+    except Exception:  # the repeated values lie outside the domain
+        return None
+    message = _try(ev, repeated, expected, _largest([item for item in ev.outputs if is_float(item)]))
+    if message:
+        return "GC130", f"{message} for arguments with zero strides"
+    if not gradients:
+        return None
+    try:
+        dense = list(ev.gradients(douts, inputs=plain).values())
+    except Exception:  # the repeated values lie outside the domain
+        return None
+    message = _try_backward(ev, repeated, douts, dense, None, _largest(gradients))
+    if message and not _is_steep(ev, plain, douts, dense):
+        return "GC131", f"{message} for forward's inputs with zero strides"
+    return None
+
+
+def _is_steep(ev: Evaluator, plain: dict[str, Any], douts: list[np.ndarray], dense: list[np.ndarray | None]) -> bool:
+    """Say whether gradients at repeated values, such as those of a singular matrix, follow rounding alone."""
+    moved = {
+        name: [_next(item) for item in value] if isinstance(value, (list, tuple)) else _next(value)
+        for name, value in plain.items()
+    }
+    try:
+        found = list(ev.gradients(douts, inputs=moved).values())
+    except Exception:
+        return True
+    return not same(dense, found, LAYOUT_ULPS, 0.0)
+
+
+def _next(value: Any) -> Any:
+    """Return a float array of the next larger numbers, anything else as it is."""
+    return frozen(np.nextafter(value, np.inf, dtype=value.dtype)) if is_float(value) else value
 
 
 def count_arrays(ev: Evaluator) -> int:

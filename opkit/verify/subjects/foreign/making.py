@@ -18,6 +18,7 @@ from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.foreign.constants import silence
 from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
+from opkit.verify.subjects.foreign.suppositions import suppositions
 from opkit.verify.subjects.guess import Guess, guesses
 
 __all__ = ["UntakenError", "constants_in", "given", "recorded", "searched"]
@@ -339,6 +340,7 @@ def _finished(
         nondifferentiable_outputs=hidden,
         gradients=floats,
         own=own,
+        suppositions=tuple(suppositions(runner.forward, [arg.name for arg in made.inputs], constants)),
     )
     if not made.asks_second:  # it takes as long as the first order
         return made

@@ -5,7 +5,7 @@ numpy's views become tensors that begin where their memory does, so the checks o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ __all__ = ["backward_offset", "forward_offset"]
 
 #: Elements before and after a tensor in its memory.
 _BEFORE, _AFTER = 5, 3
+_Make = Callable[[np.ndarray], Any]
 
 
 def forward_offset(
@@ -44,22 +45,33 @@ def forward_offset(
 def backward_offset(
     runner: OwnRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
 ) -> list[Fault]:
-    """GC131: gradients of incoming gradients with a storage offset are those of gradients without."""
-    seeds, make = [np.asarray(dout) for dout in douts], runner.device.private
-    plain = gradients_of(runner.apply(arrays, attrs, make=make), [make(seed) for seed in seeds])
-    try:
-        moved = gradients_of(runner.apply(arrays, attrs, make=make), [_within(runner.device, seed) for seed in seeds])
-    except Exception as error:  # user code
-        return [
-            Fault(f"backward raises for an incoming gradient with a storage offset: {type(error).__name__}: {error}")
-        ]
+    """GC131: gradients of incoming gradients, and of inputs, with a storage offset are those of tensors without."""
+    seeds, dense, within = [np.asarray(dout) for dout in douts], runner.device.private, partial(_within, runner.device)
+    plain = gradients_of(runner.apply(arrays, attrs, make=dense), [dense(seed) for seed in seeds])
+    ways: list[tuple[str, _Make, _Make]] = [("an incoming gradient", dense, within)]
+    if not runner.changes_inputs:
+        ways.append(("inputs", within, dense))
+    for what, make, make_seed in ways:
+        try:
+            applied = runner.apply(arrays, attrs, make=make)
+        except Exception:  # user code: forward's own check reports it
+            continue
+        try:
+            moved = gradients_of(applied, [make_seed(seed) for seed in seeds])
+        except Exception as error:  # user code
+            return [Fault(f"backward raises for {what} with a storage offset: {type(error).__name__}: {error}")]
+        fault = _difference(plain, moved, f"is another one for {what} with a storage offset")
+        if fault:
+            return [fault]
+    return []
+
+
+def _difference(plain: Mapping[Any, Any], moved: Mapping[Any, Any], what: str) -> Fault | None:
     for (name, index), one in plain.items():
         other = moved.get((name, index))
         if not agree(None if one is None else array_of(one), None if other is None else array_of(other)):
-            label = name if index is None else f"{name}[{index}]"
-            message = f"the gradient of {label} is another one for an incoming gradient with a storage offset"
-            return [Fault(message, input=name)]
-    return []
+            return Fault(f"the gradient of {name if index is None else f'{name}[{index}]'} {what}", input=name)
+    return None
 
 
 def _within(device: Device, array: np.ndarray) -> Any:

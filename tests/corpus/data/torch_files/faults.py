@@ -1051,6 +1051,72 @@ class ReadsGradientFromTheStart(Function):
         return 3 * g.as_strided(g.shape, g.stride(), 0)
 
 
+@fault("layout")
+class SavedReadFromTheStart(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].contiguous()
+        return g * x.as_strided(x.shape, x.stride(), 0).exp()
+
+
+@fault("layout")
+class TurnsTransposed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if x.dim() == 2 and x.mT.is_contiguous() and not x.is_contiguous():
+            return 3 * x.mT.reshape(x.shape)
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g
+
+
+@fault("layout")
+class ShortCutForEqualRows(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        if g.dim() > 1 and g.stride(0) == 0 and g.stride(-1) != 0:
+            return (g[0] / len(g)).expand(g.shape)
+        return 2 * g
+
+
+@fault("layout")
+class ShortCutForSums(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        if g.dim() > 1 and not any(g.stride()):
+            return torch.ones_like(g) * g.flatten()[:1]
+        return 2 * g
+
+
+@fault("layout")
+class GradientLikeTheInput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        dx = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype)
+        return dx.copy_(2 * x * g)
+
+
 @fault("undecided")
 class NaiveSoftplus(Function):
     @staticmethod

@@ -1,0 +1,60 @@
+"""Supposed: a gradient that is wrong in general and right on the values that it may be written for is undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, OpReport, Status
+from opkit.checker.model.supposition import Supposition
+from opkit.checker.model.thresholds import SUPPOSED_CASES
+
+__all__ = ["supposed"]
+
+
+def supposed(
+    checkable: Checkable,
+    cases: Sequence[Case],
+    results: Sequence[CheckResult],
+    options: Options,
+    check: Callable[[Checkable, Options], OpReport],
+) -> list[CheckResult]:
+    """Return results whose failures are undecided where the op holds on the values of a supposition.
+
+    Args:
+        checkable: the op, whose cases were searched.
+        cases: that were found.
+        results: of the check.
+        options: of the run.
+        check: the engine's.
+    """
+    failed = [item for item in results if item.status is Status.FAIL]
+    if not failed or checkable.cases is not None or checkable.recorded:
+        return list(results)
+    codes = frozenset(item.code for item in failed)
+    for supposition in checkable.suppositions:
+        if not _may_excuse(supposition, failed):
+            continue
+        meant = [replace(case, inputs=inputs) for case in cases if (inputs := supposition.change(case.inputs))]
+        if not meant or not supposition.is_fair(meant[0]):
+            continue
+        other = replace(checkable, recorded=tuple(meant[:SUPPOSED_CASES]), beyond=None, suppositions=())
+        report = check(other, replace(options, select=codes, power=False, recorded_only=True))
+        if report.status is Status.PASS:
+            return [_excused(item, supposition) if item.status is Status.FAIL else item for item in results]
+    return list(results)
+
+
+def _may_excuse(supposition: Supposition, failed: Sequence[CheckResult]) -> bool:
+    return all((item.input or "").partition("[")[0] not in ("", supposition.input) for item in failed)
+
+
+def _excused(item: CheckResult, supposition: Supposition) -> CheckResult:
+    message = (
+        f"{item.message}; it holds where {supposition.text}: if that is meant, raise in forward elsewhere, or name "
+        "such inputs in a cases function"
+    )
+    return replace(item, status=Status.UNDECIDED, message=message, beyond=True)
