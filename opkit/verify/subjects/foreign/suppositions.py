@@ -50,7 +50,8 @@ def _changed(
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    return array > array.mean()
+    found: np.ndarray = array > array.mean()
+    return found
 
 
 def _shares(array: np.ndarray) -> np.ndarray | None:
