@@ -21,6 +21,7 @@ GUIDES = (
     "tutorial",
     "pylayer",
     "py-func",
+    "porting",
     "reading-a-report",
     "cases",
     "debugging",
