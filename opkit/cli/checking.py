@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
 import opkit
-from opkit.atomic import write_file
 from opkit.checker import Report
 from opkit.cli.arguments import FORMS as PRINTED
 from opkit.cli.arguments import shape_of
 from opkit.cli.console import hint, put, uses_colour, warn
 from opkit.cli.edge import NOTHING, choice
+from opkit.cli.report_file import now, write_report
 from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS, render
@@ -82,32 +80,11 @@ def check(
     with undisturbed():
         put_report(outcome, form, is_verbose=is_verbose)
         for name, path in reports:
-            _write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), _now()))
+            write_report(path, render(outcome, name, shlex.join(["opkit", *sys.argv[1:]]), now()))
     status = outcome.exit_status(options.check.strict)
     if status == NOTHING:
         warn("nothing to check was found\nnext: opkit new NAME, or name an op directory or a FILE.py")
     return status
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _write_report(path: Path, text: str) -> None:
-    """Write a report, which appears whole or not at all.
-
-    Raises:
-        UsageError: the folder is missing, or nothing may be written there.
-        OSError: the disk is full.
-    """
-    if not path.parent.is_dir():
-        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
-    try:
-        write_file(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def debug(targets: Sequence[str], options: RunOptions) -> int:

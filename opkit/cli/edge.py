@@ -145,7 +145,7 @@ def refuse_options(command: str, script: str) -> None:
     """
     if not script.startswith("-") or os.path.exists(script):
         return
-    options = ["--show-plan", "--profile", "--gpu-as-cpu", "--help"]
+    options = ["--show-plan", "--profile", "--report", "--gpu-as-cpu", "--numpy1-names", "--cluster", "--help"]
     raise unknown(f"opkit {command} has no option", script, options, has="it has").error(UsageError)
 
 

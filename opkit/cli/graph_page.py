@@ -46,9 +46,11 @@ dl div {{ display: flex; gap: .4rem; align-items: center; }} dd {{ margin: 0; }}
 </style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 <p class="soft">opkit {version}: <code>{command}</code></p>
 {parts}
+</main>
 </body>
 </html>
 """
@@ -75,7 +77,13 @@ def _picture(drawing: Drawing, number: int) -> str:
     """Return a drawing that shrinks with the page as long as it can be read, and is scrolled below that."""
     text = svg(drawing, number=number)
     width = int(text.partition('width="')[2].partition('"')[0])
-    return f'<div class="scroll"><div style="min-width: {min(width, _NARROWEST)}px">{text}</div></div>'
+    box = _scrolled(f"picture {number} of {drawing.title}")
+    return f'{box}<div style="min-width: {min(width, _NARROWEST)}px">{text}</div></div>'
+
+
+def _scrolled(label: str) -> str:
+    """Return the start of what is scrolled where the page is too narrow for it, by keys too."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
 
 
 def _section(drawing: Drawing, number: int) -> str:
@@ -95,7 +103,7 @@ def _section(drawing: Drawing, number: int) -> str:
         for index, box in enumerate(ops)
     )
     parts.append(
-        f"<details><summary>{len(ops)} ops as a table</summary><div class=scroll><table>"
+        f"<details><summary>{len(ops)} ops as a table</summary>{_scrolled(f'ops of {drawing.title}')}<table>"
         "<thead><tr><th>#</th><th>band</th><th>op</th><th>results and attributes</th><th>line</th></tr></thead>"
         f"<tbody>\n{rows}\n</tbody></table></div></details></section>"
     )

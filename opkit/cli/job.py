@@ -30,6 +30,7 @@ def run_job(
     *,
     show_plan: bool = False,
     profile: bool = False,
+    reports: Sequence[tuple[str, Path]] = (),
     gpu_as_cpu: bool = False,
     cluster: str = "",
     with_numpy1_names: bool = False,
@@ -41,6 +42,7 @@ def run_job(
         argv: its arguments.
         show_plan: print the source of every compiled plan on standard error.
         profile: print a table of the time and memory of each op when the script ends, and write ``JOB.trace.json``.
+        reports: (form, file) of the profile's reports.
         gpu_as_cpu: gpu placements run on the CPU.
         cluster: whose workers are the devices of its jobs, "" for threads.
         with_numpy1_names: numpy has the names of numpy 1 that numpy 2 lacks.
@@ -58,7 +60,7 @@ def run_job(
         if profile:
             from opkit.cli.profile import profiled
 
-            stack.enter_context(profiled(Path(path).stem + ".trace.json"))
+            stack.enter_context(profiled(Path(path).stem + ".trace.json", reports))
         if with_numpy1_names:
             from opkit.shim.numpy1 import numpy1_names
 

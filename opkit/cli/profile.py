@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from opkit.cli.console import console, warn
+import opkit
+from opkit.cli.console import console, error_line, warn
+from opkit.cli.report_file import now, write_report
+from opkit.errors import UsageError
 from opkit.ops.core.observers import observe
 from opkit.ops.core.profile import Profile
 
@@ -15,12 +20,14 @@ __all__ = ["profiled"]
 
 
 @contextmanager
-def profiled(trace: str | None = None) -> Iterator[None]:
+def profiled(trace: str | None = None, reports: Sequence[tuple[str, Path]] = ()) -> Iterator[None]:
     """Observe every op of this thread; at the end show a table on standard error, the costliest op first.
 
     Args:
         trace: where to write a trace for Chrome or Perfetto, None for nowhere.
+        reports: (form, file) of what is written besides: "html" or "json".
     """
+    command = shlex.join(["opkit", *sys.argv[1:]])  # the script may change its arguments
     profile = Profile()
     try:
         with observe(profile.observe):
@@ -34,6 +41,26 @@ def profiled(trace: str | None = None) -> Iterator[None]:
                 warn(f"the trace was not written to {trace}: {error.strerror or error}")
             else:
                 warn(f"trace: {Path(trace)} (open it in chrome://tracing or ui.perfetto.dev)")
+        for form, path in reports:
+            _report(profile, form, path, command)
+
+
+def _report(profile: Profile, form: str, path: Path, command: str) -> None:
+    """Write a report; what prevents it does not change how the script ends."""
+    from opkit.reporters.profile_page import profile_json, profile_page
+
+    if form == "html":
+        text = profile_page(profile, opkit.__version__, command, now())
+    else:
+        text = json.dumps(profile_json(profile, opkit.__version__), indent=2) + "\n"
+    try:
+        write_report(path, text)
+    except UsageError as error:
+        warn(error_line(error))
+    except OSError as error:
+        warn(f"error: --report: cannot write {str(path)!r}: {error.strerror or error}")
+    else:
+        warn(f"report: {path}")
 
 
 def _show(profile: Profile) -> None:

@@ -18,6 +18,10 @@ def run(
     profile: Annotated[
         bool, typer.Option("--profile", help="Show time and memory of each op at the end; write JOB.trace.json.")
     ] = False,
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORM=FILE", help="With --profile: also write it as html or json to a file."),
+    ] = None,
     gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
     numpy1_names: Annotated[
         bool, typer.Option("--numpy1-names", help="Let numpy have names of numpy 1, such as np.float and np.product.")
@@ -28,22 +32,30 @@ def run(
 ) -> None:
     """Run a script whose `import oneflow` and `import paddle` get opkit's runtime.
 
-    Example: `opkit run --profile job.py`.
+    Examples: `opkit run job.py`; `opkit run --profile --report html=profile.html job.py`.
 
     Everything else is as under `python JOB.py`: arguments, exit status, tracebacks. opkit's options come first.
 
     OPKIT_TRACEBACK=full shows opkit's own frames in tracebacks too.
     """
-    from opkit.cli.edge import refuse_options
+    from opkit.cli.arguments import pair_of
+    from opkit.cli.edge import choice, refuse_options
     from opkit.cli.job import run_job
+    from opkit.errors import UsageError
 
     refuse_options("run", job)
+    reports = [pair_of(item) for item in report or []]
+    for form, _ in reports:
+        choice("--report", form, ("html", "json"))
+    if reports and not profile:
+        raise UsageError("opkit run --report writes a profile", help="opkit run --profile --report ...")
     raise SystemExit(
         run_job(
             job,
             args or [],
             show_plan=show_plan,
             profile=profile,
+            reports=reports,
             gpu_as_cpu=gpu_as_cpu,
             cluster=cluster,
             with_numpy1_names=numpy1_names,

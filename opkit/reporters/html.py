@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from opkit.checker import CheckResult, Status
 from opkit.diagnostics import codes, explain, render_text
 from opkit.reporters.heatmap import HeatMap, heat_map
+from opkit.reporters.layout import filled
 from opkit.reporters.matrix import LARGEST, matrix_svg
 from opkit.reporters.plot import slope_plot
 from opkit.reporters.prose import prose
 from opkit.reporters.run import Finding, RunView, counts, subject
-from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
+from opkit.reporters.values import case_text, index_text, source_lines, value_text
 
 __all__ = ["html_report"]
 
@@ -37,24 +36,16 @@ def html_report(run: RunView, invocation: str = "", made: str = "") -> str:
         invocation: the command line that made it, "" for none.
         made: when, "" where that is left out.
     """
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_clean
-    )
-    template = environment.from_string(files("opkit.reporters").joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(
+    return filled(
+        "page.html",
+        run.report.opkit,
+        invocation,
+        made,
         run=run,
-        invocation=invocation,
-        made=made,
-        version=run.report.opkit,
         counts=counts(run.report),
         diagnostics=render_text(run.diagnostics),
         ops=[_op(run, place) for place in range(len(run.report.ops))],
     )
-
-
-def _clean(value: Any) -> Any:
-    """Return what the page shows of a value: text without control characters, and what is markup as it is."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _op(run: RunView, place: int) -> dict[str, Any]:

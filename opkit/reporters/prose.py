@@ -25,7 +25,7 @@ def _blocks(lines: list[str]) -> Iterator[str]:
             if code is None:
                 code = []
             else:
-                yield f"<pre>{escape(chr(10).join(code))}</pre>"
+                yield f'<pre tabindex="0">{escape(chr(10).join(code))}</pre>'
                 code = None
         elif code is not None:
             code.append(line)

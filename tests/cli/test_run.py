@@ -179,10 +179,10 @@ print(x.shape)
 
 
 def test_profile(tmp_path: Path) -> None:
-    """--profile shows each op with its number of calls, on standard error alone."""
+    """--profile shows each op with its number of calls, on standard error alone; --report writes it as a page too."""
     (tmp_path / "job.py").write_text(JOB)
     ran = subprocess.run(
-        [sys.executable, "-m", "opkit", "run", "--profile", "job.py"],
+        [sys.executable, "-m", "opkit", "run", "--profile", "--report", "html=p.html", "--report", "json=no/p", "job.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -190,6 +190,8 @@ def test_profile(tmp_path: Path) -> None:
     )
     assert ran.stdout == "[3]\n"
     assert re.search(r"^tanh +4 ", ran.stderr, re.MULTILINE)
+    assert ">tanh<" in (tmp_path / "p.html").read_text()
+    assert "cannot write 'no/p': there is no folder 'no'" in ran.stderr
 
 
 def test_profile_of_a_script_in_debug_mode(tmp_path: Path) -> None:

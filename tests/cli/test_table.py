@@ -65,6 +65,7 @@ ROWS = (
     Row("run job.py 4", 0, r"4\n", ""),
     Row("run --numpy1-names job.py 4", 0, r"4\n", ""),
     Row("run --profile --show-plan --gpu-as-cpu job.py 5", 0, rf"5\n{ANY}", ANY),
+    Row("run --report html=p.html job.py 5", 2, "", r"error: opkit run --report writes a profile\n  help: .*\n"),
     Row("run job.py", 1, "", rf"Traceback{ANY}IndexError{ANY}"),
     Row("run jab.py", 2, "", r"error: cannot run 'jab.py': no such file\n  help: did you mean 'job.py'\?\n"),
     Row("test empty", 5, rf"{ANY}no tests ran{ANY}", ""),
@@ -86,6 +87,7 @@ ELSEWHERE = {"--install-completion", "--show-completion", "--help", "--cluster",
 SERVER = """
 import json, os, sys
 import opkit.cli.tables, opkit.project.amending, opkit.reporters.text, opkit.verify.run, opkit.ops, opkit.spec, pytest
+opkit.ops.BUILTIN.load()
 from opkit.__main__ import main
 
 for line in sys.stdin:

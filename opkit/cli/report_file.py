@@ -1,0 +1,37 @@
+"""Report files: written whole or not at all, with the words for what prevents it.
+
+What is in a report is not known here.
+"""
+
+from __future__ import annotations
+
+import errno
+from datetime import datetime, timezone
+from pathlib import Path
+
+from opkit.atomic import write_file
+from opkit.errors import UsageError
+
+__all__ = ["now", "write_report"]
+
+
+def now() -> str:
+    """Return the time as pages show it."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report, which appears whole or not at all.
+
+    Raises:
+        UsageError: the folder is missing, or nothing may be written there.
+        OSError: the disk is full.
+    """
+    if not path.parent.is_dir():
+        raise UsageError(f"--report: cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    try:
+        write_file(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error
