@@ -1,7 +1,8 @@
 """Load: many ops, many runs, many threads, with time and memory per unit; a campaign, not part of the tests.
 
 ``python -m tests.campaigns.load [PART...]``, with the parts build, whole, gradcheck, executor, eager, threads. Each prints a
-line, and exits with 1 where memory or handles grow, or a result is wrong. The last figures are in docs/reliability.md.
+line, and exits with 1 where memory or handles grow, or a result is wrong. Seconds of commands are the processor's. The
+last figures are in docs/reliability.md.
 """
 
 import json
@@ -44,18 +45,19 @@ def _made(folder: Path, count: int) -> None:
 
 
 def _timed(words: list[str], folder: Path) -> tuple[float, float, str]:
-    """Return seconds, peak MiB and what was printed."""
-    started = time.perf_counter()
+    """Return the processor's seconds, of all processes, peak MiB of one, and what was printed."""
     script = (
         "import resource, subprocess, sys; ran = subprocess.run([sys.executable, '-m', 'opkit', *sys.argv[1:]], "
         "capture_output=True, text=True); sys.stdout.write(ran.stdout); "
-        "sys.stderr.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)); sys.exit(ran.returncode)"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "sys.stderr.write(f'{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(ran.returncode)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr
-    return time.perf_counter() - started, int(ran.stderr) / 1024, ran.stdout
+    seconds, peak = ran.stderr.split()
+    return float(seconds), int(peak) / 1024, ran.stdout
 
 
 def build() -> str:
