@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import sympy
 
 from opkit.errors import UsageError, unknown
+from opkit.formula.bounds import check_constant, check_number, check_power, check_text, parsed
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Reduce, Softmax, Swap
 from opkit.formula.language import FUNCTIONS, MACROS, Expr
 
@@ -55,9 +56,10 @@ def read(text: str, attrs: Iterable[str] = (), inputs: Sequence[str] = (), outpu
 
 
 def _statements(text: str) -> list[tuple[str, ast.expr]]:
+    check_text(text)
     try:
         lines = [line.strip() for line in text.replace(";", "\n").splitlines()]
-        body = ast.parse("\n".join(lines).strip(), mode="exec").body
+        body = parsed("\n".join(lines).strip())
     except SyntaxError as error:
         raise UsageError(
             f"the formula {text!r} is not an expression: {error.msg} at column {error.offset}",
@@ -155,7 +157,8 @@ class _Reader:
     def _number(self, node: ast.Constant) -> Expr:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             raise self._refuse(node, "only numbers are constants")
-        return sympy.Rational(repr(node.value)) if abs(node.value) < float("inf") else sympy.oo
+        check_number(node.value, ast.unparse(node))
+        return sympy.Rational(repr(node.value))
 
     def _name(self, name: str) -> Expr:
         if name in self.assigned:
@@ -189,6 +192,7 @@ class _Reader:
                     raise self._refuse(node, "division by zero")
                 return left / right
             case ast.Pow():
+                check_power(left, right, ast.unparse(node))
                 return left**right
             case ast.MatMult():
                 return self._matmul(left, right)
@@ -234,7 +238,9 @@ class _Reader:
         arity, build = MACROS[name] if name in MACROS else (FUNCTIONS[name].arity, FUNCTIONS[name].symbolic)
         if len(arguments) != arity:
             raise self._refuse(node, f"{name} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}")
-        return build(*arguments)
+        made = build(*arguments)
+        check_constant(made, ast.unparse(node))
+        return made
 
     def _function(self, node: ast.Call) -> str:
         written = ast.unparse(node.func)
