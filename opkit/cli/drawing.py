@@ -26,6 +26,7 @@ class Box:
         band: one of BANDS.
         is_custom: it is an op of a user's own.
         place: the user's file and line, "" where unknown.
+        scope: the named parts of the graph that it belongs to, outermost first, joined by "/"; "" for none.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Box:
     band: str = "forward"
     is_custom: bool = False
     place: str = ""
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ dl div {{ display: flex; gap: .4rem; align-items: center; }} dd {{ margin: 0; }}
 </body>
 </html>
 """
-#: A wider picture is not made narrower than this, in CSS pixels.
-_NARROWEST = 640
+#: A wider picture is not made narrower than this in CSS pixels, nor than this part of its width: it can still be read.
+_NARROWEST, _SMALLEST = 640, 0.7
 _LEGEND = """<dl><div><dt>blue</dt><dd>custom op</dd></div><div><dt>green</dt><dd>given</dd></div>
 <div><dt>yellow</dt><dd>held from run to run</dd></div><div><dt>violet</dt><dd>result</dd></div>
 <div><dt>dashed</dt><dd>gradient</dd></div></dl>"""
@@ -78,7 +78,7 @@ def _picture(drawing: Drawing, number: int) -> str:
     text = svg(drawing, number=number)
     width = int(text.partition('width="')[2].partition('"')[0])
     box = _scrolled(f"picture {number} of {drawing.title}")
-    return f'{box}<div style="min-width: {min(width, _NARROWEST)}px">{text}</div></div>'
+    return f'{box}<div style="min-width: {min(width, max(_NARROWEST, round(_SMALLEST * width)))}px">{text}</div></div>'
 
 
 def _scrolled(label: str) -> str:
@@ -93,7 +93,7 @@ def _section(drawing: Drawing, number: int) -> str:
     if len(ops) > MOST_BOXES:
         small = folded(drawing)
         count = sum(box.kind == "op" for box in small.nodes.values())
-        parts.append(f'<p class="soft">{len(ops)} ops, folded by the lines that made them to {count}</p>')
+        parts.append(f'<p class="soft">{len(ops)} ops, folded by name scope and line to {count}</p>')
         parts.append(_picture(small, number + 1))
         whole = f"<details><summary>all {len(ops)} ops as a picture</summary>{whole}</details>"
     parts.append(whole)

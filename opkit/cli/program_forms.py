@@ -112,7 +112,7 @@ def _op_box(op: Operation, band: str) -> Box:
     results = tuple(f"{value.name}: {value.desc}" if len(op.outputs) > 1 else str(value.desc) for value in op.outputs)
     shown = {name: _short(value) for name, value in _attrs(op).items() if not _is_usual(op, name, value)}
     attrs = (f"{name} = {text}" for name, text in shown.items() if not text.startswith("'<"))
-    return Box("op", op.label or op.type, (*results, *attrs), band, bool(opdef.is_user), _where(op))
+    return Box("op", op.label or op.type, (*results, *attrs), band, bool(opdef.is_user), _where(op), op.scope)
 
 
 def _changes(op: Operation, value: Value) -> bool:

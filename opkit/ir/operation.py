@@ -37,6 +37,7 @@ class Operation:
         site: file, line and function of the user's call.
         label: what messages and profiles call it, where that differs from the op's name.
         placement: the devices on which the user asked it to run; None where that was not said.
+        scope: the names of the scopes and layers that it was added in, outermost first, joined by "/"; "" for none.
 
     ``writes`` holds the indices of the inputs that it changes in place (persistable ones); ``outputs`` ends with one
     new version for each of them.
@@ -52,6 +53,7 @@ class Operation:
         "outputs",
         "placement",
         "role",
+        "scope",
         "site",
         "writes",
     )
@@ -66,6 +68,7 @@ class Operation:
         site: tuple[str, int, str] | None = None,
         label: str = "",
         placement: Any = None,
+        scope: str = "",
     ) -> None:
         self.block = block
         self.opdef = opdef
@@ -78,6 +81,7 @@ class Operation:
         self.site = site
         self.label = label
         self.placement = placement
+        self.scope = scope
 
     @property
     def type(self) -> str:

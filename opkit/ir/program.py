@@ -144,7 +144,7 @@ def _copy_variable(variable: Variable, block: Block) -> Variable:
 
 def _copy_operation(op: Operation, block: Block, values: dict[Value, Value]) -> None:
     inputs = tuple(None if value is None else _twin(value, block, values) for value in op.inputs)
-    twin = Operation(block, op.opdef, inputs, op.attrs, op.role, op.site, op.label, op.placement)
+    twin = Operation(block, op.opdef, inputs, op.attrs, op.role, op.site, op.label, op.placement, op.scope)
     twin.writes = op.writes
     twin.outputs = _outputs_of(twin, op.outputs, block, values)
     block.ops.append(twin)
@@ -152,7 +152,7 @@ def _copy_operation(op: Operation, block: Block, values: dict[Value, Value]) -> 
 
 def _copy_as(op: Operation, rewrite: Rewrite, block: Block, values: dict[Value, Value]) -> None:
     inputs = tuple(None if value is None else _twin(value, block, values) for value in rewrite.inputs)
-    twin = Operation(block, rewrite.opdef, inputs, rewrite.attrs, op.role, op.site)
+    twin = Operation(block, rewrite.opdef, inputs, rewrite.attrs, op.role, op.site, scope=op.scope)
     twin.outputs = _outputs_of(twin, op.outputs[:1], block, values)
     block.ops.append(twin)
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from opkit import static
 from opkit.errors import UnsupportedError, UsageError
 from opkit.oneflow.semantics.devices import Placement, View
 from opkit.oneflow.session import session
@@ -65,7 +66,7 @@ def placement(
 
 
 def namespace(name: str) -> AbstractContextManager[None]:
-    """Put ``name-`` before the names of variables made in the block."""
+    """Put ``name-`` before the names of variables made in the block; ``opkit graph`` folds large jobs by it."""
     if not isinstance(name, str) or not name:
         raise UsageError(f"flow.scope.namespace takes a non-empty string, got {name!r}")
     return _named(name)
@@ -75,7 +76,8 @@ def namespace(name: str) -> AbstractContextManager[None]:
 def _named(name: str) -> Iterator[None]:
     _names.stack.append(name)
     try:
-        yield
+        with static.scoped(name):
+            yield
     finally:
         _names.stack.pop()
 

@@ -16,6 +16,7 @@ from opkit.static.builder import (
     name_outputs,
     placed,
     program_guard,
+    scoped,
     switch_default_programs,
 )
 from opkit.static.executor import Executor
@@ -58,6 +59,7 @@ __all__ = [
     "observer_op",
     "placed",
     "program_guard",
+    "scoped",
     "py_func",
     "register_prefixes",
     "scope_guard",

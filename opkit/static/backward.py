@@ -64,7 +64,8 @@ class GradStep:
         for value, dout in zip(op.outputs, douts):
             if dout is not None:
                 names(value, dout)
-        building.site, building.placement = op.site, op.placement  # a gradient is computed where its op runs
+        # A gradient is computed where its op runs, and belongs to the same part of the graph.
+        building.site, building.placement, building.scope = op.site, op.placement, op.scope
         assert self.opdef.grad is not None
         try:
             return self.opdef.grad(self, douts)
@@ -123,9 +124,9 @@ class _Walk:
             slots = cotangents.setdefault(step, [None] * step.walk_width)
             index = target.index if isinstance(step, GradStep) else 0
             slots[index] = seed if slots[index] is None else add(slots[index], seed)
-        held = building.site, building.placement
+        held = building.site, building.placement, building.scope
         reverse_walk([*order, *self._leaves.values()], cotangents, add)
-        building.site, building.placement = held
+        building.site, building.placement, building.scope = held
 
     def _order(self) -> list[GradStep]:
         """Return the steps between sources and targets, the last Operation first."""

@@ -32,6 +32,7 @@ __all__ = [
     "new_variable",
     "placed",
     "program_guard",
+    "scoped",
     "switch_default_programs",
 ]
 
@@ -46,6 +47,7 @@ class Building(threading.local):
         site: the user's line that adds them, None to look for it.
         prefix: what names of outputs begin with, "" for the op's own.
         placement: the devices on which the Operations that are appended are to run, None where that was not said.
+        scope: the scopes in which they are appended, joined by "/", "" for none.
     """
 
     def __init__(self) -> None:
@@ -55,6 +57,7 @@ class Building(threading.local):
         self.site: Site | None = None
         self.prefix = ""
         self.placement: Any = None
+        self.scope = ""
 
 
 _defaults = [Program(), Program()]
@@ -152,6 +155,11 @@ def name_outputs(prefix: str) -> AbstractContextManager[None]:
     return _set("prefix", prefix)
 
 
+def scoped(name: str) -> AbstractContextManager[None]:
+    """Append Operations that belong to a named part of the graph within a ``with`` block: pictures are folded by it."""
+    return _set("scope", f"{building.scope}/{name}" if building.scope else name)
+
+
 @contextmanager
 def _set(field: str, value: Any) -> Iterator[None]:
     held = getattr(building, field)
@@ -209,7 +217,9 @@ def append(
     values = _values(block, opdef, inputs, site)
     if descs is None:
         descs = _infer(opdef, values, attrs, site)
-    op = Operation(block, opdef, values, attrs, building.role, site, label, building.placement)
+    scope, layer = building.scope, building.prefix
+    scope = f"{scope}/{layer}" if scope and layer else scope or layer
+    op = Operation(block, opdef, values, attrs, building.role, site, label, building.placement, scope)
     block.append(op)
     stops = not any(value is not None and not value.variable.stop_gradient for value in values)
     variables = []

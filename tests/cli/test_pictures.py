@@ -90,6 +90,43 @@ def test_ops_of_one_line_are_folded() -> None:
     assert [(arrow.start, arrow.end) for arrow in small.edges] == [("op0", "op3"), ("op3", "op6")]
 
 
+def scoped(parts: int, each: int) -> Drawing:
+    """Return a chain of ops in two levels of scopes, and one op outside of them."""
+    made = Drawing("scoped")
+    for index in range(parts * each):
+        scope = f"net/block_{index // each}"
+        made.nodes[f"op{index}"] = Box("op", "tanh", (), "forward", False, f"net.py:{index % 3}", scope)
+        if index:
+            made.edges.append(Arrow(f"op{index - 1}", f"op{index}"))
+    made.nodes["last"] = Box("op", "mean", (), "forward", False, "net.py:9")
+    return made
+
+
+def test_ops_of_one_scope_are_folded() -> None:
+    """A scope is one box, whatever lines made its ops; what is in none stays by its line."""
+    small = folded(scoped(10, 5))
+    assert [box.text for box in small.nodes.values()] == [*(f"5 ops of net/block_{item}" for item in range(10)), "mean"]
+    assert len(small.edges) == 9
+
+
+def test_many_scopes_are_folded_to_their_outer_one() -> None:
+    """Where the inner scopes are too many boxes, the outer ones are taken."""
+    small = folded(scoped(MOST_BOXES + 5, 2))
+    assert [box.text for box in small.nodes.values()] == [f"{2 * MOST_BOXES + 10} ops of net", "mean"]
+
+
+def test_what_one_scope_holds_is_counted_in_its_box() -> None:
+    """A variable that only one scope reads is not drawn; one that two read is."""
+    made = scoped(2, 3)
+    made.nodes = {"own": Box("held", "w"), "common": Box("held", "b"), **made.nodes}
+    made.edges += [Arrow("own", "op1"), Arrow("common", "op1"), Arrow("common", "op4")]
+    small = folded(made)
+    assert "own" not in small.nodes
+    assert "common" in small.nodes
+    assert "holds 1 variable" in small.nodes["op0"].lines
+    assert not any(arrow.start == "own" for arrow in small.edges)
+
+
 def test_folding_makes_no_circle() -> None:
     """Ops of a line that another op stands between stay apart."""
     made = chain(3)
@@ -131,7 +168,7 @@ def test_page_is_self_contained() -> None:
     text = graph_page([chain(MOST_BOXES + 5), hostile()], "opkit graph 'a<b'")
     assert not re.search(r"(src|href)=|<script|@import|url\((?!#)", text)
     assert "opkit graph &#x27;a&lt;b&#x27;" in text
-    assert f"{MOST_BOXES + 5} ops, folded by the lines that made them to 15" in text
+    assert f"{MOST_BOXES + 5} ops, folded by name scope and line to 15" in text
     assert text.count("<tr><td>") == MOST_BOXES + 5 + 2
     ids = re.findall(r'<marker id="([^"]+)"', text)
     assert len(ids) == len(set(ids)) == 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from opkit import static
@@ -108,10 +108,9 @@ def Print(
     return input
 
 
-@contextmanager
-def name_scope(prefix: str | None = None) -> Iterator[None]:
-    """Group ops for display; without effect."""
-    yield
+def name_scope(prefix: str | None = None) -> AbstractContextManager[None]:
+    """Group the ops of the block for display: ``opkit graph`` folds large graphs by it; nothing else changes."""
+    return static.scoped(prefix or "scope")
 
 
 @contextmanager

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from opkit import static
 from opkit.eager import Tensor
 from opkit.errors import MissingNameError, UnsupportedError, UsageError, unknown
 from opkit.ir import canonical_dtype
+from opkit.ops.core.mode import local
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter
@@ -76,19 +78,13 @@ class Layer:
         raise NotImplementedError(f"layer {type(self).__name__} defines no forward")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Run forward, between the hooks."""
+        """Run forward, between the hooks; in a graph its ops are those of this layer."""
+        if local.mode.is_static:
+            with static.scoped(self._full_name):
+                return _run(self, inputs, kwargs)
         if not self._pre_hooks and not self._post_hooks:
             return self.forward(*inputs, **kwargs)
-        for hook in list(self._pre_hooks.values()):
-            changed = hook(self, inputs)
-            if changed is not None:
-                inputs = changed if isinstance(changed, tuple) else (changed,)
-        outputs = self.forward(*inputs, **kwargs)
-        for hook in list(self._post_hooks.values()):
-            changed = hook(self, inputs, outputs)
-            if changed is not None:
-                outputs = changed
-        return outputs
+        return _run(self, inputs, kwargs)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> _Hook:
         """Call ``hook(layer, inputs)`` before each forward; what it returns replaces the inputs."""
@@ -385,3 +381,16 @@ def _load(name: str, item: Any, value: Any) -> bool:
 
 
 __getattr__ = _guard(__name__, globals())
+
+
+def _run(layer: Layer, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    for hook in list(layer._pre_hooks.values()):
+        changed = hook(layer, inputs)
+        if changed is not None:
+            inputs = changed if isinstance(changed, tuple) else (changed,)
+    outputs = layer.forward(*inputs, **kwargs)
+    for hook in list(layer._post_hooks.values()):
+        changed = hook(layer, inputs, outputs)
+        if changed is not None:
+            outputs = changed
+    return outputs
