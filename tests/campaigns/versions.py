@@ -1,13 +1,14 @@
 """The corpus under several interpreters, which must give the same verdicts; a campaign, not part of the tests.
 
-``python -m tests.campaigns.versions [--effort X] PYTHON...``: op directories of the corpus, right and faulty, and its
-PyLayers by name are checked by each interpreter (in whose environment opkit's dependencies are installed), by the
+``python -m tests.campaigns.versions [--effort X] [--every N] PYTHON...``: every Nth of the op directories of the corpus, right
+and faulty, and of its PyLayers by name is checked by each interpreter (in whose environment opkit's dependencies are installed), by the
 first one also with two workers and another hash seed. Prints what differs: a status, or a check that fails or is
 undecided (code, input, output). Exits with 1 where anything does. The last figures are in docs/reliability.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -31,13 +32,13 @@ ROOT = Path(__file__).resolve().parents[2]
 _ASKED = "import sys, numpy; print('Python', sys.version.split()[0], 'numpy', numpy.__version__)"
 
 
-def _written(folder: Path) -> list[str]:
+def _written(folder: Path, every: int) -> list[str]:
     """Write the corpus; return the targets."""
-    for op in OPS.values():
+    for op in [*OPS.values()][::every]:
         write(op, folder / "right")
-    for number, mutant in enumerate(MUTANTS):
+    for number, mutant in enumerate(MUTANTS[::every]):
         write(OPS[mutant.op], folder / f"fault{number}", mutant)
-    layers = [row for row in (*LAYERS.values(), *FAULTY.values()) if row.named]
+    layers = [row for row in (*LAYERS.values(), *FAULTY.values()) if row.named][::every]
     (folder / "layers.py").write_text(as_module(layers))
     return [".", *(f"layers.py::{row.name}" for row in layers)]
 
@@ -65,12 +66,16 @@ def _judged(python: str, words: Sequence[str], folder: Path, **env: str) -> dict
 
 def main(words: list[str]) -> int:
     """Judge with each interpreter, and compare with the first."""
-    effort = words[words.index("--effort") + 1] if "--effort" in words else "0.3"
-    pythons = [word for word in words if word not in ("--effort", effort)] or [sys.executable]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--effort", default="0.3")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("pythons", nargs="*", default=[sys.executable])
+    given = parser.parse_args(words)
+    pythons = given.pythons
     status = 0
     with TemporaryDirectory() as name:
         folder = Path(name)
-        targets = [*_written(folder), "--effort", effort]
+        targets = [*_written(folder, given.every), "--effort", given.effort]
         runs: list[tuple[str, str, list[str], dict[str, str]]] = [
             (python, "one worker", ["--jobs", "1"], {"PYTHONHASHSEED": "0"}) for python in pythons
         ]
