@@ -15,7 +15,7 @@ import numpy as np
 
 import opkit
 import opkit.paddle as paddle
-from opkit import static
+from opkit import project, static
 from opkit.atomic import write_file, write_together
 from opkit.checker import Case, CheckResult, OpReport, Status
 from opkit.checker.model.report import Evidence
@@ -216,7 +216,7 @@ def _fix(text: str) -> Any:
     def act(folder: Path) -> None:
         (folder / "my_op").mkdir(exist_ok=True)
         directory = op_directory_of(folder / "my_op")
-        amendments.amendment_of = lambda _: Amendment(directory, "", text * 1000, ())
+        project.amendment_of = lambda _: Amendment(directory, "", text * 1000, ())
         amendments.write_amendments([directory])
 
     return act

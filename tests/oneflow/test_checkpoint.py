@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -238,3 +239,31 @@ def test_what_was_read_stays_one_save(tmp_path: Path) -> None:
     assert held["w"].numpy().tolist() == [0, 0, 0]
     write_checkpoint(tmp_path / "a", {"w": np.ones(3), "b": np.ones(2)})
     assert held["b"].numpy().tolist() == [0, 0]
+
+
+def test_a_save_between_two_variables_is_noticed_without_a_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that looked for the manifest while the folder was being replaced does not mix two saves."""
+    write_checkpoint(tmp_path / "a", {"w": np.zeros(3), "b": np.zeros(2)})
+    looks: list[str] = []
+    manifest, variable = checkpoint._read_manifest, checkpoint._read_variable
+
+    def late(folder: Path) -> Any:
+        looks.append("manifest")
+        return {} if len(looks) == 1 else manifest(folder)
+
+    def replaced(name: str, *others: Any) -> Any:
+        found = variable(name, *others)
+        if looks == ["manifest"]:
+            looks.append("replaced")
+            monkeypatch.setattr(checkpoint, "_read_manifest", manifest)
+            write_checkpoint(tmp_path / "a", {"w": np.ones(3), "b": np.ones(2)})
+            monkeypatch.setattr(checkpoint, "_read_manifest", late)
+        return found
+
+    monkeypatch.setattr(checkpoint, "_read_manifest", late)
+    monkeypatch.setattr(checkpoint, "_read_variable", replaced)
+    held = read_checkpoint(tmp_path / "a")
+    assert [held[name].numpy().tolist() for name in ("w", "b")] == [[1, 1, 1], [1, 1]]
+    assert "replaced" in looks

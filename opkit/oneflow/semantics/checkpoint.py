@@ -195,13 +195,16 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, StoredVariable]:
     while True:
         folder, mark = _current(target)
         try:
-            found = _read_folder(folder)
-            is_whole = not any(isinstance(item.data, CheckpointError) for item in found.values())
+            sums = _read_manifest(folder)
+            found = _read_folder(folder, sums)
+            is_whole = bool(sums) and not any(isinstance(item.data, CheckpointError) for item in found.values())
         except CheckpointError:
             if _current(target) == (folder, mark):
                 raise
         else:
-            if (is_whole and (folder / _MANIFEST).is_file()) or _current(target) == (folder, mark):
+            # Checksums of one manifest hold for one save. Without a manifest, nobody may have saved in the meantime: it
+            # may have been looked for while the folder was being replaced.
+            if is_whole or _current(target) == (folder, mark):
                 return found
         if time.monotonic() > end:
             raise CheckpointError(f"{target} is being saved again and again and cannot be read", help="read a copy")
@@ -221,9 +224,8 @@ def _current(target: Path) -> tuple[Path, tuple[int, ...]]:
     raise CheckpointError(f"there is no checkpoint folder {target}", help="check the path; save one first")
 
 
-def _read_folder(folder: Path) -> dict[str, StoredVariable]:
+def _read_folder(folder: Path, sums: Mapping[str, int]) -> dict[str, StoredVariable]:
     try:
-        sums = _read_manifest(folder)
         if (folder / _DATA).is_file():
             return {folder.name: _read_variable(folder.name, folder, sums)}
         names = sorted(item.name for item in folder.iterdir() if item.name in sums or (item / _DATA).is_file())
