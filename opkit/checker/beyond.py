@@ -15,7 +15,7 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_BEYOND
-from opkit.checker.search.relations import Doubt
+from opkit.checker.search.meant import Doubt
 
 __all__ = ["beyond", "doubtful", "idle"]
 
@@ -47,16 +47,28 @@ def beyond(
 
 
 def doubtful(session: CheckSession, doubts: Sequence[Doubt]) -> Iterator[CheckResult]:
-    """Yield what backward does with shapes of which nothing says that they are meant, as undecided."""
-    for doubt in doubts[:1]:
-        good = next((case for case in session.cases if all(array.size for _, array in leaves_of(case.inputs))), None)
-        fitting = "" if good is None else f"; backward keeps up with forward on {_shapes_in(good)}"
+    """Yield what backward does with shapes of which nothing says that they are meant, as undecided.
+
+    Where that cannot be overlooked and nothing speaks for these shapes, a note says that they were not checked.
+    """
+    for doubt in [one for one in doubts if not one.is_aside][:1]:
         message = (
-            f"forward takes {_shapes_in(doubt.case)} too, where {doubt.message}{fitting}. Raise in forward if "
-            "the former is not meant, or name what is in a cases function"
+            f"forward takes {_shapes_in(doubt.case)} too, where {doubt.message}{_fitting(session)}. Raise in forward "
+            "if the former is not meant, or name what is in a cases function"
         )
         fields = {"case": doubt.case.to_json(), "evidence": Evidence(case=doubt.case), "beyond": True}
         yield session.result(doubt.code, Status.UNDECIDED, message, **fields)
+        return
+    for doubt in doubts[:1]:
+        session.notes.append(
+            f"not checked for {_shapes_in(doubt.case)}, which forward takes too: there {doubt.message}"
+            f"{_fitting(session)}. If such shapes are meant, name them in a cases function; if not, raise in forward"
+        )
+
+
+def _fitting(session: CheckSession) -> str:
+    good = next((case for case in session.cases if all(array.size for _, array in leaves_of(case.inputs))), None)
+    return "" if good is None else f"; backward keeps up with forward on {_shapes_in(good)}"
 
 
 def _shapes_in(case: Case) -> str:

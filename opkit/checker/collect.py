@@ -22,8 +22,8 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Answer, Trial
+from opkit.checker.search.meant import Doubt
 from opkit.checker.search.pipeline import search
-from opkit.checker.search.relations import Doubt
 from opkit.errors import KernelError, unknown
 
 __all__ = ["FORMER", "Collected", "collect"]

@@ -19,6 +19,7 @@ from opkit.checker.model.thresholds import (
     BOUNDS,
     CANCELLED_ULPS,
     CORNER,
+    EXTREME,
     FLOOR,
     FLOOR_SINGLE,
     GRAVE,
@@ -27,6 +28,7 @@ from opkit.checker.model.thresholds import (
     GRAVE_SINGLE,
     GRID_ULPS,
     GROSS,
+    GUARD_SLOPE,
     HUGE_SLOPE,
     LADDER_SHARE,
     MORE_RUNGS,
@@ -108,6 +110,8 @@ class Judge:
         # Terms that cancel may be as large as the products of the other inputs (attention with weights near 1).
         terms = TERM_ULPS * columns.evaluator.eps() * columns.evaluator.others(columns.leaf)
         self.absolute = (np.where(single, ABSOLUTE_SINGLE, ABSOLUTE) + declared) * largest + rounding + terms
+        is_extreme = columns.evaluator.case.regime.split()[0] in EXTREME
+        self.unseen = GUARD_SLOPE * self.natural if is_extreme else 0.0
         self.tolerance = self._tolerance(self.estimate)
         self.is_corner = self.estimate.kind >= Behaviour.KINK
         self.is_undecided = self._undecided(self.estimate)
@@ -146,6 +150,8 @@ class Judge:
             known = np.isfinite(estimate.bound) & (estimate.kind < Behaviour.SINGULAR)
             size = np.fmax(np.abs(estimate.value), np.abs(estimate.high))
             sharp = estimate.bound <= np.maximum(SHARP * size, SHARP_LEAST)
+            # Values may be flat in float64 where the formula is not, as beside a guard.
+            outside &= (estimate.value != 0) | ~(np.abs(claimed) < self.unseen)
         is_smooth = estimate.kind <= Behaviour.KINK
         limit = HUGE_SLOPE * np.maximum(self.natural, size)
         outside &= is_smooth | (np.abs(claimed) <= limit)  # beside a jump a huge slope is as good as none

@@ -241,6 +241,8 @@ class Checkable:
             called like forward.
         constants: numbers and strings that occur in the kernels' source (see ``constants_of``); hints for values
             and sizes at which the kernels may branch. Never needed, often decisive.
+        sources: forward and backward as the user wrote them, then their class and its other functions: what their text
+            says about shapes is a hint, too (see ``speech_of``).
         sizes: whole numbers that occur in the definition, which may be sizes that it asks for.
         tolerance: {input name: relative tolerance} that the user declared.
         allow: {check code: why}, as declared; a failing check of that code passes and the report shows why.
@@ -289,6 +291,7 @@ class Checkable:
     nondifferentiable_outputs: frozenset[str] = frozenset()
     surrogate: Forward | None = None
     constants: tuple[Any, ...] = ()
+    sources: tuple[Any, ...] = ()
     sizes: tuple[int, ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     allow: Mapping[str, str] = field(default_factory=dict)

@@ -142,6 +142,8 @@ MOST_EXAMPLES, KIND_CASES = 12, 3
 #: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
 #: usual shape has. Cost.
 MOST_WIDENED, WIDE = 24, 11
+#: Sizes that an axis of size 0 is given to see whether forward takes the other sizes beside it. Cost.
+FILLED = (2, 4)
 #: Step and relative error of a first look at a gradient along one direction: a missing sum is off by far more. Tuned.
 LOOK_STEP, LOOK_SHARE = 1e-4, 1e-2
 #: What the entries of that direction lie between: none is lost beside the others; and a seed of their own. Tuned.
@@ -319,6 +321,9 @@ GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
 #: Digits lost at an offset are mentioned, and those that a gradient loses at steep values count, from these shares of
 #: the largest entry on. Tuned.
 OFFSET_LOSS, STEEP_LOSS = 1e-2, 1e-3
+#: A guard like log(p + 1e-8) keeps no digits of a saturated 1 - p: what a sum of such terms loses in float32 (1e-4 was
+#: seen), and, as a share of a natural slope, what a gradient claims where such values are flat (2e-7 was). Tuned.
+GUARD_LOSS, GUARD_SLOPE = 2e-4, 1e-6
 #: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
 NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
 #: Values of a result whose noise is measured. Cost.

@@ -13,7 +13,21 @@ from opkit.checker.model.case import Case
 from opkit.checker.search.extents import arrays_of, shapes_of
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["ONE", "Kind", "has_ones", "includes", "is_alike", "is_plain", "kind_of", "rank_of", "wider"]
+__all__ = [
+    "ONE",
+    "Kind",
+    "has_ones",
+    "includes",
+    "is_alike",
+    "is_plain",
+    "is_same",
+    "is_vector",
+    "kind_of",
+    "labels_in",
+    "leads",
+    "rank_of",
+    "wider",
+]
 
 #: Stands for an axis of size 1 of a further input.
 ONE = -1
@@ -66,6 +80,33 @@ def rank_of(kind: Kind) -> int:
 def has_ones(kind: Kind) -> bool:
     """Say whether a further input has an axis of size 1 beside other shapes."""
     return any(isinstance(labels, tuple) and ONE in labels for labels in kind)
+
+
+def leads(kind: Kind, index: int) -> bool:
+    """Say whether an input's axes are the first one's leading ones, but not all of them."""
+    own, first = kind[index], kind[0]
+    return (
+        isinstance(own, tuple)
+        and isinstance(first, tuple)
+        and 0 < len(own) < len(first) == len(set(first))
+        and first[: len(own)] == own
+    )
+
+
+def labels_in(kind: Kind) -> int:
+    """Return how many sizes of a kind are free."""
+    return len({label for labels in kind if isinstance(labels, tuple) for label in labels} - {ONE})
+
+
+def is_same(kind: Kind, index: int) -> bool:
+    """Say whether an input has the first one's shape."""
+    return kind[index] == kind[0]
+
+
+def is_vector(kind: Kind, index: int) -> bool:
+    """Say whether an input is a vector beside a first one with more axes."""
+    labels = kind[index]
+    return isinstance(labels, tuple) and len(labels) == 1 and labels != (ONE,) and rank_of(kind) > 1
 
 
 def is_plain(case: Case) -> bool:

@@ -6,7 +6,7 @@ Nothing here is a verdict.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,29 +14,54 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.thresholds import LOOK_SEED, LOOK_SHARE, LOOK_STEP, LOOK_WEIGHTS
-from opkit.checker.search.extents import arrays_of, sizes_of
+from opkit.checker.model.thresholds import FILLED, LOOK_SEED, LOOK_SHARE, LOOK_STEP, LOOK_WEIGHTS
+from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
 from opkit.checker.search.scope import SearchScope
+from opkit.errors import AutogradError, OpkitError
 
-__all__ = ["has_slope", "spreads", "stacks", "trouble_of"]
+__all__ = ["Trouble", "has_slope", "is_only_empty", "spreads", "stacks", "trouble_of"]
 
 
-def trouble_of(checkable: Checkable, case: Case) -> tuple[str, str] | None:
-    """Return code and words for what is wrong with the shapes of backward's results on a case, None where they fit."""
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with the shapes of backward's results on a case.
+
+    Args:
+        code: of the check that the case would fail.
+        message: what backward does.
+        is_silent: whether shapes fit, and values are wrong.
+        is_own: whether backward raises by itself, in numpy or the like.
+        is_refused: whether it is only that what it returns has another shape than the input. Paddle 2.6 and its
+            optimizers take such a gradient, and use a part of it.
+    """
+
+    code: str
+    message: str
+    is_silent: bool = False
+    is_own: bool = False
+    is_refused: bool = False
+
+
+def trouble_of(checkable: Checkable, case: Case) -> Trouble | None:
+    """Return what is wrong with the shapes of backward's results on a case, None where they fit."""
     evaluator = Evaluator(checkable, case)
     try:
         with np.errstate(all="ignore"):
             evaluator.prepare()
             found = evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
     except Exception as error:  # user code
-        return ("GC181" if all(sizes_of(case)) else "GC160"), f"backward raises {type(error).__name__}: {error}"
+        code = "GC181" if all(sizes_of(case)) else "GC160"
+        message = f"backward raises {type(error).__name__}: {error}"
+        is_refused = isinstance(error, AutogradError)
+        return Trouble(code, message, is_own=not isinstance(error, OpkitError), is_refused=is_refused)
     for leaf, value in found.items():
         if isinstance(value, (np.ndarray, np.generic)) and value.shape != evaluator.array(leaf).shape:
-            return "GC142", f"the gradient of {leaf} has shape {value.shape}"
+            return Trouble("GC142", f"the gradient of {leaf} has shape {value.shape}", is_refused=True)
     if evaluator.outputs and not any(map(np.size, evaluator.outputs)):
         for leaf, value in found.items():
             if value is not None and np.any(np.asarray(value)):
-                return "GC160", f"the gradient of {leaf} is not 0, although no result has an element"
+                message = f"the gradient of {leaf} is not 0, although no result has an element"
+                return Trouble("GC160", message, is_silent=True)
     return None
 
 
@@ -48,6 +73,14 @@ def spreads(scope: SearchScope, case: Case) -> bool:
         return False
     outcome = scope.trial.probe(case)
     return outcome.is_accepted and all(np.shape(item) == whole for item in outcome.outputs)
+
+
+def is_only_empty(scope: SearchScope, case: Case) -> bool:
+    """Say whether forward takes an empty case only because it is empty: filled, its sizes do not go together."""
+    if all(sizes_of(case)) or scope.roles is None:
+        return False
+    filled = (scope.case(resized(shapes_of(case), 0, size), case.attrs, scope.roles) for size in FILLED)
+    return not any(scope.trial.probe(one).is_accepted for one in filled)
 
 
 def stacks(scope: SearchScope, case: Case, fits: Callable[[Case], bool]) -> bool:

@@ -5,14 +5,29 @@ A suggestion orders what is tried and settles what is ambiguous; it is never a v
 
 from __future__ import annotations
 
-__all__ = ["is_broadcast_name", "is_index_name", "is_parameter_name"]
+__all__ = [
+    "is_broadcast_name",
+    "is_index_name",
+    "is_label_name",
+    "is_parameter_name",
+    "is_table_name",
+    "may_be_parameter",
+]
 
 #: Names of inputs that are broadcast over the first one: where backward fits none of that, it is a mistake.
 _BROADCAST = frozenset(("b", "bias", "beta", "gamma", "scale", "shift", "alpha", "slope", "offset"))
 #: Names of inputs that usually have another shape than the first one.
 _PARAMETERS = frozenset(("w", "weight", "weights"))
+#: Names of inputs that may be one number for each column or channel.
+_FACTORS = frozenset(("a", "c", "k", "s", "sigma", "tau", "theta", "temperature"))
 #: Names of first inputs beside which these are parameters, and not operands of one shape.
 _DATA = frozenset(("x", "input", "inputs", "data", "h", "hidden", "features"))
+#: Names that say nothing of what an input is for.
+_OPERANDS = frozenset(("x", "y", "z", "a", "b", "p", "q", "u", "v", "left", "right", "lhs", "rhs", "input", "other"))
+#: Names of inputs with rows of their own, which forward looks up or cuts to size.
+_TABLES = frozenset(("table", "embedding", "embeddings", "embed", "codebook", "position", "positions", "pos", "pe"))
+#: Names of inputs with one entry for each row of the others.
+_LABELS = frozenset(("label", "labels"))
 #: Names of inputs that usually hold whole numbers.
 _INDICES = frozenset(("index", "indices", "idx", "ids", "id", "label", "labels", "target", "targets", "segments"))
 
@@ -25,6 +40,26 @@ def is_broadcast_name(name: str, first: str) -> bool:
 def is_parameter_name(name: str, first: str) -> bool:
     """Say whether an input beside one called ``first`` has another shape, by its name."""
     return is_broadcast_name(name, first) or (_has(name, _PARAMETERS) and _has(first, _DATA))
+
+
+def may_be_parameter(name: str, first: str) -> bool:
+    """Say whether an input beside one called ``first`` may be broadcast over it, by its name."""
+    return _has(name, _FACTORS) and _has(first, _DATA)
+
+
+def is_operand_name(name: str) -> bool:
+    """Say whether a name says nothing of what an input is for."""
+    return _has(name, _OPERANDS)
+
+
+def is_table_name(name: str) -> bool:
+    """Say whether an input has rows of its own, by its name."""
+    return _has(name, _TABLES)
+
+
+def is_label_name(name: str) -> bool:
+    """Say whether an input has one entry for each row of the others, by its name."""
+    return _has(name, _LABELS)
 
 
 def is_index_name(name: str) -> bool:

@@ -112,10 +112,12 @@ class Natural:
         if scope.checkable.infer is None and scope.roles is None and len(scope.args) > 1:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
+            before = scope.trial.counts.copy()
             found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
             self.roles.is_plain = False
             telling = [case for case in found if all(array.size > 1 for _, array in leaves_of(case.inputs))]
-            if telling:
+            tried = scope.trial.counts - before
+            if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
         return self._accepted(attrs, limit, seed, most, patience)

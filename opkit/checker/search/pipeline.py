@@ -13,9 +13,10 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.meant import Doubt
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
-from opkit.checker.search.relations import Doubt, Relations
+from opkit.checker.search.relations import Relations
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned

@@ -15,28 +15,28 @@ import numpy as np
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.thresholds import KIND_CASES, MOST_EXAMPLES, MOST_WIDENED, WIDE
 from opkit.checker.search.extents import arrays_of, ranks_of, shapes_of, sizes_of
-from opkit.checker.search.kinds import ONE, Kind, includes, is_alike, is_plain, kind_of, rank_of, wider
-from opkit.checker.search.look import has_slope, spreads, stacks, trouble_of
-from opkit.checker.search.names import is_broadcast_name, is_parameter_name
+from opkit.checker.search.kinds import (
+    Kind,
+    has_ones,
+    includes,
+    is_alike,
+    is_plain,
+    is_same,
+    is_vector,
+    kind_of,
+    labels_in,
+    leads,
+    rank_of,
+    wider,
+)
+from opkit.checker.search.look import Trouble, has_slope, is_only_empty, spreads, stacks, trouble_of
+from opkit.checker.search.meant import Doubt, Weight, weight_of
+from opkit.checker.search.names import is_broadcast_name, is_label_name, is_parameter_name, is_table_name
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
+from opkit.checker.search.speech import Speech, speech_of
 
-__all__ = ["Doubt", "Relations"]
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A case that was set aside.
-
-    Args:
-        case: forward takes it.
-        code: of the check that it would fail.
-        message: what backward does with it.
-    """
-
-    case: Case
-    code: str
-    message: str
+__all__ = ["Relations"]
 
 
 @dataclass(slots=True)
@@ -48,10 +48,12 @@ class Relations:
     """
 
     scope: SearchScope
-    _troubles: dict[int, tuple[Case, tuple[str, str] | None]] = field(default_factory=dict)
+    _troubles: dict[int, tuple[Case, Trouble | None]] = field(default_factory=dict)
     _judged: dict[Kind, bool] = field(default_factory=dict)
     _examples: dict[Kind, list[Case]] = field(default_factory=dict)
-    _unsummed: set[Kind] = field(default_factory=set)
+    _silent: dict[Kind, str] = field(default_factory=dict)
+    _slopes: dict[Kind, bool] = field(default_factory=dict)
+    _speech: Speech | None = None
 
     def fits(self, case: Case) -> bool:
         """Say whether backward gives every input of a case with elements a gradient of its shape."""
@@ -73,23 +75,42 @@ class Relations:
         if example is None:
             return list(cases), []
         kept, aside = self._parted(cases, meant)
-        small = [case for case in aside if _is_scalar(case) or (not all(sizes_of(case)) and self._is_in(case, meant))]
+        small = [case for case in aside if self._is_size_of(case, meant)]
         if small and self.scope.is_pointwise(example):  # all sizes are meant there
             kept, aside = [*kept, *small], [case for case in aside if case not in small]
-        return kept, list(self._told(aside, held, meant))
+        doubts = list(self._told(aside, held, meant))
+        further = [doubt.case for doubt in doubts if doubt.weight is Weight.MEANT]
+        return [*kept, *further], [doubt for doubt in doubts if doubt.weight is not Weight.MEANT]
 
     def _told(self, aside: Sequence[Case], held: set[Kind], meant: set[Kind]) -> Iterator[Doubt]:
         """Yield what is worth a word of the cases set aside, the plainest first: a 0-d array is rarely thought of."""
         is_odd = self._odd_ones(held)
         for case in sorted(aside, key=lambda case: (not all(sizes_of(case)), not is_plain(case))):
             is_foreign = not all(sizes_of(case)) and not self._is_in(case, meant)
-            if is_odd(case) or _is_scalar(case) or is_foreign or self._is_rank_unseen(case):
-                continue
             trouble = self._trouble(case)
-            if trouble is None and kind_of(case) in self._unsummed:
-                trouble = "GC101", "the gradient of an input that is broadcast lacks a sum"
+            if trouble is None and kind_of(case) in self._silent:
+                trouble = Trouble("GC101", self._silent[kind_of(case)], is_silent=True)
+            elif is_odd(case):
+                continue
+            if _is_scalar(case) or is_foreign or self._is_rank_unseen(case) or is_only_empty(self.scope, case):
+                continue
             if trouble is not None:
-                yield Doubt(case, *trouble)
+                yield Doubt(case, trouble.code, trouble.message, self._weight(case, trouble, held))
+
+    def _weight(self, case: Case, trouble: Trouble, held: set[Kind]) -> Weight:
+        """Weigh a case set aside; near a recording, where shapes like it were seen, it stays open."""
+        checkable = self.scope.checkable
+        if checkable.seen or trouble.is_silent:
+            return Weight.OPEN
+        if self._speech is None:
+            self._speech = speech_of(checkable.sources)
+        return weight_of(self.scope, case, trouble, held, self._speech, self._is_right)
+
+    def _is_right(self, kind: Kind) -> bool:
+        """Say whether the gradient agrees with a difference on the first example of a relation."""
+        if kind not in self._slopes:
+            self._slopes[kind] = has_slope(self.scope, self._examples[kind][0])
+        return self._slopes[kind]
 
     def _is_rank_unseen(self, case: Case) -> bool:
         """Say whether all arrays of a case near a recording are of one shape, of a rank that was not seen."""
@@ -114,13 +135,17 @@ class Relations:
                     served[setting] = self._is_served(setting, cases, meant)
                 is_kept = not served[setting]
             else:
-                is_kept = all(sizes_of(case)) or self._trouble(case) is None or self._has_results(case)
+                is_kept = all(sizes_of(case)) or self._trouble(case) is None or self._has_empty_fault(case)
             (kept if is_kept and not self._is_accidental(case, meant, setting == first) else aside).append(case)
         return kept, aside
 
-    def _has_results(self, case: Case) -> bool:
-        """Say whether forward makes something of a case with an empty array, like a part of a concatenation."""
-        return any(map(np.size, self.scope.trial.probe(case).outputs))
+    def _has_empty_fault(self, case: Case) -> bool:
+        """Say whether forward makes something of a case with an empty array, like a part of a concatenation.
+
+        That backward itself raises there, as numpy does where it cannot tell a size of -1, is no fault.
+        """
+        trouble = self._trouble(case)
+        return trouble is not None and not trouble.is_own and any(map(np.size, self.scope.trial.probe(case).outputs))
 
     def _has_wrong_size(self, case: Case) -> bool:
         """Say whether backward fails on a case of a relation that it keeps up with at other sizes, like 2 columns."""
@@ -147,7 +172,8 @@ class Relations:
         held = self._held()
         names = [arg.name for arg in self.scope.args]
         vectors = [index for index, name in enumerate(names) if index and is_parameter_name(name, names[0])]
-        return bool(held) and all(any(not _is_same(kind, index) for kind in held) for index in vectors)
+        has_plain = any(not has_ones(kind) for kind in held)
+        return has_plain and all(any(not is_same(kind, index) for kind in held) for index in vectors)
 
     def takes(self, case: Case | None) -> Case | None:
         """Return a case whose relation is one of those that backward keeps up with, None for another."""
@@ -179,6 +205,7 @@ class Relations:
             self._judged[kind] = is_held and not self._is_special(kind)
         self._forget_misplaced()
         self._forget_unsummed(new)
+        self._forget_misnamed()
 
     def _widened(self, case: Case) -> list[Case]:
         """Return cases that forward takes though sizes differ that are equal in this one."""
@@ -207,7 +234,7 @@ class Relations:
         return any(
             other != kind
             and includes(other, shapes)
-            and _labels(other) > _labels(kind)
+            and labels_in(other) > labels_in(kind)
             and not all(map(_has_one, some))
             for other, some in self._examples.items()
         )
@@ -232,7 +259,24 @@ class Relations:
             is_doubtful = (is_equal and not spreads(self.scope, case)) or _has_one(case)
             if is_doubtful and not any(has_slope(self.scope, one) for one in self._examples[kind][:KIND_CASES]):
                 self._judged[kind] = False
-                self._unsummed.add(kind)
+                self._silent[kind] = "the gradient of an input that is broadcast lacks a sum"
+
+    def _forget_misnamed(self) -> None:
+        """Take arrays of one shape for not meant where a name says otherwise, and only other relations are right.
+
+        A table has rows of its own, a label one entry for each row.
+        """
+        for index, arg in enumerate(self.scope.args):
+            if not index or not (is_table_name(arg.name) or is_label_name(arg.name)):
+                continue
+            fits = _fits_table if is_table_name(arg.name) else _fits_labels
+            others = [kind for kind in self._held() if not fits(kind, index)]
+            if not others or not any(self._is_right(kind) for kind in self._held() if fits(kind, index)):
+                continue
+            for kind in others:
+                if not all(has_slope(self.scope, case) for case in self._examples[kind][:KIND_CASES]):
+                    self._judged[kind] = False
+                    self._silent[kind] = f"the gradient is wrong; by its name, {arg.name} has another shape"
 
     def _forget_misplaced(self) -> None:
         """Where an input may hold one whole number for each row (or other leading part), take no other shapes of it.
@@ -242,15 +286,23 @@ class Relations:
         bound = self.scope.checkable.gradients
         held = self._held()
         for index, arg in enumerate(self.scope.args):
-            leading = [kind for kind in held if _leads(kind, index)]
+            leading = [kind for kind in held if leads(kind, index)]
             is_whole = bound is not None and arg.name not in bound
             is_whole |= any(_is_whole(case, arg.name) for kind in leading for case in self._examples[kind][:1])
             if is_whole and leading:
-                self._judged.update((kind, False) for kind in held if not _leads(kind, index))
+                self._judged.update((kind, False) for kind in held if not leads(kind, index))
 
     def _is_in(self, case: Case, kinds: set[Kind]) -> bool:
         shapes = shapes_of(case)
         return kind_of(case) in kinds or any(includes(kind, shapes) for kind in kinds)
+
+    def _is_size_of(self, case: Case, meant: set[Kind]) -> bool:
+        """Say whether a case without axes or elements belongs to those meant; a bias without them is none."""
+        trouble, (first, *others) = self._trouble(case), (arg.name for arg in self.scope.args)
+        if trouble is not None and trouble.is_own and any(is_parameter_name(name, first) for name in others):
+            return False
+        is_empty = not all(sizes_of(case)) and self._is_in(case, meant) and kind_of(case) not in self._silent
+        return is_empty or _is_scalar(case)
 
     # --- which must hold
     def _batches(self) -> set[Kind]:
@@ -259,7 +311,7 @@ class Relations:
             kind
             for kind, fits in self._judged.items()
             if not fits
-            and kind not in self._unsummed
+            and kind not in self._silent
             and rank_of(kind) == 2
             and any(stacks(self.scope, case, self.fits) for case in self._examples[kind][:KIND_CASES])
         }
@@ -270,7 +322,7 @@ class Relations:
         for index, arg in enumerate(self.scope.args):
             if not index or not is_broadcast_name(arg.name, self.scope.args[0].name):
                 continue
-            small = {kind for kind in self._judged if _is_vector(kind, index)}
+            small = {kind for kind in self._judged if is_vector(kind, index)}
             if not small & held:
                 found |= small
         return found
@@ -278,7 +330,11 @@ class Relations:
     def _lacks_parameter(self, held: set[Kind]) -> bool:
         """Say whether an input that is by its name no array like the first one fits only where it is one."""
         first, *others = (arg.name for arg in self.scope.args)
-        return any(is_parameter_name(name, first) for name in others) and all(is_alike(kind) for kind in held)
+        if not all(is_alike(kind) for kind in held) or not any(is_parameter_name(name, first) for name in others):
+            return False
+        if any(is_broadcast_name(name, first) for name in others):
+            return True
+        return any(spreads(self.scope, self._examples[kind][0]) for kind in held)  # weights of a sum may be like x
 
     def _odd_ones(self, held: set[Kind]) -> Callable[[Case], bool]:
         """Return what says of a case set aside that nobody would mean it, so that it is not worth a word.
@@ -290,7 +346,7 @@ class Relations:
         vectors = [
             index
             for index, arg in enumerate(self.scope.args)
-            if index and is_parameter_name(arg.name, first) and any(_is_vector(kind, index) for kind in held)
+            if index and is_parameter_name(arg.name, first) and any(is_vector(kind, index) for kind in held)
         ]
         example = self._examples[next(kind for kind in self._examples if kind in held)][0]
         bound = self.scope.checkable.bound(example.inputs, example.attrs)
@@ -303,17 +359,26 @@ class Relations:
                 all((kind[0], kind[index]) != (other[0], other[index]) for other in held)
                 for index in (*constants, *whole)
             )
-            return is_foreign or not all(_is_vector(kind, index) for index in vectors)
+            return is_foreign or not all(is_vector(kind, index) for index in vectors)
 
         return is_odd
 
     # --- what is wrong
-    def _trouble(self, case: Case) -> tuple[str, str] | None:
-        """Return code and words for what is wrong with backward's shapes, None where they fit."""
+    def _trouble(self, case: Case) -> Trouble | None:
+        """Return what is wrong with backward's shapes, None where they fit."""
         known = self._troubles.get(id(case))
         if known is None:
             known = self._troubles[id(case)] = (case, trouble_of(self.scope.checkable, case))
         return known[1]
+
+
+def _fits_table(kind: Kind, index: int) -> bool:
+    return not is_same(kind, index) or rank_of(kind) < 2
+
+
+def _fits_labels(kind: Kind, index: int) -> bool:
+    labels = kind[index]
+    return isinstance(labels, tuple) and len(labels) < 2 and rank_of(kind) <= 2
 
 
 def _has_one(case: Case) -> bool:
@@ -325,35 +390,9 @@ def _is_scalar(case: Case) -> bool:
     return not any(ranks_of(case))
 
 
-def _leads(kind: Kind, index: int) -> bool:
-    """Say whether an input's axes are the first one's leading ones, but not all of them."""
-    own, first = kind[index], kind[0]
-    return (
-        isinstance(own, tuple)
-        and isinstance(first, tuple)
-        and 0 < len(own) < len(first) == len(set(first))
-        and first[: len(own)] == own
-    )
-
-
 def _is_whole(case: Case, name: str) -> bool:
     value = case.inputs[name]
     return isinstance(value, np.ndarray) and value.dtype.kind in "iu"
-
-
-def _labels(kind: Kind) -> int:
-    """Return how many sizes of a kind are free."""
-    return len({label for labels in kind if isinstance(labels, tuple) for label in labels} - {ONE})
-
-
-def _is_same(kind: Kind, index: int) -> bool:
-    return kind[index] == kind[0]
-
-
-def _is_vector(kind: Kind, index: int) -> bool:
-    """Say whether an input is a vector beside a first one with more axes."""
-    labels = kind[index]
-    return isinstance(labels, tuple) and len(labels) == 1 and labels != (ONE,) and rank_of(kind) > 1
 
 
 def _setting(case: Case) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,16 @@ from typing import Any
 
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["Guess", "annotations_of", "guesses", "is_constant", "is_left_out", "takes_gradient", "usual_value"]
+__all__ = [
+    "Guess",
+    "annotations_of",
+    "guesses",
+    "is_compared",
+    "is_constant",
+    "is_left_out",
+    "takes_gradient",
+    "usual_value",
+]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
@@ -103,6 +112,8 @@ _VARIABLES = frozenset(
         "logits",
     ]
 )
+#: Words of what a loss compares its first input with.
+_COMPARED = frozenset(("y", "q", "g", "true", "ref", "reference"))
 #: Values for a parameter of which nothing is known, one after the other.
 _ANY: tuple[Any, ...] = (0.5, 2, -1)
 
@@ -140,6 +151,11 @@ def is_left_out(name: str) -> bool:
 def is_constant(name: str) -> bool:
     """Say whether an input is by its name one that takes no gradient."""
     return _is_word_in(name, _CONSTANTS)
+
+
+def is_compared(name: str) -> bool:
+    """Say whether an input of a loss is by its name what another one is compared with."""
+    return _is_word_in(name, _COMPARED)
 
 
 def takes_gradient(name: str) -> bool:

@@ -104,6 +104,7 @@ def _made(
         forward=functions.forward,
         backward=functions.backward,
         attrs=tuple(Attr(key, "any", value) for key, value in options.items()),
+        sources=(forward, backward),
         forward_where=location_of(forward),
         backward_where=location_of(backward),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from opkit.checker.search.look import trouble_of
 from opkit.checker.search.pipeline import first_cases
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_constant, takes_gradient
+from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_compared, is_constant, takes_gradient
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
@@ -129,7 +130,16 @@ def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozen
 
 def _is_sure(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
     """Say whether an input's name, or that no result depends on it, says that it takes no gradient."""
-    return is_constant(name) or not any(_moves(made, case, name) for case in cases)
+    if is_constant(name) or (is_compared(name) and _is_loss(name, made, cases)):
+        return True
+    return not any(_moves(made, case, name) for case in cases)
+
+
+def _is_loss(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
+    """Say whether forward returns one number, and an input is not its first."""
+    if name == made.inputs[0].name:
+        return False
+    return all(np.ndim(item) == 0 for case in cases for item in made.forward(case.inputs, case.attrs))
 
 
 def _moves(made: Checkable, case: Case, name: str) -> bool:
@@ -156,6 +166,19 @@ def _second(made: Checkable, runner: Runner, case: Case) -> Checkable | None:
     return second_of(replace(made, recorded=(case,), gradients=floats), runner, example)
 
 
+def _others(layer: Any) -> list[Any]:
+    """Return the functions of a class beside forward and backward."""
+    return [
+        getattr(layer, name)
+        for name, item in vars(layer).items()
+        if name not in ("forward", "backward") and _is_function(item)
+    ]
+
+
+def _is_function(item: Any) -> bool:
+    return isinstance(item, (FunctionType, staticmethod, classmethod))
+
+
 def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Declared, name: str) -> Checkable:
     made = Checkable(
         name=name,
@@ -165,6 +188,7 @@ def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Decl
         vjp=runner.vjp,
         attrs=tuple(Attr(item, "any", value) for item, value in guess.options.items()),
         constants=constants_of([layer.forward, layer.backward]),
+        sources=(layer.forward, layer.backward, layer, *_others(layer)),
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
         tolerance=declared.tolerance,

@@ -1,0 +1,142 @@
+"""Meant: whether relations of shapes that backward does not keep up with are meant all the same.
+
+Judges what relations has set aside; what is silently wrong there is open, and not judged here.
+Decision 0009 has the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.search.extents import sizes_of
+from opkit.checker.search.kinds import Kind, is_alike, is_plain, is_vector, kind_of, rank_of
+from opkit.checker.search.look import Trouble, spreads
+from opkit.checker.search.names import is_broadcast_name, is_operand_name, is_parameter_name, may_be_parameter
+from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.speech import Speech
+
+__all__ = ["Doubt", "Weight", "weight_of"]
+
+
+class Weight(Enum):
+    """What a relation that backward does not keep up with counts as."""
+
+    MEANT = "something says that it is meant: a failure"
+    OPEN = "it may be meant: undecided"
+    ASIDE = "nothing says that it is meant: a note"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A case that was set aside.
+
+    Args:
+        case: forward takes it.
+        code: of the check that it would fail.
+        message: what backward does with it.
+        weight: whether its shapes count as meant.
+    """
+
+    case: Case
+    code: str
+    message: str
+    weight: Weight = Weight.OPEN
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether a note is enough."""
+        return self.weight is Weight.ASIDE
+
+
+def weight_of(
+    scope: SearchScope,
+    case: Case,
+    trouble: Trouble,
+    held: Collection[Kind],
+    speech: Speech,
+    has_slope: Callable[[Kind], bool],
+) -> Weight:
+    """Weigh a case that forward takes and backward does not keep up with.
+
+    Args:
+        scope: of the search.
+        case: the case.
+        trouble: what backward does there, other than returning wrong values.
+        held: the relations that backward keeps up with.
+        speech: what the source says about shapes.
+        has_slope: says whether the gradient is right on such a relation, by a first look.
+    """
+    if not all(sizes_of(case)):
+        return Weight.ASIDE
+    if speech.ranks and is_plain(case):
+        return Weight.MEANT
+    kind = kind_of(case)
+    if rank_of(kind) > 1 and is_plain(case) and all(rank_of(one) < 2 for one in held):
+        return Weight.OPEN
+    sums = _sums_where_smaller(scope, case, held, has_slope)
+    if sums is not None:
+        return sums
+    is_open = (
+        speech.broadcasts or _is_named_so(scope, case, held) or (trouble.is_refused and _has_operands(scope, case))
+    )
+    return Weight.OPEN if is_open else Weight.ASIDE
+
+
+def _has_operands(scope: SearchScope, case: Case) -> bool:
+    """Say whether inputs whose names say nothing, like x and y, differ in shape, and results are arrays.
+
+    Of these any may be broadcast; a loss compares arrays of one shape.
+    """
+    kind = kind_of(case)
+    names = [arg.name for arg in scope.args]
+    is_plain_name = [is_operand_name(name) and not is_parameter_name(name, names[0]) for name in names]
+    plain = [labels for labels, is_one in zip(kind, is_plain_name) if is_one]
+    results = scope.trial.probe(case).outputs
+    return len(set(plain)) > 1 and is_plain_name[0] and any(map(np.ndim, results))
+
+
+def _sums_where_smaller(
+    scope: SearchScope, case: Case, held: Collection[Kind], has_slope: Callable[[Kind], bool]
+) -> Weight | None:
+    """Weigh a broadcast of an op whose backward sums over broadcast axes elsewhere, and does not where there are none.
+
+    That the first of two operands may be smaller is thought of last: where it is, a smaller second one is meant.
+    """
+    if not spreads(scope, case) or not any(is_alike(kind) and rank_of(kind) > 1 and has_slope(kind) for kind in held):
+        return None
+    bound = scope.checkable.bound(case.inputs, case.attrs)
+    places = [index for index, arg in enumerate(scope.args) if bound is None or arg.name in bound]
+    own = _ranks(kind_of(case), places)
+    for kind in held:
+        ranks = _ranks(kind, places)
+        if len(set(ranks)) > 1 and has_slope(kind):
+            is_second = len(own) == len(ranks) == 2 and own[1] < own[0] and ranks[0] < ranks[1]
+            return Weight.MEANT if is_second else Weight.OPEN
+    return None
+
+
+def _ranks(kind: Kind, places: Sequence[int]) -> list[int]:
+    return [len(labels) for labels in (kind[index] for index in places) if isinstance(labels, tuple)]
+
+
+def _is_named_so(scope: SearchScope, case: Case, held: Collection[Kind]) -> bool:
+    """Say whether some input is by its name a vector that is broadcast over arrays of more axes than where it fits."""
+    names = [arg.name for arg in scope.args]
+    kind = kind_of(case)
+    if not is_plain(case) or not spreads(scope, case):
+        return False
+    for index, name in enumerate(names):
+        labels = kind[index]
+        if not index or not isinstance(labels, tuple) or len(labels) != 1 or rank_of(kind) < 2:
+            continue
+        fitting = [rank_of(one) for one in held if is_vector(one, index)]
+        if is_broadcast_name(name, names[0]) and max(fitting, default=0) < rank_of(kind):
+            return True
+        if may_be_parameter(name, names[0]) and not fitting:
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""Speech: what the source of an op says about shapes, in words or by what its functions do with them.
+
+Reads source and code objects only; nothing is executed, and what has no source says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+__all__ = ["Speech", "speech_of"]
+
+#: Words for shapes that need not be equal, and for arrays of any number of axes.
+_WORDS = re.compile(
+    r"broadcast|sum_to|reduce_to|(?:sum|reduce)_like|\bany (?:rank|shape|number)|\barbitrary|\bn-?d (?:array|tensor)",
+    re.IGNORECASE,
+)
+#: What a function reads of an array that asks for its axes, and what goes through them one by one.
+_AXES, _LOOPS = frozenset(("shape", "ndim", "dim")), frozenset(("enumerate", "zip"))
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What source says about shapes.
+
+    Args:
+        broadcasts: it speaks of broadcasting or of any number of axes, or some function sums by the shapes it is given.
+        ranks: forward raises by the number of axes that an input has: it takes what it means to take.
+    """
+
+    broadcasts: bool = False
+    ranks: bool = False
+
+
+def speech_of(sources: Sequence[Any]) -> Speech:
+    """Return what forward, backward and what stands around them say.
+
+    Args:
+        sources: forward, backward, then their class and its other functions; nothing where none is known.
+    """
+    if len(sources) < 2:
+        return Speech()
+    forward, backward, *others = sources
+    helpers = [*filter(_code_of, others), *_named_by(backward)]
+    texts = [_source_of(item) for item in (forward, backward, *helpers)]
+    texts += [item.__doc__ or "" for item in others if isinstance(item, type)]
+    sums = any(_sums_by_shape(_names_in(item)) for item in helpers) or _sums_by_shape(_names_in(backward), _LOOPS)
+    return Speech(sums or any(map(_WORDS.search, texts)), _refuses_ranks(texts[0]))
+
+
+def _code_of(function: Any) -> CodeType | None:
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _source_of(function: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(getattr(function, "__func__", function)))
+    except (OSError, TypeError):
+        return ""
+
+
+def _names_in(function: Any) -> frozenset[str]:
+    """Return the names that a function reads, with those of the functions within it."""
+    code = _code_of(function)
+    return frozenset() if code is None else frozenset(_names(code))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _names(value)
+
+
+def _named_by(function: Any) -> list[Any]:
+    """Return the functions of its own module that a function names."""
+    scope = getattr(getattr(function, "__func__", function), "__globals__", {})
+    found = [scope.get(name) for name in sorted(_names_in(function))]
+    home = scope.get("__name__")
+    return [item for item in found if _code_of(item) and getattr(item, "__module__", None) == home]
+
+
+def _sums_by_shape(names: frozenset[str], needed: frozenset[str] = _AXES) -> bool:
+    return "sum" in names and bool(names & _AXES) and bool(names & needed)
+
+
+def _refuses_ranks(text: str) -> bool:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # a lambda within a larger expression
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and any(isinstance(item, ast.Raise) for item in node.body):
+            tests: ast.expr = node.test
+        elif isinstance(node, ast.Assert):
+            tests = node.test
+        else:
+            continue
+        if any(map(_counts_axes, ast.walk(tests))):
+            return True
+    return False
+
+
+def _counts_axes(node: ast.AST) -> bool:
+    """Say whether an expression is ``x.ndim``, ``x.dim()`` or ``len(x.shape)``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("ndim", "dim")
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args):
+        return False
+    return isinstance(node.args[0], ast.Attribute) and node.args[0].attr == "shape"
