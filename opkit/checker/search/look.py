@@ -31,8 +31,8 @@ class Trouble:
         message: what backward does.
         is_silent: whether shapes fit, and values are wrong.
         is_own: whether backward raises by itself, in numpy or the like.
-        is_refused: whether it is only that what it returns has another shape than the input. Paddle 2.6 and its
-            optimizers take such a gradient, and use a part of it.
+        is_refused: whether it is only that what it returns has another shape than the input. Not
+            every runtime refuses such a gradient; some use a part of it.
     """
 
     code: str
