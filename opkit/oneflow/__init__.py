@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from opkit.ir import adopt as _adopt
 from opkit.oneflow import (
     config,
@@ -293,4 +295,12 @@ __all__ = [
 ]
 
 
-__getattr__ = guard("flow", __all__, otherwise="see the OneFlow page of the docs")
+#: What v0.4 has of dynamic mode here; the rest is in ``oneflow.experimental``. Imported when it is first asked for.
+_DYNAMIC = ("Size", "Tensor", "builtin_op", "device", "load", "no_grad", "save", "tensor")
+_missing = guard("flow", [*__all__, *_DYNAMIC], otherwise="see the OneFlow page of the docs")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _DYNAMIC:
+        return getattr(experimental, name)
+    return _missing(name)

@@ -1,36 +1,16 @@
-"""``flow.experimental`` (v0.4): ops to be tried out; loading an op directory, no compiler, copy or written file."""
+"""Loading an op directory: ``flow.experimental.custom_op_module`` (v0.4). No compiler, no copy, no file written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
-from opkit.ir import canonical_dtype
-from opkit.oneflow.array import assign
-from opkit.oneflow.places import unsorted_segment_sum
-from opkit.oneflow.scalar_types import int32
-from opkit.oneflow.semantics import builders as ops
-from opkit.oneflow.semantics.slices import slice_attrs
 from opkit.oneflow.session import session
-from opkit.oneflow.user_op import as_value, call
-from opkit.ops.core.value import shape_of
 from opkit.shim import frameworks
-from opkit.shim.missing import guard
 
-__all__ = [
-    "CustomOpModule",
-    "custom_op_module",
-    "eager_assign_121",
-    "enable_typing_check",
-    "indexed_slices_reduce_sum",
-    "logical_slice",
-    "logical_slice_assign",
-    "square_sum",
-    "unique_with_counts",
-]
+__all__ = ["CustomOpModule", "custom_op_module"]
 
 
 class CustomOpModule:
@@ -134,67 +114,3 @@ def _guarded(module: ModuleType, name: str) -> ModuleType:
 def custom_op_module(op_module_name: str, module_path: str | os.PathLike[str] = "") -> CustomOpModule:
     """Return the op directory ``module_path/op_module_name``; see ``CustomOpModule``."""
     return CustomOpModule(op_module_name, module_path)
-
-
-# ---- ops that v0.4 tries out -----------------------------------------------------------------------------------------
-def square_sum(x: Any, name: str | None = None) -> Any:
-    """Return the sum of the squares of all elements, a blob of shape (1,)."""
-    return call("square_sum", {"x": [x]})
-
-
-def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) -> tuple[Any, ...]:
-    """Return a vector's distinct values in the order of their first places, padded to its length with zeros.
-
-    Returns:
-        the values, each element's place among them, how often each occurs (padded too), how many there are.
-    """
-    found: tuple[Any, ...] = call("unique_with_counts", {"x": [x]}, out_idx=canonical_dtype(out_idx))
-    return found
-
-
-def indexed_slices_reduce_sum(indices: Any, values: Any, name: str | None = None) -> tuple[Any, ...]:
-    """Add up the rows of values that have one index.
-
-    Returns:
-        the distinct indices in the order of their first places, padded with zeros; their sums; how many there are.
-    """
-    flat = ops.reshape(as_value(indices), (-1,))
-    distinct, places, _, count = unique_with_counts(flat)
-    sizes, lead = shape_of(as_value(values)), len(shape_of(as_value(indices)))
-    rows = ops.reshape(as_value(values), [shape_of(flat)[0], *sizes[lead:]])
-    return distinct, unsorted_segment_sum(rows, places, shape_of(flat)[0]), count
-
-
-def logical_slice(x: Any, slice_tup_list: Sequence[Sequence[int | None]], name: str | None = None) -> Any:
-    """Return a slice of a blob; triples (start, stop, step) with steps above 0."""
-    value = as_value(x)
-    start, stop, step = _forwards("flow.experimental.logical_slice", slice_tup_list, shape_of(value))
-    return call("logical_slice", {"x": [value]}, start=start, stop=stop, step=step)
-
-
-def logical_slice_assign(
-    x: Any, value: Any, slice_tup_list: Sequence[Sequence[int | None]], name: str | None = None
-) -> None:
-    """Write a blob into a slice of a variable, in place."""
-    start, stop, step = _forwards("flow.experimental.logical_slice_assign", slice_tup_list, shape_of(as_value(x)))
-    call("logical_slice_assign", {"ref": [x], "value": [value]}, start=start, stop=stop, step=step)
-
-
-def _forwards(asked_by: str, triples: Any, shape: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    start, stop, step = slice_attrs(asked_by, triples, shape)
-    if min(step) < 1:
-        raise UsageError(f"{asked_by}: steps are above 0, got {step}")
-    return start, stop, step
-
-
-def eager_assign_121(ref: Any, value: Any) -> Any:
-    """Write a blob into a variable, in place, and return the variable."""
-    assign(ref, value)
-    return ref
-
-
-def enable_typing_check(val: bool = True) -> None:
-    """Accepted without effect: annotations of jobs are always checked."""
-
-
-__getattr__ = guard("flow.experimental", __all__)

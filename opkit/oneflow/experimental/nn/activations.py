@@ -1,0 +1,179 @@
+"""Activations as modules (``oneflow.experimental.nn``, v0.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opkit.oneflow import math as flow_math
+from opkit.oneflow import nn
+from opkit.oneflow.experimental.nn.module import Module
+from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.tensors import Tensor, lifted
+from opkit.oneflow.semantics import builders as ops
+from opkit.oneflow.user_op import call
+from opkit.ops.composed.activations import scaled_softplus
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
+
+def _plain(name: str, function: Callable[[Any], Any], doc: str) -> type[Module]:
+    """Return the class of an activation without settings."""
+    applied = lifted(function)
+
+    def __init__(self: Module, inplace: bool = False) -> None:
+        Module.__init__(self)
+
+    members = {"__init__": __init__, "forward": lambda self, x: applied(x), "__doc__": doc, "__module__": __name__}
+    return type(name, (Module,), members)
+
+
+ReLU = _plain("ReLU", flow_math.relu, "``max(x, 0)``; ``inplace`` is accepted, the input stays.")
+ReLU6 = _plain("ReLU6", nn.relu6, "``min(max(x, 0), 6)``.")
+Tanh = _plain("Tanh", flow_math.tanh, "The hyperbolic tangent.")
+GELU = _plain("GELU", flow_math.gelu, "``x`` times the normal distribution's share below it.")
+Sigmoid = _plain("Sigmoid", flow_math.sigmoid, "``1 / (1 + exp(-x))``.")
+Hardsigmoid = _plain("Hardsigmoid", nn.hardsigmoid, "``min(max(x / 6 + 1 / 2, 0), 1)``.")
+Hardswish = _plain("Hardswish", nn.hardswish, "``x * min(max(x / 6 + 1 / 2, 0), 1)``.")
+LogSigmoid = _plain("LogSigmoid", flow_math.log_sigmoid, "The logarithm of the sigmoid.")
+
+
+class ELU(Module):
+    """``x`` where positive, else ``alpha * (exp(x) - 1)``."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(nn.elu)(x, self.alpha)
+
+    def extra_repr(self) -> str:
+        """Return the slope."""
+        return f"alpha={self.alpha}"
+
+
+class LeakyReLU(Module):
+    """``x`` where positive, else ``negative_slope * x``."""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(nn.leaky_relu)(x, self.negative_slope)
+
+    def extra_repr(self) -> str:
+        """Return the slope."""
+        return f"negative_slope={self.negative_slope}"
+
+
+class Hardtanh(Module):
+    """``x``, held between two bounds; ``min_value`` and ``max_value`` are their older names."""
+
+    def __init__(
+        self,
+        min_val: float = -1,
+        max_val: float = 1,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(nn.hardtanh)(x, self.min_val, self.max_val)
+
+    def extra_repr(self) -> str:
+        """Return the bounds."""
+        return f"min_val={self.min_val}, max_val={self.max_val}"
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``; ``x`` where ``beta * x`` is above the threshold."""
+
+    def __init__(self, beta: float = 1, threshold: float = 20) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(scaled_softplus)(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softmax(Module):
+    """The softmax along an axis, the last where left out."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(nn.softmax)(x, self.dim)
+
+    def extra_repr(self) -> str:
+        """Return the axis."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of the softmax along an axis."""
+
+    def __init__(self, dim: int | None = 1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+        return lifted(ops.log_softmax)(x, -1 if self.dim is None else self.dim)
+
+    def extra_repr(self) -> str:
+        """Return the axis."""
+        return f"dim={self.dim}"
+
+
+class PReLU(Module):
+    """``x`` where positive, else ``weight * x``; one weight, or one per channel of (batch, channels, height, width)."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(Tensor(num_parameters, 1, 1).fill_(init))
+
+    def forward(self, x: Tensor) -> Any:
+        """Return the result."""
+
+        def prelu(value: Any, weight: Any) -> Any:
+            return call("prelu", {"x": [value], "alpha": [weight]})
+
+        return lifted(prelu)(x, self.weight)
+
+    def extra_repr(self) -> str:
+        """Return the number of weights."""
+        return f"num_parameters={self.num_parameters}"

@@ -1,0 +1,248 @@
+"""Module: a layer with its parameters, buffers and submodules (``flow.nn.Module``, v0.4)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from opkit.errors import MissingNameError, ShapeError, UsageError, unknown
+from opkit.oneflow.experimental.functions import Tensor
+from opkit.oneflow.experimental.nn.parameter import Parameter
+from opkit.oneflow.experimental.tensors import device as device_type
+
+__all__ = ["Module"]
+
+
+class Module:
+    """Base of layers: parameters, buffers and submodules are found among its attributes; ``forward`` is the user's."""
+
+    def __init__(self) -> None:
+        held: dict[str, Any] = {
+            "_parameters": OrderedDict(),
+            "_buffers": OrderedDict(),
+            "_modules": OrderedDict(),
+            "_not_saved": set(),
+            "_before": [],
+            "training": True,
+        }
+        self.__dict__.update(held)
+
+    # ---- attributes --------------------------------------------------------------------------------------------------
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = self.__dict__
+        if "_parameters" not in held:
+            if isinstance(value, (Tensor, Module)):
+                raise AttributeError(f"{type(self).__name__}: call super().__init__() before setting {name!r}")
+            held[name] = value
+            return
+        kinds = {"_parameters": Parameter, "_modules": Module}
+        place = next((place for place, kind in kinds.items() if isinstance(value, kind)), None)
+        if place is None and isinstance(value, (Tensor, type(None))):
+            place = next((item for item in ("_buffers", *kinds) if name in held[item]), None)
+            if place == "_parameters" and value is not None:
+                raise TypeError(f"{type(self).__name__}.{name} is a parameter: assign a flow.nn.Parameter or None")
+        for item in ("_parameters", "_buffers", "_modules"):
+            if item != place:
+                held[item].pop(name, None)
+        if place is None:
+            held[name] = value
+        else:
+            held.pop(name, None)
+            held[place][name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        known = [item for place in ("_parameters", "_buffers", "_modules") for item in self.__dict__.get(place, ())]
+        if name in known:
+            return next(
+                self.__dict__[place][name]
+                for place in ("_parameters", "_buffers", "_modules")
+                if name in self.__dict__[place]
+            )
+        raise unknown(f"{type(self).__name__} has no", name, known).error(MissingNameError)
+
+    def __delattr__(self, name: str) -> None:
+        for place in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__[place]:
+                del self.__dict__[place][name]
+                return
+        object.__delattr__(self, name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under a name, or reserve the name with None.
+
+        Raises:
+            TypeError: it is not a Parameter.
+        """
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"register_parameter({name!r}): expected a flow.nn.Parameter, got {type(param).__name__}")
+        self._check_name(name, "_parameters")
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is saved and not trained; with ``persistent=False`` it is not saved either.
+
+        Raises:
+            TypeError: it is not a Tensor.
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"register_buffer({name!r}): expected a flow.Tensor, got {type(tensor).__name__}")
+        self._check_name(name, "_buffers")
+        self._buffers[name] = tensor
+        (self._not_saved.discard if persistent else self._not_saved.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule under a name.
+
+        Raises:
+            TypeError: it is not a Module.
+        """
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"add_module({name!r}): expected a flow.nn.Module, got {type(module).__name__}")
+        self._check_name(name, "_modules")
+        self._modules[name] = module
+
+    def _check_name(self, name: str, place: str) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise KeyError(f"{type(self).__name__}: a name is a non-empty string without dots, got {name!r}")
+        if hasattr(self, name) and name not in self.__dict__[place]:
+            raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
+
+    # ---- what there is -----------------------------------------------------------------------------------------------
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """Yield this module and all below it, each once, with their names."""
+        seen = set() if memo is None else memo
+        if self in seen:
+            return
+        seen.add(self)
+        yield prefix, self
+        for name, module in self.named_children():
+            yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name)
+
+    def modules(self) -> Iterator[Module]:
+        """Yield this module and all below it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield the submodules with their names."""
+        return ((name, module) for name, module in self._modules.items() if module is not None)
+
+    def children(self) -> Iterator[Module]:
+        """Yield the submodules."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, place: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+            for name, item in module.__dict__[place].items():
+                if item is not None and id(item) not in seen:
+                    seen.add(id(item))
+                    yield (f"{path}.{name}" if path else name), item
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """Yield all parameters, each once, with their names."""
+        return self._named("_parameters", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Yield all parameters, each once."""
+        yield from (item for _, item in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Yield all buffers, each once, with their names."""
+        return self._named("_buffers", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield all buffers, each once."""
+        yield from (item for _, item in self.named_buffers(recurse=recurse))
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def forward(self, *args: Any) -> Any:
+        """Compute the result; a subclass says how."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward()")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return ``forward(*args)``, after the hooks of ``register_forward_pre_hook``."""
+        for hook in self._before:
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        return self.forward(*args, **kwargs)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> None:
+        """Call ``hook(module, args)`` before each ``forward``; what it returns replaces the arguments."""
+        self._before.append(hook)
+
+    def train(self, mode: bool = True) -> Module:
+        """Let this module and all below it train, or not."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Let this module and all below it not train."""
+        return self.train(False)
+
+    def apply(self, fn: Callable[[Module], Any]) -> Module:
+        """Call a function with each module, the innermost first."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, device: Any = None) -> Module:
+        """Let all parameters and buffers be on a device."""
+        where = device if isinstance(device, device_type) else device_type(device or "cpu")
+        for _, item in (*self.named_parameters(), *self.named_buffers()):
+            item._device = where
+        return self
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def state_dict(self, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """Return all parameters and saved buffers by name; without gradients unless ``keep_vars``."""
+        found: dict[str, Tensor] = OrderedDict() if destination is None else destination
+        for path, module in self.named_modules(prefix=prefix.removesuffix(".")):
+            items = {**module._parameters, **module._buffers}
+            for name, item in items.items():
+                if item is not None and name not in module._not_saved:
+                    found[f"{path}.{name}" if path else name] = item if keep_vars else item.detach()
+        return found
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+        """Copy data into the parameters and buffers of the same names.
+
+        Raises:
+            UsageError: names are missing or left over, and ``strict``.
+            ShapeError: a shape differs; nothing was loaded.
+        """
+        own = self.state_dict(keep_vars=True)
+        missing = [name for name in own if name not in state_dict]
+        spare = [name for name in state_dict if name not in own]
+        if strict and (missing or spare):
+            told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has besides {', '.join(spare)}"] * bool(spare)
+            raise UsageError(f"load_state_dict of {type(self).__name__}: the state {' and '.join(told)}")
+        ready = {name: _array(state_dict[name]) for name in own if name in state_dict}
+        for name, array in ready.items():
+            if array.shape != tuple(own[name].shape):
+                raise ShapeError(
+                    f"load_state_dict of {type(self).__name__}: {name!r} has shape {tuple(own[name].shape)}, the state "
+                    f"{array.shape}"
+                )
+        for name, array in ready.items():
+            own[name].copy_(array)
+
+    # ---- text --------------------------------------------------------------------------------------------------------
+    def extra_repr(self) -> str:
+        """Return the settings shown in the module's text."""
+        return ""
+
+    def __repr__(self) -> str:
+        inner = [f"({name}): {module!r}".replace("\n", "\n  ") for name, module in self.named_children()]
+        if not inner:
+            return f"{type(self).__name__}({self.extra_repr()})"
+        return f"{type(self).__name__}(\n  " + "\n  ".join([*filter(None, [self.extra_repr()]), *inner]) + "\n)"
+
+
+def _array(item: Any) -> np.ndarray:
+    return item.numpy() if hasattr(item, "numpy") else np.asarray(item)

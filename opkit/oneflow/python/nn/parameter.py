@@ -1,0 +1,5 @@
+"""``oneflow.python.nn.parameter``."""
+
+from opkit.oneflow.experimental.nn.parameter import Parameter
+
+__all__ = ["Parameter"]
