@@ -30,9 +30,9 @@ class Size(tuple[int, ...]):
         """Return the number of elements."""
         return int(np.prod(self, dtype=np.int64))
 
-    def index(self, value: int, start: int = 0, stop: int | None = None) -> int:
+    def index(self, value: int, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
         """Return the place of a size, the first one from ``start`` on."""
-        return tuple.index(self, value, start, len(self) if stop is None else stop)
+        return tuple.index(self, value, start, len(self) if end is None else end)
 
     def count(self, value: int) -> int:
         """Return how many axes have a size."""
@@ -95,6 +95,9 @@ class Tensor:
     """
 
     __array_priority__ = 200
+
+    _value: eager.Tensor
+    _device: device
 
     def __init__(
         self,
@@ -333,7 +336,13 @@ class Tensor:
         return twin
 
     def __repr__(self) -> str:
-        return f"tensor({np.array2string(self._value._data, separator=', ')}, dtype={self.dtype!r})"
+        told = [np.array2string(self._value._data, separator=", ")]
+        if self.is_cuda:
+            told.append(f"device='{self._device.type}:{self._device.index}'")
+        told.append(f"dtype={self.dtype!r}")
+        if self.requires_grad:
+            told.append("requires_grad=True")
+        return f"tensor({', '.join(told)})"
 
 
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **placing: Any) -> Tensor:

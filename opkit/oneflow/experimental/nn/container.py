@@ -23,7 +23,8 @@ class _Listed(Module):
         return found
 
     def _made(self, items: Iterable[Any]) -> Any:
-        return type(self)(items)
+        kind: Any = type(self)
+        return kind(items)
 
     def _key(self, index: int) -> str:
         at = operator.index(index)

@@ -200,13 +200,13 @@ class Module:
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Return all parameters and saved buffers by name; without gradients unless ``keep_vars``."""
+        """Return all parameters and saved buffers themselves, by name; ``keep_vars`` is accepted without effect."""
         found: dict[str, Tensor] = OrderedDict() if destination is None else destination
         for path, module in self.named_modules(prefix=prefix.removesuffix(".")):
             items = {**module._parameters, **module._buffers}
             for name, item in items.items():
                 if item is not None and name not in module._not_saved:
-                    found[f"{path}.{name}" if path else name] = item if keep_vars else item.detach()
+                    found[f"{path}.{name}" if path else name] = item
         return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
@@ -216,7 +216,7 @@ class Module:
             UsageError: names are missing or left over, and ``strict``.
             ShapeError: a shape differs; nothing was loaded.
         """
-        own = self.state_dict(keep_vars=True)
+        own = self.state_dict()
         missing = [name for name in own if name not in state_dict]
         spare = [name for name in state_dict if name not in own]
         if strict and (missing or spare):
