@@ -79,7 +79,7 @@ from opkit.oneflow.initializers import (
 )
 from opkit.oneflow.job import eager_execution_enabled, enable_eager_execution, global_function
 from opkit.oneflow.linalg import linalg, matmul
-from opkit.oneflow.nn.losses import smooth_l1_loss
+from opkit.oneflow.nn.losses import combined_margin_loss, ctc_loss, smooth_l1_loss
 from opkit.oneflow.padding import constant_pad2d, pad_grad, reflection_pad2d, replication_pad2d, zero_pad2d
 from opkit.oneflow.passing import (
     amp_white_identity,
@@ -129,7 +129,7 @@ from opkit.oneflow.scalar_types import (
 )
 from opkit.oneflow.scope import current_scope
 from opkit.oneflow.semantics.dialect import ONEFLOW as _ONEFLOW
-from opkit.oneflow.session import clear_default_session
+from opkit.oneflow.session import clear_default_session, sync_default_session
 from opkit.oneflow.typing import FixedTensorDef, MirroredTensorDef
 from opkit.oneflow.user_op import user_op_builder
 from opkit.oneflow.variable import checkpoint, get_all_variables, get_variable, load_variables, train
@@ -170,6 +170,7 @@ __all__ = [
     "clip",
     "clip_by_scalar",
     "clip_by_value",
+    "combined_margin_loss",
     "concat",
     "config",
     "consistent_user_op_builder",
@@ -181,6 +182,7 @@ __all__ = [
     "convert_oneflow_dtype_to_numpy_dtype",
     "count_not_finite",
     "current_global_function_desc",
+    "ctc_loss",
     "current_scope",
     "data",
     "diag",
@@ -266,6 +268,7 @@ __all__ = [
     "stack",
     "sync_dynamic_resize",
     "sysconfig",
+    "sync_default_session",
     "tanh",
     "tensor_buffer",
     "tensor_scatter_nd_add",

@@ -23,7 +23,15 @@ from opkit.static.scope import Holder, Scope
 if TYPE_CHECKING:
     from opkit.oneflow.job import Job
 
-__all__ = ["OutsideJobError", "Session", "StoredArray", "clear_default_session", "session", "set_machines"]
+__all__ = [
+    "OutsideJobError",
+    "Session",
+    "StoredArray",
+    "clear_default_session",
+    "session",
+    "set_machines",
+    "sync_default_session",
+]
 
 
 class Elsewhere(Protocol):
@@ -208,3 +216,7 @@ def clear_default_session() -> None:
     """Forget all jobs and variables; loaded op directories stay."""
     global _default
     _default = Session(_default.library)
+
+
+def sync_default_session() -> None:
+    """Do nothing: a job has ended when its call returns."""

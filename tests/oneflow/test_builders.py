@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import opkit.oneflow as flow
+from opkit.eager import wrap
 from opkit.errors import OpkitError, ShapeError, UsageError
 
 RNG = np.random.default_rng(7)
@@ -43,6 +44,14 @@ SIGMOID = 1 / (1 + np.exp(-X))
 TRIL = np.where(np.tri(3, 4, dtype=bool), 2 * X, -1)
 EXPONENT = np.exp(TRIL - TRIL.max(1, keepdims=True))
 SHUFFLED = IMAGE.reshape(2, 4, 2, 1, 4, 5).transpose(0, 1, 4, 2, 5, 3).reshape(2, 4, 8, 5)
+
+#: One sequence of two even steps over a blank and a class, whose label is that class: three alignments give it.
+LABELLED = (
+    np.full((2, 1, 2), np.log(0.5), np.float32),
+    np.array([[1]], np.int32),
+    np.array([2], np.int32),
+    np.array([1], np.int32),
+)
 
 #: name, call, what it gives
 ROWS: list[tuple[str, Callable[[], Any], Any]] = [
@@ -136,6 +145,13 @@ ROWS: list[tuple[str, Callable[[], Any], Any]] = [
     ("logical_slice", lambda: flow.experimental.logical_slice(X, [(1, 3, 1)]), X[1:3]),
     ("upsample_2d", lambda: flow.layers.upsample_2d(IMAGE, (2, 1))[:, :, ::2], IMAGE),
     ("upsample_2d last", lambda: flow.layers.upsample_2d(IMAGE, 3, data_format="NHWC")[:, 1::3, 2::3], IMAGE),
+    (
+        "combined_margin_loss",
+        lambda: flow.combined_margin_loss(P, np.array([3, 0, 1], np.int32), 0.9, 0.1, 0.2)[[0, 1, 2], [3, 0, 1]],
+        np.cos(0.9 * np.arccos(P[[0, 1, 2], [3, 0, 1]]) + 0.1) - 0.2,
+    ),
+    ("ctc_loss", lambda: flow.ctc_loss(*LABELLED, reduction="sum"), [-np.log(0.5 * 0.5 * 3)]),
+    ("ctc_loss mean", lambda: flow.ctc_loss(*LABELLED), [-np.log(0.5 * 0.5 * 3)]),
     ("FixedTensorDef", lambda: flow.FixedTensorDef([2, 3]).shape, (2, 3)),
 ]
 
@@ -239,6 +255,53 @@ def test_skips_ask_for_the_number_of_devices(monkeypatch: pytest.MonkeyPatch) ->
     assert skips()
     monkeypatch.setenv("ONEFLOW_TEST_DEVICE_NUM", "2")
     assert not skips()
+
+
+def test_an_encoder_counts_values_in_the_order_of_first_sight() -> None:
+    """Ordinals begin with 1 and stay the same in later runs; a full table is an error."""
+    flow.clear_default_session()
+
+    @flow.global_function()
+    def job(x: flow.typing.Numpy.Placeholder((3,), dtype=flow.int64)) -> flow.typing.Numpy:
+        return flow.layers.categorical_ordinal_encoder(x, capacity=4)
+
+    assert job(np.array([7, -2, 7])).tolist() == [1, 2, 1]
+    assert job(np.array([0, -2, 9])).tolist() == [3, 2, 4]
+    with pytest.raises(UsageError, match="5 values were seen, the table has room for 4"):
+        job(np.array([1, 7, 0]))
+
+
+def test_a_loss_scale_follows_its_schedule() -> None:
+    """A step with infinities halves the scale; a period of steps without doubles it."""
+
+    def after(infinities: int, scale: float, steps: int) -> tuple[float, int]:
+        held = [np.array([infinities]), np.array([scale], np.float32), np.array([steps])]
+        names = ("count_not_finite", "loss_scale", "good_step_counter")
+        builder = flow.user_op_builder("s").Op("dynamic_loss_scale_schedule")
+        tensors = [wrap(array) for array in held]
+        for name, item in zip(names, tensors):
+            builder.Input(name, [item])
+        builder.Attr("increment_period", 3).Attr("multiplier", 2.0).Build().InferAndTryRun()
+        return float(tensors[1].numpy()[0]), int(tensors[2].numpy()[0])
+
+    assert after(1, 8.0, 2) == (4.0, 0)
+    assert after(1, 1.5, 0) == (1.0, 0)
+    assert after(0, 8.0, 1) == (8.0, 2)
+    assert after(0, 8.0, 2) == (16.0, 0)
+
+
+def test_variables_are_read_and_written_by_name() -> None:
+    """``set_interface_blob_value`` gives a job's variable its contents, before and between runs."""
+    flow.clear_default_session()
+
+    @flow.global_function()
+    def job() -> flow.typing.Numpy:
+        return flow.identity(flow.get_variable("w", (2,), initializer=flow.ones_initializer()))
+
+    flow.experimental.set_interface_blob_value("w", np.array([3, 4], np.float32))
+    assert flow.experimental.get_interface_blob_value("w").tolist() == job().tolist() == [3, 4]
+    with pytest.raises(UsageError, match="no variable of this session's jobs is named 'v'"):
+        flow.experimental.get_interface_blob_value("v")
 
 
 def test_split_like_takes_the_leading_axes() -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 from opkit.oneflow.experimental.graph_ops import (
     eager_assign_121,
+    get_interface_blob_value,
     indexed_slices_reduce_sum,
     logical_slice,
     logical_slice_assign,
+    set_interface_blob_value,
     square_sum,
     unique_with_counts,
 )
@@ -24,9 +26,11 @@ __all__ = [
     "custom_op_module",
     "eager_assign_121",
     "enable_typing_check",
+    "get_interface_blob_value",
     "indexed_slices_reduce_sum",
     "logical_slice",
     "logical_slice_assign",
+    "set_interface_blob_value",
     "square_sum",
     "unique_with_counts",
 ]

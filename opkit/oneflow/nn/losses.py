@@ -12,9 +12,9 @@ from opkit.errors import ShapeError, UsageError
 from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
-from opkit.ops.composed.losses import binary_entropy_of_logits
+from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores
 from opkit.ops.composed.pairs import ranking_loss
-from opkit.ops.core.value import shape_of
+from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
     "BCELoss",
@@ -69,6 +69,42 @@ def distributed_sparse_softmax_cross_entropy_with_logits(labels: Blob, logits: B
 def smooth_l1_loss(prediction: Blob, label: Blob, beta: float = 1.0, name: str | None = None) -> Blob:
     """Return ``0.5 * gap ** 2 / beta`` where the gap is below ``beta``, else ``gap - 0.5 * beta``."""
     return call("smooth_l1_loss", {"prediction": [prediction], "label": [label]}, beta=float(beta))
+
+
+def combined_margin_loss(
+    x: Blob, label: Blob, m1: float = 1, m2: float = 0, m3: float = 0, name: str | None = None
+) -> Blob:
+    """Return cosines (samples, classes) with the label's class's as ``cos(m1 * acos(x) + m2) - m3``."""
+    return margin_scores(as_value(x), as_value(label), float(m1), float(m2), float(m3))
+
+
+def ctc_loss(
+    log_probs: Blob,
+    targets: Blob,
+    input_lengths: Blob,
+    target_lengths: Blob,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Return minus the logarithm of the likelihood of labels over all their alignments with a sequence.
+
+    Args:
+        log_probs: (steps, batch, classes), logarithms of probabilities.
+        targets: (batch, labels), integers.
+        input_lengths: (batch,), how many steps of a sequence count.
+        target_lengths: (batch,), how many of its labels count.
+        blank: the class between labels.
+        reduction: "mean" of the losses divided by their numbers of labels, "sum" or "none".
+        zero_infinity: the loss of labels that no alignment gives, and its gradient, are 0.
+    """
+    logs, lengths = as_value(log_probs), as_value(target_lengths)
+    loss = ops.ctc_loss(logs, as_value(targets), as_value(input_lengths), lengths, blank, zero_infinity)
+    if reduction == "mean":
+        counts = flow_math.clip_by_value(lengths, min_value=1)
+        loss = ops.xdivy(loss, ops.cast(counts, dtype_of(logs).name))
+    return _reduced("ctc_loss", loss, reduction)
 
 
 # ---- between blobs ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ __all__ = [
     "gaussian_likelihood",
     "log_loss",
     "log_likelihood",
+    "margin_scores",
     "poisson_likelihood",
     "relative_entropy",
     "soft_margin",
@@ -47,6 +48,22 @@ def softened(label: Value, epsilon: float, prior: Value | None = None) -> Value:
 def relative_entropy(logs: Value, label: Value) -> Value:
     """Return ``label * (log(label) - logs)``, 0 where the label is 0."""
     return ops.sub(ops.xlogy(label, label), ops.mul(label, logs))
+
+
+def margin_scores(x: Value, label: Value, factor: float, angle: float, gap: float) -> Value:
+    """Return cosines with that of the label's class made smaller: ``cos(factor * acos(x) + angle) - gap``.
+
+    Args:
+        x: ``(samples, classes)``, cosines.
+        label: ``(samples,)``, integers.
+        factor: multiplies the angle.
+        angle: is added to it.
+        gap: is taken from its cosine.
+    """
+    places = ops.reshape(label, (-1, 1))
+    held = ops.take_along_axis(x, places, 1)
+    moved = ops.sub(ops.cos(ops.add(ops.mul(ops.acos(held), factor), angle)), gap)
+    return ops.put_along_axis(x, places, moved, 1)
 
 
 # ---- two classes -----------------------------------------------------------------------------------------------------

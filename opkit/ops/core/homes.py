@@ -100,5 +100,9 @@ HOMES: Mapping[str, str] = {
     "reduce.counting": "histogram bincount mode_places gcd lcm nextafter",
     "reduce.running": "running_extreme_places logcumsumexp_grad logcumsumexp",
     "reduce.scan": "cumsum cumprod",
-    "update.named": "assign sgd_update momentum_update adam_update rmsprop_update",
+    "update.named": "assign dynamic_loss_scale_schedule sgd_update momentum_update adam_update rmsprop_update",
+    "arrange.encoding": "CategoricalOrdinalEncode",
+    "arrange.partial_order": "selected_places middle_places",
+    "network.adaptive": "adaptive_max_pool_places",
+    "network.ctc": "ctc_loss_grad ctc_loss",
 }
