@@ -19,20 +19,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from opkit import eager, ops, static
-from opkit.errors import AutogradError, UsageError
+from opkit.errors import UsageError
 from opkit.ir import TensorDesc, Variable, speaking
 from opkit.oneflow.annotations import UNANNOTATED, JobSignature, flatten, rebuild, signature_of
 from opkit.oneflow.function_config import FunctionConfig
 from opkit.oneflow.job_devices import JobDevices
+from opkit.oneflow.missing_gradient import refuse_barriers
 from opkit.oneflow.result import Future, LocalBlob
 from opkit.oneflow.semantics.dialect import ONEFLOW
 from opkit.oneflow.semantics.training import COUNT_STEP, Trained, UpdateRecipe, append_training, step_name
 from opkit.oneflow.session import Session, StoredArray, session
 from opkit.oneflow.typing import Callback, ListNumpy, Numpy
 from opkit.ops import apply
-from opkit.project import UserOp
 from opkit.sharding import Sbp
-from opkit.static.barriers import barriers
 
 __all__ = ["Job", "eager_execution_enabled", "enable_eager_execution", "global_function"]
 
@@ -43,10 +42,6 @@ if TYPE_CHECKING:
     from opkit.distribute import DistributedJob
 
     Compiled: TypeAlias = static.CompiledJob | DistributedJob
-
-
-class MissingGradientError(AutogradError, UsageError):
-    """A train job's loss depends on a variable through an op without a gradient."""
 
 
 @dataclass(slots=True)
@@ -105,6 +100,11 @@ class Job:
     def is_on_several(self) -> bool:
         """Whether the job may run on several devices."""
         return not self._is_eager and self.devices.may_be_several
+
+    @property
+    def is_eager_training(self) -> bool:
+        """Whether the job trains op by op."""
+        return self._is_eager and self.kind == "train"
 
     @property
     def lists(self) -> int:
@@ -289,7 +289,7 @@ class Job:
     def _train_one(self, losses: list[Any], recipe: UpdateRecipe, differentiate: Any) -> None:
         trained = self._trained(recipe)
         if not self._is_eager:
-            self._refuse_barriers(losses, trained)
+            refuse_barriers(self.name, losses, [item.value for item in trained])
         watched = [blob for blob, _ in self._watch_diffs]
         copies = self.lists or 1
 
@@ -302,20 +302,6 @@ class Job:
             return [None if item is None else _summed(item) for item in first] if copies > 1 else first
 
         append_training(self.name, losses, recipe, trained, with_watched, self._state, copies)
-
-    def _refuse_barriers(self, losses: list[Any], trained: list[Trained]) -> None:
-        """Name the op of a directory, if there is one, that keeps the gradient from the variables."""
-        registry = self.owner.registry
-        for op in barriers(losses, [item.value for item in trained]):
-            found = registry.find(op.type)
-            if isinstance(found, UserOp) and not (found.compiled is not None and found.compiled.has_no_grad):
-                raise MissingGradientError(
-                    f"job {self.name!r}: op {op.type!r} has no registered gradient, and the loss depends through it "
-                    f"on what is trained",
-                    where=op.where,
-                    help=f'add REGISTER_USER_OP_GRAD("{op.type}") to its definition, or train only variables that do '
-                    "not pass through it",
-                )
 
     def _trained(self, recipe: UpdateRecipe) -> list[Trained]:
         wanted = recipe.variables() if callable(recipe.variables) else recipe.variables

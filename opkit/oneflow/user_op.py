@@ -9,6 +9,7 @@ import numpy as np
 
 from opkit.eager import wrap
 from opkit.errors import MissingNameError, UsageError, unknown
+from opkit.oneflow.missing_gradient import refusing_backward
 from opkit.oneflow.session import session
 from opkit.ops import BoundOp, OpType, apply
 
@@ -27,7 +28,10 @@ class UserOp:
 
     def InferAndTryRun(self) -> UserOp:
         """Infer shapes and dtypes, and run the op where the mode runs at once."""
-        result = apply(self._bound.opdef, self._bound.inputs, self._bound.attrs)
+        opdef = self._bound.opdef
+        if session().job is not None:
+            opdef = refusing_backward(opdef, self._op_type)
+        result = apply(opdef, self._bound.inputs, self._bound.attrs)
         self._outputs = result if isinstance(result, tuple) else (result,)
         return self
 

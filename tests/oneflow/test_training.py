@@ -530,10 +530,14 @@ def load_op_without_gradient(folder: Path) -> None:
     flow.experimental.custom_op_module("user_nograd", folder).py_api().cpp_def().py_kernel().build_load()
 
 
+@pytest.mark.parametrize("is_eager", [False, True])
 @pytest.mark.parametrize("has_another_way", [False, True])
-def test_an_op_without_a_gradient_in_a_train_job_is_named(tmp_path: Path, has_another_way: bool) -> None:
+def test_an_op_without_a_gradient_in_a_train_job_is_named(
+    tmp_path: Path, has_another_way: bool, is_eager: bool
+) -> None:
     """It is named, with the line that applies it, even where the variable reaches the loss on another way too."""
     load_op_without_gradient(tmp_path)
+    flow.enable_eager_execution(is_eager)
 
     @flow.global_function(type="train")
     def job(x: tp.Numpy.Placeholder((2,))) -> tp.Numpy:
@@ -550,9 +554,11 @@ def test_an_op_without_a_gradient_in_a_train_job_is_named(tmp_path: Path, has_an
         job(np.ones(2, F))
 
 
-def test_an_op_without_a_gradient_beside_the_loss_does_no_harm(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_an_op_without_a_gradient_beside_the_loss_does_no_harm(tmp_path: Path, is_eager: bool) -> None:
     """What the loss does not depend on, or what no variable reaches, needs no gradient."""
     load_op_without_gradient(tmp_path)
+    flow.enable_eager_execution(is_eager)
 
     def stop(blob: Any) -> Any:
         op = flow.user_op_builder(flow.util.unique_str("stop")).Op("user_nograd_forward").Input("x", [blob])
