@@ -82,7 +82,7 @@ def get_interface_blob_value(op_name: str) -> np.ndarray:
     Raises:
         UsageError: no job has such a variable.
     """
-    return _variable(op_name).array.copy()
+    return np.array(_variable(op_name).array)
 
 
 def set_interface_blob_value(op_name: str, ndarray: np.ndarray) -> None:
