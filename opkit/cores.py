@@ -11,6 +11,7 @@ import ctypes
 import math
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -102,19 +103,49 @@ def fit_blas() -> None:
             set_blas_threads(usable_cores())
 
 
+class _Teams:
+    """The teams of threads that compute now, in whatever order they begin and end.
+
+    Attributes:
+        sizes: of each.
+        alone: how many threads the BLAS library uses where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.sizes: list[int] = []
+        self.alone = 1
+
+    def fit(self) -> None:
+        """Let the BLAS library use the cores that are left; as before where no team computes."""
+        share = usable_cores() // sum(self.sizes) if self.sizes else self.alone
+        set_blas_threads(min(self.alone, max(1, share)))
+
+
+_teams = _Teams()
+
+
 @contextlib.contextmanager
 def limit_blas(ours: int) -> Iterator[None]:
     """Bound the BLAS library's threads within a ``with`` block, so that all teams together have a core each.
 
+    Blocks of several threads may overlap: the bound counts them all, and is gone with the last.
+
     Args:
         ours: how many threads of this process compute at once.
     """
-    before = blas_threads()
-    if before is None:
+    now = blas_threads()
+    if now is None:
         yield
         return
-    set_blas_threads(min(before, max(1, usable_cores() // ours)))
+    with _teams.lock:
+        if not _teams.sizes:
+            _teams.alone = blas_threads() or now
+        _teams.sizes.append(ours)
+        _teams.fit()
     try:
         yield
     finally:
-        set_blas_threads(before)
+        with _teams.lock:
+            _teams.sizes.remove(ours)
+            _teams.fit()

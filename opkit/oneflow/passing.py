@@ -38,13 +38,18 @@ def parallel_cast(
     Args:
         input: the blob.
         distribute: ``flow.distribute.split(axis)`` or ``flow.distribute.broadcast()``.
-        gradient_distribute: accepted; the gradient lies as its ops choose.
+        gradient_distribute: the same of its gradient, which lies as its ops choose without it.
     """
-    sbp = sbp_of(distribute, "flow.parallel_cast")
+    sbp, back = (sbp_of(item, "flow.parallel_cast") for item in (distribute, gradient_distribute))
     job = session().job
-    if sbp is None or job is None or not job.is_on_several:
+    if (sbp is None and back is None) or job is None or not job.is_on_several:
         return as_value(input)
-    return call("parallel_cast", {"in": [input]}, sbp_parallel=str(sbp), grad_sbp_parallel="")
+    return call(
+        "parallel_cast",
+        {"in": [input]},
+        sbp_parallel="" if sbp is None else str(sbp),
+        grad_sbp_parallel="" if back is None else str(back),
+    )
 
 
 def _with_distribute(self: Variable, distribute: Any) -> Blob:

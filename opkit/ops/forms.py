@@ -51,10 +51,25 @@ _same("amp_white_identity")
 _same("identity_buffer", attrs="buffer_size:int64")
 _same("cast_to_static_shape", ("input", "output"))
 _same("copy", attrs="device_type:string device_id:int64")
-_same("parallel_cast", attrs="sbp_parallel:string grad_sbp_parallel:string")
 _same(
     "hierarchical_parallel_cast",
     attrs="parallel_distribution:vector<string> grad_mode:string grad_parallel_distribution:vector<string>",
+)
+
+
+def _parallel_cast_rule(applied: Any, dout: Value) -> Value:
+    attrs = {"sbp_parallel": applied.attrs["grad_sbp_parallel"], "grad_sbp_parallel": applied.attrs["sbp_parallel"]}
+    return local.mode.apply(PARALLEL_CAST, (dout,), attrs) if attrs["sbp_parallel"] else dout  # type: ignore[no-any-return]
+
+
+PARALLEL_CAST: OpDef = define(
+    "parallel_cast",
+    "in",
+    "out",
+    lambda x, **_: x.copy(),
+    infer=unchanged("parallel_cast"),
+    attrs="sbp_parallel:string grad_sbp_parallel:string",
+    grad=first_only(_parallel_cast_rule),
 )
 TUPLE_IDENTITY: OpDef = define(
     "tuple_identity",

@@ -74,6 +74,24 @@ def test_linear_algebra_gets_the_cores_that_are_left() -> None:
     assert cores.blas_threads() == before
 
 
+def test_bounds_of_several_threads_may_overlap() -> None:
+    """The first to end does not lift the other's bound, and the last one brings back what was before."""
+    before = cores.blas_threads()
+    if before is None:
+        pytest.skip("numpy's BLAS library here does not say how many threads it uses")
+    cores.set_blas_threads(8)
+    try:
+        one, other = cores.limit_blas(2), cores.limit_blas(cores.usable_cores())
+        one.__enter__()
+        other.__enter__()
+        one.__exit__(None, None, None)
+        assert cores.blas_threads() == 1
+        other.__exit__(None, None, None)
+        assert cores.blas_threads() == 8
+    finally:
+        cores.set_blas_threads(before)
+
+
 @pytest.mark.parametrize(("text", "count"), [("max 100000", None), ("150000 100000", 2), ("50000 100000", 1)])
 def test_the_quota_of_a_control_group(text: str, count: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process in a control group has no more cores than the group is given."""

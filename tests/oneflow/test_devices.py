@@ -84,12 +84,19 @@ def cast(images: Any) -> Any:
     return dense(hidden.with_distribute(flow.distribute.broadcast()), 10, "two")
 
 
+def cast_back(images: Any) -> Any:
+    flat = flow.reshape(images, [images.shape[0], -1])
+    hidden = flow.parallel_cast(dense(flat, 8, "one"), gradient_distribute=flow.distribute.split(1))
+    return dense(hidden, 10, "two")
+
+
 MODELS: dict[str, Callable[[Any], Any]] = {
     "data parallel": perceptron,
     "rows of a weight": lambda images: perceptron(images, flow.distribute.split(0)),
     "placements": placed,
     "convolution": convolution,
     "casts": cast,
+    "casts of a gradient": cast_back,
 }
 
 
@@ -133,6 +140,24 @@ def test_every_optimizer_on_two_devices(optimizer: str) -> None:
 def test_models_on_devices(model: str, count: int) -> None:
     """Losses and variables are those of one device, with uneven shards too."""
     same(trained(count, MODELS[model]), trained(1, MODELS[model]))
+
+
+def test_the_gradient_of_a_cast_lies_as_the_script_says() -> None:
+    """``gradient_distribute`` cuts the gradient alone; the blob lies as its ops choose."""
+    clear_default_session()
+    flow.config.cpu_device_num(2)
+
+    @flow.global_function(type="train")
+    def job(images: tp.Numpy.Placeholder((BATCH, 1, 4, 4)), labels: tp.Numpy.Placeholder((BATCH,), dtype=flow.int32)) -> tp.Numpy:
+        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(labels, cast_back(images))
+        OPTIMIZERS["sgd"]().minimize(loss)
+        return loss
+
+    job(*batches(1)[0])
+    (physical,) = job.job.on_devices.laid_out()
+    casts = {item.op.role: str(item.way) for item in physical.choice.ops if item.op.type == "parallel_cast"}
+    assert casts["backward"] == "S(1) -> S(1)"
+    assert casts["forward"] != "S(1) -> S(1)"
 
 
 def test_placements_and_random_numbers() -> None:
