@@ -59,7 +59,7 @@ _same(
 
 def _parallel_cast_rule(applied: Any, dout: Value) -> Value:
     attrs = {"sbp_parallel": applied.attrs["grad_sbp_parallel"], "grad_sbp_parallel": applied.attrs["sbp_parallel"]}
-    return local.mode.apply(PARALLEL_CAST, (dout,), attrs) if attrs["sbp_parallel"] else dout  # type: ignore[no-any-return]
+    return local.mode.apply(PARALLEL_CAST, (dout,), attrs) if attrs["sbp_parallel"] else dout
 
 
 PARALLEL_CAST: OpDef = define(
