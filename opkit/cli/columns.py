@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from opkit.cli.console import styled
 
-__all__ = ["columns_text"]
+__all__ = ["columns_text", "hanging"]
 
 _GAP = "  "
 #: A column is not made narrower than this for what is in it, only for its longest word.
 _LEAST = 14
+#: With less room than this beside a head, a text stands under it, that much further in.
+_BESIDE, _UNDER = 40, 4
 #: Cells that say that something is wrong.
 _BAD = ("error", "missing")
 
@@ -38,6 +40,21 @@ def columns_text(
     lines = [*_laid_out(headings, widths, False), rule]
     lines += [line for row in rows for line in _laid_out(row, widths, is_coloured)]
     return "\n".join(lines)
+
+
+def hanging(head: str, text: str, width: int) -> str:
+    """Return a head with a text beside it, wrapped under itself; under the head where little room is beside it.
+
+    Args:
+        head: what stands first.
+        text: words, which are not split; its lines stay lines.
+        width: of the terminal.
+    """
+    column = len(head) if width - len(head) >= _BESIDE else _UNDER
+    lines = _wrapped(text, width - column)
+    if column == _UNDER:
+        return "\n".join([head.rstrip(), *(" " * _UNDER + line for line in lines)])
+    return "\n".join([head + lines[0], *(" " * column + line for line in lines[1:])]).rstrip()
 
 
 def _widths(table: Sequence[Sequence[str]], width: int, flexible: int) -> list[int] | None:

@@ -13,13 +13,14 @@ def doctor() -> None:
     Example: `opkit doctor`.
     """
     from opkit.cli.checkup import checkup
-    from opkit.cli.console import paint, put, warn
+    from opkit.cli.columns import hanging
+    from opkit.cli.console import paint, put, screen_width, warn
     from opkit.cli.edge import FINDINGS
 
     is_well = True
     for name, is_good, text in checkup():
         is_well = is_well and is_good
-        put(f"{'ok  ' if is_good else 'BAD '} {name:<12} {text}")
+        put(hanging(f"{'ok  ' if is_good else 'BAD '} {name:<12} ", text, screen_width()))
     warn(paint("everything works", "good") if is_well else paint("something is wrong", "error"))
     if not is_well:
         raise typer.Exit(FINDINGS)

@@ -41,13 +41,17 @@ class Region:
         return rng.uniform(self.low, self.high, shape)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        """Return an array with the region's edge values among it."""
+        """Return an array with the region's edge values among it, and whole numbers, where formulas have poles."""
         values = self.plain(rng, shape) * (3.0 if self.low is None else 1.0)
         edges = [0.0, 30.0, -30.0] if self.low is None or self.high is None else [self.low, self.high]
+        edges += [pole for pole in _POLES if self.low is None or self.high is None or self.low < pole < self.high]
         flat = values.reshape(-1)
         flat[: len(edges)] = edges[: flat.size]
         return values
 
+
+#: ``1 / (1 - x**2)``, ``log(x) / (x - 1)``: what the checker tries too, so that a domain has no hole there.
+_POLES = (1.0, -1.0, 2.0, -2.0)
 
 REGIONS = (
     Region("any number"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opkit.cli.columns import columns_text
+from opkit.cli.columns import columns_text, hanging
 
 HEADINGS = ("op", "inputs", "attributes", "kernel")
 ROWS = [("scale_forward", "x, factor", "alpha: float = 0.1\nmode: string = 'same as before'", "missing")]
@@ -36,3 +36,13 @@ def test_what_is_wrong_is_red() -> None:
     """A cell that says `missing` is coloured where colours are wanted, and the columns keep their places."""
     assert "\x1b[1;31mmissing\x1b[0m" in shown(100, is_coloured=True)
     assert "\x1b" not in shown(100)
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_a_text_hangs_beside_its_head_or_under_it(width: int) -> None:
+    """No line is wider than the terminal, and in a wide one the text begins in one column."""
+    text = "numpy 2.4.0, typer 0.29.2, rich 15.0.0, jinja2 3.1.6, pytest 9.0.2"
+    made = hanging("ok   packages     ", text, width).splitlines()
+    assert max(map(len, made)) <= width
+    assert " ".join(" ".join(made).split()) == f"ok packages {text}"
+    assert [len(line) - len(line.lstrip()) for line in made[1:]] == [4 if width == 40 else 18] * (len(made) - 1)

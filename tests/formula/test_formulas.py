@@ -162,6 +162,13 @@ def test_the_domain_is_found() -> None:
     assert design("x * x", {}).regions["x"].name == "any number"
 
 
+def test_a_domain_has_no_pole_within() -> None:
+    """A formula with poles at whole numbers gets a region between them, or beside them."""
+    assert design("exp(-1 / (1 - x**2))", {}).regions["x"].name == "between -1 and 1"
+    assert design("1 / (1 + x)", {}).regions["x"].name == "positive"
+    assert design("1 / (2 - x)", {}).regions["x"].name == "between -1 and 1"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
