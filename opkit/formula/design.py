@@ -102,6 +102,7 @@ def design(
     """
     formula = read(text, attrs, inputs, outputs)
     _check_names(formula)
+    _check_axes(formula, attrs)
     written = copy.deepcopy(formula)
     careful_steps(formula)
     shapes = Shapes(formula)
@@ -155,7 +156,10 @@ def _example(
     inputs: dict[str, Any] = {}
     for name, shape in sizes.items():
         inputs[name] = np.round(regions[name].plain(rng, shape), 2)
-    outputs = exact_values(written, {**inputs, **attrs})
+    try:
+        outputs = exact_values(written, {**inputs, **attrs})
+    except np.exceptions.AxisError as error:  # an axis of what was summed up to one number
+        raise UsageError(f"the parts of the formula do not fit together: {error}") from error
     numbers = {name for name, term in shapes.outputs.items() if _is_number(term)}
     return Example(
         {name: _rows(value) for name, value in inputs.items()},
@@ -203,6 +207,16 @@ def _describe(name: str, formula: Formula, given: Mapping[str, Term]) -> str:
 _RESERVED = frozenset(
     {"args", "attrs", "np", "math", "name", "flow", "ctx", "device_sub_tag", "forward", "backward", *HELPERS}
 )
+
+
+def _check_axes(formula: Formula, attrs: Mapping[str, Any]) -> None:
+    for step in formula.steps.values():
+        name = getattr(step, "axes", None)
+        if isinstance(name, str) and not isinstance(attrs[name], int):
+            raise UsageError(
+                f"axis={name}: an axis is a whole number, and {name} is {attrs[name]!r}",
+                help=f"--attr {name}:int=-1",
+            )
 
 
 def _check_names(formula: Formula) -> None:

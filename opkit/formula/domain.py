@@ -117,6 +117,8 @@ def _is_finite(
             return _are_finite(_tuple(backward(tuple((values | ones)[name] for name in reads), attrs)))
     except (ValueError, ArithmeticError):  # functions of math raise where numpy gives NaN
         return False
+    except TypeError as error:  # a product of what was summed up to one number
+        raise UsageError(f"the parts of the formula do not fit together: {error}") from error
 
 
 def _are_finite(results: Sequence[Any]) -> bool:

@@ -195,7 +195,7 @@ class _Reader:
                 check_power(left, right, ast.unparse(node))
                 return left**right
             case ast.MatMult():
-                return self._matmul(left, right)
+                return self._matmul(node, left, right)
         raise self._refuse(node, "formulas have + - * / ** @")
 
     def _condition(self, node: ast.expr) -> Expr:
@@ -254,10 +254,11 @@ class _Reader:
         if name in ("matmul", "dot"):
             if len(node.args) != 2 or node.keywords:
                 raise self._refuse(node, f"{name} takes two arrays")
-            return self._matmul(*(self.expression(argument) for argument in node.args))
+            return self._matmul(node, *(self.expression(argument) for argument in node.args))
         if not node.args:
             raise self._refuse(node, f"{name} takes an array")
         operand = self.expression(node.args[0])
+        self._check_array(node, name, operand)
         if name == "transpose":
             if len(node.args) != 1 or node.keywords:
                 raise self._refuse(node, "transpose swaps the last two axes and takes nothing else")
@@ -310,7 +311,13 @@ class _Reader:
             raise self._refuse(node, "axes are different ones, all counted from the front or all from the end")
         return tuple(sorted(axes))
 
-    def _matmul(self, left: Expr, right: Expr) -> Expr:
+    def _check_array(self, node: ast.expr, name: str, operand: Expr) -> None:
+        if all(symbol.name in self.attrs for symbol in operand.free_symbols):
+            raise self._refuse(node, f"{name} takes an array, and {operand} is one number")
+
+    def _matmul(self, node: ast.expr, left: Expr, right: Expr) -> Expr:
+        for side in (left, right):
+            self._check_array(node, "@", side)
         return self.formula.step(MatMul(left, right), "product")
 
     def _swap(self, operand: Expr) -> Expr:

@@ -325,6 +325,8 @@ class Kernel:
         return names[0] if names else self.formula.inputs[0]
 
     def _condition(self, expr: Expr) -> tuple[str, int]:
+        if isinstance(expr, sympy.ITE | sympy.Not):  # a comparison of what is chosen by another comparison
+            expr = sympy.to_nnf(expr)
         if isinstance(expr, sympy.And | sympy.Or):
             joint = " & " if isinstance(expr, sympy.And) else " | "
             return joint.join(f"({self._condition(item)[0]})" for item in sorted(expr.args, key=str)), _LOW

@@ -1,10 +1,11 @@
-"""Formulas that exact arithmetic or deep expressions would take hours, or an overflow of the stack, for."""
+"""Formulas that would take hours or overflow the stack, and those whose parts do not fit together."""
 
 from __future__ import annotations
 
 import pytest
 
 from opkit.errors import UsageError
+from opkit.formula import design
 from opkit.formula.reading import read
 
 REFUSED = {
@@ -38,3 +39,25 @@ def test_what_would_not_end_is_refused(text: str) -> None:
 def test_what_is_merely_large_is_read(text: str) -> None:
     """Powers of one input, constants of float64, sums with moderate exponents."""
     assert list(read(text).outputs) == ["y"]
+
+
+UNFIT = {
+    "mean(x, axis=a)": "an axis is a whole number, and a is 0.5",
+    "x + norm(1, axis=-1)": "norm takes an array, and 1 is one number",
+    "x + sum(a)": "sum takes an array, and a is one number",
+    "sum(x) @ 0.1": "@ takes an array, and 1/10 is one number",
+    "sum(x) @ sum(x)": "do not fit together",
+    "max(logsumexp(x), axis=0)": "do not fit together",
+}
+
+
+@pytest.mark.parametrize("text", UNFIT)
+def test_what_numpy_would_refuse_is_refused(text: str) -> None:
+    """Axes that are no whole numbers, and operations over axes of what has none."""
+    with pytest.raises(UsageError, match=UNFIT[text]):
+        design(text, {"a": 0.5} if "a)" in text else {})
+
+
+def test_a_choice_between_choices() -> None:
+    """A comparison with what another comparison chooses is written as a condition."""
+    assert design("maximum(3, x if x > t else t)", {}).forward
