@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 from opkit.ir import adopt as _adopt
 from opkit.oneflow import (
+    advanced,
     config,
     data,
     distribute,
@@ -154,6 +155,7 @@ __all__ = [
     "FixedTensorDef",
     "FunctionConfig",
     "MirroredTensorDef",
+    "advanced",
     "amp_white_identity",
     "argsort",
     "argwhere",

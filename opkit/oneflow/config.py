@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UnsupportedError, UsageError
+from opkit.errors import MissingNameError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session, set_machines
 from opkit.ops.core.finite import FiniteCheck
 from opkit.settings import current_settings
 from opkit.shim.missing import guard
 
-__all__ = ["cpu_device_num", "enable_debug_mode", "gpu_device_num", "load_library", "load_library_now", "machine_num"]
+__all__ = [
+    "collective_boxing",
+    "cpu_device_num",
+    "enable_debug_mode",
+    "gpu_device_num",
+    "load_library",
+    "load_library_now",
+    "machine_num",
+]
 
 _values: dict[str, Any] = {}
 #: What ``enable_debug_mode`` switches.
@@ -102,6 +110,30 @@ def load_library(path: str) -> None:
 load_library_now = load_library
 
 
+class _CollectiveBoxing:
+    """``flow.config.collective_boxing``: how GPUs exchange what they hold; remembered without effect."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OF_BOXING:
+            raise unknown("flow.config.collective_boxing has no", name, _OF_BOXING).error(MissingNameError)
+        return lambda *args: _values.__setitem__(name, args[0] if args else True)
+
+
+_OF_BOXING = (
+    "enable_fusion",
+    "nccl_enable_all_to_all",
+    "nccl_enable_mixed_fusion",
+    "nccl_fusion_all_gather",
+    "nccl_fusion_all_reduce",
+    "nccl_fusion_all_reduce_use_buffer",
+    "nccl_fusion_broadcast",
+    "nccl_fusion_max_ops",
+    "nccl_fusion_reduce",
+    "nccl_fusion_reduce_scatter",
+    "nccl_fusion_threshold_mb",
+    "nccl_num_streams",
+)
+collective_boxing = _CollectiveBoxing()
 _missing = guard("flow.config", [*_WITHOUT_EFFECT, *__all__])
 
 
