@@ -69,6 +69,7 @@ class Asked:
 
 
 #: In the mirrored view: what the devices have of it, each for itself, is from here on a partial sum of one tensor.
+#: It is never folded: that of a constant is as many times the constant as there are devices.
 SUM_OVER_DEVICES = OpDef(
     "sum_over_devices",
     (ArgDef("in"),),
@@ -76,4 +77,5 @@ SUM_OVER_DEVICES = OpDef(
     lambda array: array,
     infer=lambda descs, attrs: [TensorDesc(descs[0].shape, descs[0].dtype)],
     is_view=True,
+    is_random=True,
 )

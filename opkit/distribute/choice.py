@@ -157,9 +157,11 @@ class _Chooser:
         """Return how an op runs that reads what each device has of its own."""
         lays = [None if value is None else self.choice.lays.get(value) for value in op.inputs]
         found = [lay for lay in lays if lay is not None and lay.sbp == MIRRORED]
+        opdef: Any = op.opdef
+        if not found and opdef is SUM_OVER_DEVICES:  # all devices have the same of it
+            return Chosen(op, self._asked.devices, Way((BROADCAST,), (PARTIAL,)))
         if not found:
             return None
-        opdef: Any = op.opdef
         if op.writes or (opdef.has_side_effect and opdef.is_user):
             what = "changes a variable" if op.writes else "is a Python function that sees"
             raise UnsupportedError(

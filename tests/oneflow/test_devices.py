@@ -221,6 +221,21 @@ def test_mirrored_view(count: int) -> None:
     same((found, {name: item.numpy() for name, item in flow.get_all_variables().items()}), expected)
 
 
+def test_a_mirrored_loss_that_is_the_same_on_all_devices() -> None:
+    """Its gradient is summed over the devices and divided by the elements on all of them: one device's step."""
+    flow.config.cpu_device_num(2)
+    config = flow.FunctionConfig()
+    config.default_logical_view(flow.scope.mirrored_view())
+
+    @flow.global_function(type="train", function_config=config)
+    def job() -> tp.Numpy:
+        w = flow.get_variable("w", (10,), initializer=flow.ones_initializer())
+        flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [5]), momentum=0).minimize(w)
+        return w
+
+    assert [job()[0], job()[0], job()[0]] == [1.0, 0.5, 0.0]
+
+
 def test_what_a_mirrored_job_is_not_given() -> None:
     """Lists of other lengths, and parts of different sizes, are refused with the way to split a batch."""
     job = mirrored_job(2)
