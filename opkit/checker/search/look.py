@@ -61,7 +61,8 @@ def trouble_of(checkable: Checkable, case: Case) -> Trouble | None:
         for leaf, value in found.items():
             if value is not None and np.any(np.asarray(value)):
                 message = f"the gradient of {leaf} is not 0, although no result has an element"
-                return Trouble("GC160", message, is_silent=True)
+                # NaN is a mean of nothing: no number that anyone takes for a gradient.
+                return Trouble("GC160", message, is_silent=bool(np.isfinite(value).all()))
     return None
 
 

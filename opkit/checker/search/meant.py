@@ -13,8 +13,8 @@ from enum import Enum
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.search.extents import sizes_of
-from opkit.checker.search.kinds import Kind, is_alike, is_plain, is_vector, kind_of, rank_of
+from opkit.checker.search.extents import arrays_of, sizes_of
+from opkit.checker.search.kinds import Kind, has_ones, is_alike, is_plain, is_vector, kind_of, rank_of
 from opkit.checker.search.look import Trouble, spreads
 from opkit.checker.search.names import is_broadcast_name, is_operand_name, is_parameter_name, may_be_parameter
 from opkit.checker.search.scope import SearchScope
@@ -76,28 +76,47 @@ def weight_of(
     if speech.ranks and is_plain(case):
         return Weight.MEANT
     kind = kind_of(case)
-    if rank_of(kind) > 1 and is_plain(case) and all(rank_of(one) < 2 for one in held):
+    if rank_of(kind) > 1 and is_plain(case) and not any(_has_matrix(one) for one in held):
         return Weight.OPEN
     sums = _sums_where_smaller(scope, case, held, has_slope)
     if sums is not None:
         return sums
-    is_open = (
-        speech.broadcasts or _is_named_so(scope, case, held) or (trouble.is_refused and _has_operands(scope, case))
-    )
+    is_open = speech.broadcasts or _is_named_so(scope, case, held)
+    is_open = is_open or (trouble.is_refused and _has_operands(scope, case, held))
     return Weight.OPEN if is_open else Weight.ASIDE
 
 
-def _has_operands(scope: SearchScope, case: Case) -> bool:
+def _has_matrix(kind: Kind) -> bool:
+    return any(isinstance(labels, tuple) and len(labels) > 1 for labels in kind)
+
+
+def _has_operands(scope: SearchScope, case: Case, held: Collection[Kind]) -> bool:
     """Say whether inputs whose names say nothing, like x and y, differ in shape, and results are arrays.
 
-    Of these any may be broadcast; a loss compares arrays of one shape.
+    Of these any may be broadcast, but for those that fit where their shape is another one; a loss compares arrays of
+    one shape.
     """
-    kind = kind_of(case)
-    names = [arg.name for arg in scope.args]
-    is_plain_name = [is_operand_name(name) and not is_parameter_name(name, names[0]) for name in names]
-    plain = [labels for labels, is_one in zip(kind, is_plain_name) if is_one]
-    results = scope.trial.probe(case).outputs
-    return len(set(plain)) > 1 and is_plain_name[0] and any(map(np.ndim, results))
+    kind, names = kind_of(case), [arg.name for arg in scope.args]
+    if not is_operand_name(names[0]):
+        return False
+    places = [
+        index
+        for index, name in enumerate(names)
+        if is_operand_name(name)
+        and not is_parameter_name(name, names[0])
+        and not any(one[index] != one[0] and not has_ones(one) for one in held if rank_of(one) > 1)
+    ]
+    axes = _axes_of_all(case)
+    results = [np.ndim(item) for item in scope.trial.probe(case).outputs]
+    return len({kind[index] for index in places}) > 1 and any(0 < result <= axes for result in results)
+
+
+def _axes_of_all(case: Case) -> int:
+    """Return how many axes all arrays broadcast together have, 0 where they do not broadcast."""
+    try:
+        return len(np.broadcast_shapes(*(array.shape for array in arrays_of(case))))
+    except ValueError:
+        return 0
 
 
 def _sums_where_smaller(

@@ -19,7 +19,7 @@ _BROADCAST = frozenset(("b", "bias", "beta", "gamma", "scale", "shift", "alpha",
 #: Names of inputs that usually have another shape than the first one.
 _PARAMETERS = frozenset(("w", "weight", "weights"))
 #: Names of inputs that may be one number for each column or channel.
-_FACTORS = frozenset(("a", "c", "k", "s", "sigma", "tau", "theta", "temperature"))
+_FACTORS = frozenset(("a", "c", "s", "sigma", "tau", "theta", "temperature"))
 #: Names of first inputs beside which these are parameters, and not operands of one shape.
 _DATA = frozenset(("x", "input", "inputs", "data", "h", "hidden", "features"))
 #: Names that say nothing of what an input is for.

@@ -92,16 +92,18 @@ class Relations:
                 trouble = Trouble("GC101", self._silent[kind_of(case)], is_silent=True)
             elif is_odd(case):
                 continue
-            if _is_scalar(case) or is_foreign or self._is_rank_unseen(case) or is_only_empty(self.scope, case):
+            if not any(ranks_of(case)) or is_foreign or self._is_rank_unseen(case) or is_only_empty(self.scope, case):
                 continue
             if trouble is not None:
                 yield Doubt(case, trouble.code, trouble.message, self._weight(case, trouble, held))
 
     def _weight(self, case: Case, trouble: Trouble, held: set[Kind]) -> Weight:
-        """Weigh a case set aside; near a recording, where shapes like it were seen, it stays open."""
+        """Weigh a case set aside; near a recording it stays open, but for broadcasts where none was seen."""
         checkable = self.scope.checkable
-        if checkable.seen or trouble.is_silent:
+        if trouble.is_silent or any(not is_alike(kind_of(one)) for one in checkable.seen):
             return Weight.OPEN
+        if checkable.seen:  # of one shape
+            return Weight.OPEN if is_alike(kind_of(case)) else Weight.ASIDE
         if self._speech is None:
             self._speech = speech_of(checkable.sources)
         return weight_of(self.scope, case, trouble, held, self._speech, self._is_right)
@@ -302,7 +304,7 @@ class Relations:
         if trouble is not None and trouble.is_own and any(is_parameter_name(name, first) for name in others):
             return False
         is_empty = not all(sizes_of(case)) and self._is_in(case, meant) and kind_of(case) not in self._silent
-        return is_empty or _is_scalar(case)
+        return is_empty or not any(ranks_of(case))
 
     # --- which must hold
     def _batches(self) -> set[Kind]:
@@ -384,10 +386,6 @@ def _fits_labels(kind: Kind, index: int) -> bool:
 def _has_one(case: Case) -> bool:
     """Say whether the first array has an axis of size 1, which may be broadcast."""
     return any(1 in array.shape for array in list(arrays_of(case))[:1])
-
-
-def _is_scalar(case: Case) -> bool:
-    return not any(ranks_of(case))
 
 
 def _is_whole(case: Case, name: str) -> bool:

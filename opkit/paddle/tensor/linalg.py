@@ -27,6 +27,8 @@ def bmm(x: Any, y: Any, name: str | None = None) -> Any:
     for item in (x, y):
         if need_value("bmm", "x", item).ndim != 3:
             raise ShapeError(f"bmm takes tensors of 3 axes, got {list(item.shape)}")
+    if x.shape[0] != y.shape[0] and -1 not in (x.shape[0], y.shape[0]):
+        raise ShapeError(f"bmm takes two batches of one size, got {list(x.shape)} and {list(y.shape)}")
     return ops.matmul(x, y)
 
 
