@@ -114,6 +114,7 @@ __all__ = [
     "get_flags",
     "grad",
     "in_dynamic_mode",
+    "incubate",
     "int16",
     "int32",
     "int64",
@@ -153,7 +154,7 @@ __all__ = [
 
 #: What is imported when a script first asks for it: name -> the module that it is or that defines it.
 _LATER = {
-    **{_name: f"{__name__}.{_name}" for _name in ("amp", "distributed", "jit", "reader")},
+    **{_name: f"{__name__}.{_name}" for _name in ("_C_ops", "amp", "distributed", "incubate", "jit", "reader")},
     "DataParallel": f"{__name__}.distributed.data_parallel",
     "LazyGuard": f"{__name__}.framework.lazy_init",
 }

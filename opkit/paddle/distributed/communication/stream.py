@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from opkit.paddle.distributed import collective
@@ -22,8 +23,10 @@ __all__ = [
 
 
 def _streamed(function: Callable[..., Any]) -> Callable[..., Any]:
+    taken = len(signature(function).parameters)
+
     def call(*args: Any, use_calc_stream: bool = False, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
+        return function(*args[:taken], **kwargs) if len(args) == taken + 1 else function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__

@@ -80,6 +80,14 @@ class HybridCommunicateGroup:
         self.stage_id = 0
         self.is_first_stage = self.is_last_stage = True
 
+    @property
+    def _mp_ring_comm_group(self) -> dict[str, Group]:
+        return {"mp_0to0": get_group()}
+
+    def get_model_parallel_ring_group(self) -> dict[str, Group]:
+        """Return the groups that pass Tensors on around the ring of model parallelism, by "mp_FROMtoTO"."""
+        return self._mp_ring_comm_group
+
     def topology(self) -> CommunicateTopology:
         """Return how many processes each kind has."""
         return self._topology
