@@ -350,3 +350,30 @@ def test_old_paths_are_the_same_objects() -> None:
     assert paddle.distributed.parallel.DataParallel is paddle.DataParallel
     assert paddle.distributed.fleet.base.role_maker.Role is fleet.Role
     assert paddle.distributed.communication.group.Group is dist.Group
+
+
+# ---- what older code calls -------------------------------------------------------------------------------------------
+def test_streams_take_the_queue_by_place_or_by_name() -> None:
+    """The last argument chooses a GPU's queue and has no effect."""
+    x = _x()
+    dist.stream.all_reduce(x, dist.ReduceOp.SUM, None, True, True)
+    dist.stream.all_reduce(x, use_calc_stream=True)
+    assert x.tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError):
+        dist.stream.all_reduce(x, dist.ReduceOp.SUM, None, True, True, True)
+
+
+@pytest.mark.parametrize("name", ["c_allgather", "c_allreduce_sum", "c_broadcast", "c_identity", "c_reducescatter"])
+def test_generated_collectives_return_the_tensor(name: str) -> None:
+    """They are identities of one rank, with a gradient, whatever options follow as pairs."""
+    x = _x()
+    x.stop_gradient = False
+    y = getattr(paddle._C_ops, name)(x, "use_calc_stream", True, "ring_id", 0)
+    (y * 3).sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([1.0, 2.0], [3.0, 3.0])
+
+
+def test_the_ring_of_model_parallelism_is_this_process() -> None:
+    """It goes from rank 0 to rank 0."""
+    rings = fleet.get_hybrid_communicate_group().get_model_parallel_ring_group()
+    assert rings["mp_0to0"].ranks == [0]
