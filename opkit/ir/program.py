@@ -30,6 +30,7 @@ class Program:
         running: one entry per run that is under way; while there is one, nothing may be appended.
         random_seed: seeds the program's random ops where it is not 0.
         before_run: called with the scope before every run (they set learning rates).
+        outer: the program in which this one is a branch or a loop's body, None where it stands alone.
 
     Args:
         dialect: the rules and texts of the framework whose program it is; left out: those of the facade in use.
@@ -42,6 +43,7 @@ class Program:
         self.running: list[int] = []
         self.random_seed = 0
         self.is_test = False
+        self.outer: Program | None = None
         self.before_run: list[Callable[[Any], None]] = []
         self.blocks = [Block(self)]
 
@@ -72,6 +74,19 @@ class Program:
         if index != 0:
             raise UsageError(f"a program has one block, number 0; block {index!r} was asked for")
         return self.blocks[0]
+
+    @property
+    def root(self) -> Program:
+        """The outermost program around this one; itself where it stands alone."""
+        return self if self.outer is None else self.outer.root
+
+    def is_within(self, program: Program) -> bool:
+        """Say whether this is a program, or a branch or a loop's body in it."""
+        return self is program or (self.outer is not None and self.outer.is_within(program))
+
+    def adopt(self, variable: Variable) -> Variable | None:
+        """Return what stands here for a Variable of an outer program; None, since only branches read of one."""
+        return None
 
     def list_vars(self) -> Iterator[Variable]:
         """Yield every Variable."""

@@ -227,6 +227,11 @@ def append(
         variable = into[index] if into is not None else None
         if variable is None:
             variable = new_variable(block, _output_name(opdef.name), desc, stop_gradient=stops)
+        elif variable.block is not block:
+            raise ForeignVariableError(
+                f"op {opdef.name!r} writes into variable {variable.name!r} of another program",
+                help="a branch or a loop's body returns what it computes",
+            )
         elif stops and values and not variable.persistable:
             variable.stop_gradient = True
         variable.write(desc.shape, to_numpy(desc.dtype), op, index)
@@ -271,7 +276,7 @@ def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None
             values.append(None)
         elif isinstance(item, Variable):
             if item.block is not block:
-                _refuse_foreign(block, opdef, item, site)
+                item = _adopted(block, opdef, item)
             values.append(item.value)
         else:
             raise UsageError(
@@ -287,7 +292,11 @@ def _values(block: Block, opdef: OpDef, inputs: Sequence[Any], site: Site | None
     return tuple(values)
 
 
-def _refuse_foreign(block: Block, opdef: OpDef, variable: Variable, site: Site | None) -> None:
+def _adopted(block: Block, opdef: OpDef, variable: Variable) -> Variable:
+    """Return what stands in the program of a branch for a Variable of an outer one."""
+    twin = block.program.adopt(variable)
+    if twin is not None:
+        return twin
     raise ForeignVariableError(
         f"op {opdef.name!r}: variable {variable.name!r} does not belong to the program that is being built",
         help="build the op under program_guard() of the variable's program",

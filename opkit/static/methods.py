@@ -44,11 +44,14 @@ def _iterate(self: Variable) -> Iterator[Any]:
 
 
 def _in_its_program(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operator that builds in its first operand's program, also outside its ``program_guard``."""
+    """Return an operator that builds in its first operand's program, also outside its ``program_guard``.
+
+    In a branch of that program it builds in the branch.
+    """
 
     def operate(self: Variable, *others: Any) -> Any:
         program = self.block.program
-        if program is building.main or not local.mode.is_static:
+        if not local.mode.is_static or building.main.is_within(program):
             return build(self, *others)
         with build_in(program):
             return build(self, *others)

@@ -82,7 +82,8 @@ def create_state(
         raise UsageError(f"variable {name!r} lives across runs, so every size must be known, got {desc}")
     if not isinstance(initializer, Initializer):
         initializer = constant(initializer)
-    block = building.main.blocks[0]
+    # What a branch makes lives in the program around it.
+    block = building.main.root.blocks[0]
     held = block.vars.get(name)
     variable = block.declare(name, desc, persistable=True, stop_gradient=stop_gradient)
     if held is not None and not held.persistable:

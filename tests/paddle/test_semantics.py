@@ -23,7 +23,25 @@ import opkit
 from opkit.static.names import guard_names
 
 DATA = Path(__file__).with_name("data")
-SCRIPTS = ["pylayer", "tensor", "operators", "functions", "optimizers", "inplace", "more", "linear_algebra", "images_and_margins", "more_layers", "reading", "whole_numbers", "signatures", "habits", "edges", "learned_steps"]
+SCRIPTS = [
+    "pylayer",
+    "tensor",
+    "operators",
+    "functions",
+    "optimizers",
+    "inplace",
+    "more",
+    "linear_algebra",
+    "images_and_margins",
+    "more_layers",
+    "reading",
+    "whole_numbers",
+    "signatures",
+    "habits",
+    "edges",
+    "learned_steps",
+    "branches",
+]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
 DIFFERENCES = {
@@ -118,6 +136,10 @@ DIFFERENCES = {
         "max_pool2d mask SAME": "padding by name holds with a mask too",
         "max_pool2d NaN": "NaN counts as the largest with a mask too",
         "max_unpool2d int64": "places may be int64",
+    },
+    "branches": {
+        "while reads": "a loop's gradient reaches what its body reads",
+        "while cond": "a loop's gradient goes through a branch in its body",
     },
     "learned_steps": {"func [1]": "x.grad has the shape of x"},
     "habits": {

@@ -220,15 +220,16 @@ def test_branches_check_their_arguments() -> None:
         static_nn.switch_case(0, [(0, len), (0, len)])
 
 
-def test_a_graph_has_no_branches() -> None:
-    """There they say what to do instead."""
-    paddle.enable_static()
-    try:
-        for call in (static_nn.cond, static_nn.case, static_nn.switch_case, static_nn.while_loop):
-            with pytest.raises(UnsupportedError, match="no branches"):
-                call(True, [], [])
-    finally:
-        paddle.disable_static()
+def test_a_branch_in_a_graph_takes_variables_only() -> None:
+    """A number as a branch's result, and a loop's variable that is a number, are errors that say what to do."""
+    with paddle.static.program_guard(paddle.static.Program()):
+        x = paddle.static.data("x", [1], "bool")
+        with pytest.raises(TypeError, match="got int"):
+            static_nn.cond(x, lambda: 3, lambda: 4)
+        with pytest.raises(TypeError, match="holds Variables, got int"):
+            static_nn.while_loop(lambda i: x, lambda i: [i], [1])
+        with pytest.raises(TypeError, match="one element"):
+            static_nn.while_loop(lambda i: i, lambda i: [i], [paddle.static.data("many", [2], "bool")])
 
 
 # ---- loaders and mixed precision in graphs ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Branches and loops by functions: ``cond``, ``case``, ``switch_case``, ``while_loop``.
 
-In dynamic mode they run the chosen functions. A graph has no branches here: there they are an error with advice.
+In dynamic mode they run the chosen functions; in a graph they become ops that do, see ``opkit.static.branches``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import UnsupportedError, UsageError
+from opkit.errors import UsageError
 from opkit.ops.core.mode import local
+from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard as _guard
+from opkit.static.branches import branch, leaves, loop, refilled
 
 __all__ = ["case", "cond", "switch_case", "while_loop"]
 
@@ -36,15 +38,30 @@ def cond(
         return_names: accepted, without effect.
 
     Raises:
-        TypeError: a function is not callable.
-        UnsupportedError: in a graph.
+        TypeError: a function is not callable, the condition is not a bool, or in a graph the functions' results differ
+            in structure or dtype.
     """
-    _dynamic("cond")
     for label, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if function is not None and not callable(function):
             raise TypeError(f"cond: {label} is a function or None, got {type(function).__name__}")
+    if _is_graph(pred):
+        _check_bool("cond", "pred", pred)
+        return branch(pred, true_fn or _nothing, false_fn or _nothing)
     chosen = true_fn if _truth("cond", "pred", pred) else false_fn
     return None if chosen is None else chosen()
+
+
+def _nothing() -> None:
+    return None
+
+
+def _is_graph(value: Any) -> bool:
+    return local.mode.is_static and hasattr(value, "block")
+
+
+def _check_bool(function: str, what: str, value: Any) -> None:
+    if value.desc.dtype != "bool" or any(size not in (1, -1) for size in value.desc.shape):
+        raise TypeError(f"{function}: {what} is a bool of one element, got {value.desc}")
 
 
 def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = None, name: str | None = None) -> Any:
@@ -52,18 +69,16 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Branch]], default: Branch | None = N
 
     Raises:
         TypeError: the pairs are not (condition, function).
-        UnsupportedError: in a graph.
     """
-    _dynamic("case")
     if not isinstance(pred_fn_pairs, list | tuple) or not pred_fn_pairs:
         raise TypeError(f"case takes a list of (condition, function), got {pred_fn_pairs!r}")
     for pair in pred_fn_pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"case takes pairs (condition, function), got {pair!r}")
-    for pred, function in pred_fn_pairs:
-        if _truth("case", "a condition", pred):
-            return function()
-    return (default or pred_fn_pairs[-1][1])()
+    (pred, function), rest = pred_fn_pairs[0], list(pred_fn_pairs[1:])
+    if not rest and default is None:
+        return function()
+    return cond(pred, function, lambda: case(rest, default) if rest else default())  # type: ignore[misc]
 
 
 def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = None, name: str | None = None) -> Any:
@@ -78,9 +93,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = Non
     Raises:
         TypeError: there is no function.
         UsageError: a number comes twice.
-        UnsupportedError: in a graph.
     """
-    _dynamic("switch_case")
     pairs = list(branch_fns.items()) if isinstance(branch_fns, Mapping) else list(branch_fns)
     numbered = [pair if isinstance(pair, tuple) else (number, pair) for number, pair in enumerate(pairs)]
     table = {int(number): function for number, function in numbered}
@@ -88,6 +101,11 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Branch | None = Non
         raise TypeError(f"switch_case takes functions by number, got {branch_fns!r}")
     if len(table) < len(numbered):
         raise UsageError("switch_case: a number comes twice among the functions")
+    if _is_graph(branch_index):
+        last = default or table[max(table)]
+        wanted = [number for number in sorted(table) if default is not None or number != max(table)]
+        pairs = [(ops.equal(ops.reshape(branch_index, []), number), table[number]) for number in wanted]
+        return case(pairs, last) if pairs else last()
     index = int(np.asarray(branch_index).reshape(-1)[0])
     function: Branch = table.get(index) or default or table[max(table)]
     return function()
@@ -115,15 +133,15 @@ def while_loop(
     Raises:
         TypeError: an argument is of another type.
         ValueError: there is no Tensor, or ``body`` returns another number of them.
-        UnsupportedError: in a graph.
     """
-    _dynamic("while_loop")
     if not callable(cond) or not callable(body):
         raise TypeError("while_loop: cond and body are functions")
     if not isinstance(loop_vars, list | tuple):
         raise TypeError(f"while_loop: loop_vars is a list or tuple, got {type(loop_vars).__name__}")
     if not loop_vars:
         raise UsageError("while_loop: loop_vars is empty")
+    if local.mode.is_static:
+        return _loop(cond, body, loop_vars)
     current: Any = loop_vars
     while _truth("while_loop", "what cond returns", cond(*current)):
         found = body(*current)
@@ -133,19 +151,29 @@ def while_loop(
     return current
 
 
+def _loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
+    """Append the op of a loop; its Variables may stand in nested lists, tuples and dicts."""
+    start = leaves(loop_vars)
+    for item in start:
+        if not hasattr(item, "block"):
+            raise TypeError(f"while_loop: in a graph loop_vars holds Variables, got {type(item).__name__}")
+
+    def next_ones(*values: Any) -> list[Any]:
+        found = body(*refilled(loop_vars, list(values)))
+        returned = leaves(found if isinstance(found, (list, tuple)) else [found])
+        if len(returned) != len(start):
+            raise UsageError(f"while_loop: body returns {len(returned)} values, it takes {len(start)}")
+        return returned
+
+    found = loop(lambda *values: cond(*refilled(loop_vars, list(values))), next_ones, start)
+    return refilled(list(loop_vars), found)
+
+
 def _truth(function: str, what: str, value: Any) -> bool:
     array = np.asarray(value)
     if array.dtype != bool or array.size != 1:
         raise TypeError(f"{function}: {what} is a bool Tensor of one element, got {array.dtype} of {array.shape}")
     return bool(array.reshape(-1)[0])
-
-
-def _dynamic(name: str) -> None:
-    if local.mode.is_static:
-        raise UnsupportedError(
-            f"paddle.static.nn.{name} in a graph: opkit's graphs have no branches and loops",
-            help="compute both sides and choose with paddle.where, run it in dynamic mode, or write a py_func",
-        )
 
 
 __getattr__ = _guard(__name__, globals())
