@@ -154,7 +154,7 @@ def _own(program: BranchProgram, item: Any) -> Variable:
     if not isinstance(item, Variable):
         raise BranchResultError(
             f"a branch of a graph returns Variables, or lists, tuples and dicts of them, got {type(item).__name__}",
-            help="make a Variable of a number: paddle.full(shape, value)",
+            help="make a Variable of a number first",
         )
     # A copy, since what is fed is not computed here, and one Variable may be returned twice.
     result: Variable = identity(item)
