@@ -111,20 +111,20 @@ def switch_default_programs(main: Program | None = None, startup: Program | None
 
 
 @contextmanager
-def program_guard(main: Program, startup: Program | None = None) -> Iterator[None]:
+def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
     """Append to these Programs within a ``with`` block, even if static mode was not on before.
 
     Raises:
         TypeError: an argument is not a Program.
     """
-    for name, program in (("main_program", main), ("startup_program", startup)):
+    for name, program in (("main_program", main_program), ("startup_program", startup_program)):
         if not isinstance(program, Program) and not (program is None and name == "startup_program"):
             raise TypeError(f"program_guard takes Programs, got {type(program).__name__} for {name}")
     mode = local.mode
     held = building.main, building.startup, mode.apply, mode.is_static
-    building.main = main
-    if startup is not None:
-        building.startup = startup
+    building.main = main_program
+    if startup_program is not None:
+        building.startup = startup_program
     mode.apply, mode.is_static = apply, True
     try:
         yield

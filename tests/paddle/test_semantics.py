@@ -41,6 +41,7 @@ SCRIPTS = [
     "edges",
     "learned_steps",
     "branches",
+    "areas",
 ]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
@@ -137,6 +138,7 @@ DIFFERENCES = {
         "max_pool2d NaN": "NaN counts as the largest with a mask too",
         "max_unpool2d int64": "places may be int64",
     },
+    "areas": {"auc double": "scores may be float64", "auc curve": "another curve's name is an error"},
     "branches": {
         "while reads": "a loop's gradient reaches what its body reads",
         "while cond": "a loop's gradient goes through a branch in its body",

@@ -7,6 +7,7 @@ from opkit.ir import Operation as Operator
 from opkit.ops.core.mode import local
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.parameter import EagerParamBase
+from opkit.paddle.framework.static_mode import in_pir_mode, use_pir_api
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
 from opkit.shim.missing import guard
 from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs
@@ -36,6 +37,7 @@ __all__ = [
     "set_flags",
     "switch_main_program",
     "switch_startup_program",
+    "use_pir_api",
 ]
 
 
@@ -45,11 +47,6 @@ def in_dygraph_mode() -> bool:
 
 
 in_dynamic_mode = in_dynamic_or_pir_mode = in_dygraph_mode
-
-
-def in_pir_mode() -> bool:
-    """Say whether Paddle 3's new graph form is on: never."""
-    return False
 
 
 def grad_var_name(var_name: str) -> str:

@@ -4,7 +4,7 @@ from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
-from opkit.paddle.framework.static_mode import in_dynamic_mode
+from opkit.paddle.framework.static_mode import in_dynamic_mode, in_pir_mode, use_pir_api
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -15,8 +15,10 @@ __all__ = [
     "get_default_dtype",
     "get_flags",
     "in_dynamic_mode",
+    "in_pir_mode",
     "set_default_dtype",
     "set_flags",
+    "use_pir_api",
 ]
 
 __getattr__ = guard(__name__, globals())

@@ -11,7 +11,7 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 
-__all__ = ["StaticHooks", "in_dynamic_mode", "static_hooks"]
+__all__ = ["StaticHooks", "in_dynamic_mode", "in_pir_mode", "static_hooks", "use_pir_api"]
 
 
 class StaticHooks:
@@ -43,3 +43,11 @@ static_hooks = StaticHooks()
 def in_dynamic_mode() -> bool:
     """Say whether ops run at once in this thread."""
     return not local.mode.is_static
+
+
+def in_pir_mode() -> bool:
+    """Say whether Paddle 3's new graph form is on: never."""
+    return False
+
+
+use_pir_api = in_pir_mode

@@ -17,7 +17,7 @@ from opkit.paddle.static.io import (
     save_inference_model,
     set_program_state,
 )
-from opkit.paddle.static.metrics import accuracy
+from opkit.paddle.static.metrics import accuracy, auc
 from opkit.paddle.static.program import (
     InputSpec,
     Print,
@@ -60,6 +60,7 @@ __all__ = [
     "Scope",
     "Variable",
     "accuracy",
+    "auc",
     "append_backward",
     "cpu_places",
     "create_global_var",
