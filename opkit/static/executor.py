@@ -178,7 +178,7 @@ class Executor:
         Args:
             program: left out: the default main program.
             feed: arrays by name, of the declared dtypes and shapes.
-            fetch_list: Variables or names.
+            fetch_list: Variables or names; lists and tuples of them within it count as what they hold.
             scope: where the variables live; left out: the global one.
 
         Returns:
@@ -207,7 +207,7 @@ class Executor:
     def _run_anew(self, program: Any, feed: Any, fetches: Sequence[Any], scope: Scope) -> list[Any]:
         self._check(program, feed)
         block = program.blocks[0]
-        values = [_fetched_value(program, item, i) for i, item in enumerate(fetches)]
+        values = [_fetched_value(program, item, i) for i, item in enumerate(_flat(fetches))]
         fed = {}
         for name, item in feed.items():
             variable = block.vars.get(name)
@@ -289,6 +289,12 @@ def _fetch_list(given: Any) -> Sequence[Any]:
     if isinstance(given, (list, tuple)):
         return given
     return [given]
+
+
+def _flat(fetches: Sequence[Any]) -> Sequence[Any]:
+    if not any(isinstance(item, (list, tuple)) for item in fetches):
+        return fetches
+    return [one for item in fetches for one in (item if isinstance(item, (list, tuple)) else [item])]
 
 
 def _fetched_value(program: Program, item: Any, index: int) -> Value | None:

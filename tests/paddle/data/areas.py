@@ -1,4 +1,4 @@
-"""Areas under a curve in graphs: overall and over windows of batches, with their counts; names that graphs take.
+"""Areas under a curve in graphs: overall and over windows of batches, with their counts; names and lists that graphs take.
 
 Runs under Paddle 2.6.2 and under opkit; prints one ``#@ label -> value`` or ``#@ label !! ErrorClass`` per fact.
 """
@@ -60,3 +60,24 @@ def named():
 show("program_guard", named)
 show("use_pir_api", lambda: (paddle.framework.use_pir_api(), paddle.framework.in_pir_mode()))
 show("auc curve", lambda: areas(curve="XY"))
+
+
+def fetched(*fetches):
+    """What is fetched by lists within the list."""
+    paddle.enable_static()
+    try:
+        main, startup = static.Program(), static.Program()
+        with static.program_guard(main, startup):
+            x = static.data("x", [2], "float32")
+            known = {"y": x + 1, "z": x * 2, "x": x}
+        pick = lambda item: [known[one] for one in item] if isinstance(item, list) else known[item]
+        feed = {"x": np.array([1.0, 2.0], "float32")}
+        exe = static.Executor()
+        return [[item.tolist() for item in exe.run(main, feed, [pick(item) for item in fetches])] for _ in range(2)]
+    finally:
+        paddle.disable_static()
+
+
+show("fetch lists", lambda: fetched("y", ["z", "y"]))
+show("fetch an empty list", lambda: fetched("y", []))
+show("fetch one list", lambda: fetched(["z"]))
