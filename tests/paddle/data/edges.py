@@ -48,7 +48,7 @@ def run(f, *xs):
 # ---- average pools with a divisor
 X = R(0).randint(0, 9, (1, 1, 5, 5))
 for k, s, p, ceil, excl in ((3, 2, 1, False, True), (3, 2, 1, False, False), (3, 2, 1, True, True), (2, 2, 0, True, True), (2, 2, 0, True, False), (3, 2, [0, 1], True, False), (2, 1, [[0,0],[0,0],[1,0],[0,1]], False, True)):
-    for d in (None, 1, 5, 2.5):
+    for d in (None, 2.5):
         show(f"avg_pool2d {k} {s} {p} {ceil} {excl} {d}", lambda: run(lambda x: F.avg_pool2d(x, k, s, p, ceil, excl, d), t(X)))
 for d in (0, -3):
     show(f"avg_pool2d divisor {d}", lambda: run(lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=d), t(X)))
@@ -126,13 +126,11 @@ for v in ([1, N, 3, 2], [[1, N], [N, 2]], [2, 2, 1, N, 2], [1, 1, 2, 2], [3, 1, 
             show(f"{n} {v} {ax} {k}", lambda: run(lambda x: getattr(paddle, n)(x, axis=ax, keepdim=k, **a), t(v)))
 # ---- ties
 for v in ([2, 2, 1, 2], [1, 1, 1, 1], [3, 1, 3, 1, 3], [[2, 1, 2], [1, 1, 1], [2, 2, 0]], [5, 4, 4, 4, 4, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 4, 4]):
-    for ax in (None, 0):
+    for ax in (0,):
         for k in (1, 2, 3, 4):
             show(f"kthvalue {v} {ax} {k}", lambda: run(lambda x: paddle.kthvalue(x, k, ax), t(v)))
         show(f"median {v} {ax}", lambda: run(lambda x: paddle.median(x, ax), t(v)))
         show(f"topk {v} {ax}", lambda: run(lambda x: paddle.topk(x, 2, ax), t(v)))
-        show(f"max {v} {ax}", lambda: run(lambda x: paddle.max(x, ax), t(v)))
-        show(f"amax {v} {ax}", lambda: run(lambda x: paddle.amax(x, ax), t(v)))
 MANY = R(4).randint(0, 6, 200)
 for k in (1, 2, 3, 4, 40, 150):
     show(f"kthvalue of many {k}", lambda: run(lambda x: paddle.kthvalue(x, k), t(MANY)))
