@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from opkit.errors import UsageError
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard as _guard
 
@@ -37,12 +38,14 @@ class ClipGradByValue(_Clip):
 
 
 class ClipGradByNorm(_Clip):
-    """Scale each gradient whose norm exceeds ``clip_norm`` down to it."""
+    """Scale each gradient whose norm exceeds ``clip_norm``, which must be positive, down to it."""
 
     def __init__(self, clip_norm: float) -> None:
         self.clip_norm = float(clip_norm)
 
     def _clip(self, grads: list[Any]) -> list[Any]:
+        if self.clip_norm <= 0:
+            raise UsageError(f"ClipGradByNorm: clip_norm must be positive, got {self.clip_norm}")
         found = []
         for grad in grads:
             norm = ops.sqrt(ops.reduce_sum(ops.square(grad)))

@@ -196,6 +196,8 @@ show("repr", lambda: repr(lin.bias))
 show("class", lambda: lin.weight.__class__.__name__)
 show("type grad", lambda: ((lin(paddle.ones([1, 2]))).sum().backward(), type(lin.weight.grad).__name__)[1])
 show("trainable", lambda: (lin.weight.trainable, lin.weight.stop_gradient))
+for norm in (-1.0, 0.0, 0.5):
+    show(f"clip by norm {norm}", lambda: paddle.nn.ClipGradByNorm(norm)([(lin.weight, t([[3.0, 4.0]]))])[0][1].tolist())
 paddle.enable_static()
 x = paddle.static.data("x", [None, 2])
 y = paddle.static.nn.fc(x, 2)
