@@ -38,7 +38,8 @@ def supposed(
     for supposition in checkable.suppositions:
         if not _may_excuse(supposition, failed):
             continue
-        meant = [replace(case, inputs=inputs) for case in cases if (inputs := supposition.change(case.inputs))]
+        changed = ((case, supposition.change(case.inputs)) for case in cases)
+        meant = [replace(case, inputs=inputs) for case, inputs in changed if inputs]
         if not meant or not supposition.is_fair(meant[0]):
             continue
         other = replace(checkable, recorded=tuple(meant[:SUPPOSED_CASES]), beyond=None, suppositions=())
@@ -49,7 +50,10 @@ def supposed(
 
 
 def _may_excuse(supposition: Supposition, failed: Sequence[CheckResult]) -> bool:
-    return all((item.input or "").partition("[")[0] not in ("", supposition.input) for item in failed)
+    if any(item.code not in supposition.excuses for item in failed):
+        return False
+    own = supposition.input
+    return not own or all((item.input or "").partition("[")[0] not in ("", own) for item in failed)
 
 
 def _excused(item: CheckResult, supposition: Supposition) -> CheckResult:

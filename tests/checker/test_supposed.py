@@ -59,3 +59,8 @@ def test_a_function_that_cannot_be_meant_so_is_not_excused() -> None:
 def test_the_gradient_of_the_input_itself_is_not_excused() -> None:
     """What a symmetric matrix may hide in its own gradient is the most usual mistake."""
     assert checked(1.0, Supposition(BITS.text, BITS.change, "x")).status is Status.FAIL
+
+
+def test_another_kind_of_failure_is_not_excused() -> None:
+    """Values may explain a wrong derivative, never what is kept between calls or written."""
+    assert checked(1.0, Supposition(BITS.text, BITS.change, "t", excuses=frozenset({"GC105"}))).status is Status.FAIL

@@ -11,7 +11,10 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 
-__all__ = ["Supposition"]
+__all__ = ["DERIVATIVES", "Supposition"]
+
+#: What says that a derivative is wrong.
+DERIVATIVES = frozenset(("GC101", "GC102", "GC103", "GC104", "GC105", "GC106"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +24,13 @@ class Supposition:
     Args:
         text: what holds then, such as "the values of labels are 0 and 1".
         change: brings the inputs of a case there; None where the case has no such input.
-        input: the input that it is about; a wrong gradient of this one is not excused.
+        input: whose wrong gradient it does not excuse; "" where it excuses all.
         is_fair: whether forward, at a case, is one for which that may be meant.
+        excuses: the codes of the failures that it makes undecided.
     """
 
     text: str
     change: Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
     input: str
     is_fair: Callable[[Case], bool] = lambda case: True
+    excuses: frozenset[str] = DERIVATIVES
