@@ -33,6 +33,10 @@ _HINTS = {"sum": "total", "mean": "mean", "var": "variance", "max": "largest", "
 _COMPARISONS = {ast.Gt: sympy.Gt, ast.GtE: sympy.Ge, ast.Lt: sympy.Lt, ast.LtE: sympy.Le}
 
 
+#: What the result of an expression is called: the first that it does not read.
+_RESULTS = ("y", "z", "w", "out")
+
+
 def read(text: str, attrs: Iterable[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Formula:
     """Read a formula: an expression, or assignments separated by ``;`` or new lines.
 
@@ -40,7 +44,8 @@ def read(text: str, attrs: Iterable[str] = (), inputs: Sequence[str] = (), outpu
         text: ``"x * sigmoid(beta * x)"``, ``"y = x * cos(t); z = x * sin(t)"``.
         attrs: the names that are attributes; every other free name is an input.
         inputs: the inputs in the order wanted; in the order of their first use where left out.
-        outputs: the outputs' names; the assigned names that nothing else reads where left out, ``y`` for an expression.
+        outputs: the outputs' names; the assigned names that nothing else reads where left out, ``y`` for an expression
+            (``z``, ``w`` or ``out`` where it reads a ``y``).
 
     Returns:
         the formula, its expressions as they were written.
@@ -70,7 +75,7 @@ def _statements(text: str) -> list[tuple[str, ast.expr]]:
             "the formula is empty", help='for example --from "x * sigmoid(beta * x)" --attr beta:float=1.0'
         )
     if len(body) == 1 and isinstance(body[0], ast.Expr):
-        return [("y", body[0].value)]
+        return [(_free_name(body[0].value), body[0].value)]
     found: list[tuple[str, ast.expr]] = []
     for statement in body:
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
@@ -80,6 +85,12 @@ def _statements(text: str) -> list[tuple[str, ast.expr]]:
             raise UsageError(f"expected a name left of '=', got {ast.unparse(target)!r}")
         found.append((target.id, statement.value))
     return found
+
+
+def _free_name(node: ast.expr) -> str:
+    """Return what the result of an expression is called: y, where that is not an input."""
+    taken = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    return next(name for name in (*_RESULTS, *(f"y{index}" for index in range(len(taken) + 1))) if name not in taken)
 
 
 class _Reader:
@@ -100,9 +111,10 @@ class _Reader:
         self.assigned[name] = self.expression(node)
 
     def finish(self, statements: list[tuple[str, ast.expr]], outputs: list[str]) -> Formula:
-        if outputs and len(statements) == 1 and statements[0][0] == "y" and len(outputs) == 1:
-            self.assigned = {outputs[0]: self.assigned["y"]}
-            statements = [(outputs[0], statements[0][1])]
+        if len(outputs) == 1 and len(statements) == 1 and statements[0][0] in _RESULTS:
+            ((_, node),) = statements
+            self.assigned = {outputs[0]: self.assigned[statements[0][0]]}
+            statements = [(outputs[0], node)]
         chosen = outputs or [name for name, _ in statements if name not in self.read]
         for name in chosen:
             if name not in self.assigned:

@@ -143,9 +143,9 @@ def _complete(draft: _Draft, item: Registration, op: CompiledOp, named: OpNames 
         draft.insert(place, "\n" + cpp_text.tag_line(), f"{item.name}: attribute {_TAG!r}")
     if "tensor_desc" not in op.units and "SetTensorDescInferFn" not in setters and op.inputs and op.outputs:
         sources = _sources([arg.name for arg in op.inputs], [arg.name for arg in op.outputs])
-        draft.insert(item.end, "\n" + cpp_text.tensor_desc_setter(sources), f"{item.name}: shapes")
+        draft.insert(item.end, "\n" + cpp_text.tensor_desc_setter(sources), f"{item.name}: shapes, {_said(sources)}")
         if not {"SetDataTypeInferFn", "SetInferDataTypeFn"} & setters:
-            draft.insert(item.end, "\n" + cpp_text.data_type_setter(sources), f"{item.name}: dtypes")
+            draft.insert(item.end, "\n" + cpp_text.data_type_setter(sources), f"{item.name}: dtypes, {_said(sources)}")
 
 
 def _is_misspelt(name: str, named: OpNames | None, op: CompiledOp) -> bool:
@@ -159,6 +159,11 @@ def _sources(inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, str]:
     return {output: next((name for name in inputs if output in _gradient_names(name)), inputs[0]) for output in outputs}
 
 
+def _said(sources: Mapping[str, str]) -> str:
+    """Say what is assumed of the outputs: a kernel that reduces or transposes needs another text there."""
+    return ", ".join(f"{output} as {source}" for output, source in sources.items())
+
+
 def _gradient_names(name: str) -> tuple[str, ...]:
     return (f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"{name}_diff")
 
@@ -170,7 +175,9 @@ def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNa
         if name not in ops and not name.endswith("_backward") and named.inputs:
             ops[name] = shape = _Shape(named.inputs, named.outputs or ("y",), tuple(named.attrs.values()))
             sources = _sources(shape.inputs, shape.outputs)
-            draft.append(cpp_text.registration(name, shape.inputs, sources, shape.attrs), f"op {name!r}")
+            draft.append(
+                cpp_text.registration(name, shape.inputs, sources, shape.attrs), f"op {name!r}, {_said(sources)}"
+            )
     forward = directory.name if directory.name in ops else f"{directory.name}_forward"
     backward = f"{directory.name}_backward"
     if forward not in ops or forward in result.grads or (forward in result.ops and result.ops[forward].has_no_grad):
@@ -181,7 +188,9 @@ def _add_missing(draft: _Draft, directory: OpDirectory, names: Mapping[str, OpNa
             return
         ops[backward] = made
         sources = _sources(made.inputs, made.outputs)
-        draft.append(cpp_text.registration(backward, made.inputs, sources, made.attrs), f"op {backward!r}")
+        draft.append(
+            cpp_text.registration(backward, made.inputs, sources, made.attrs), f"op {backward!r}, {_said(sources)}"
+        )
     if backward in ops:
         _add_gradient(draft, forward, backward, ops)
 

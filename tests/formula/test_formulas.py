@@ -162,6 +162,15 @@ def test_the_domain_is_found() -> None:
     assert design("x * x", {}).regions["x"].name == "any number"
 
 
+def test_the_result_has_a_name_that_no_input_has() -> None:
+    """An expression of x and y gives z, one that reads z too gives w; ``--output`` names it otherwise."""
+    distance = design("sqrt(sum((x - y)**2, axis=-1))", {})
+    assert (list(distance.inputs), list(distance.outputs)) == (["x", "y"], ["z"])
+    assert list(design("x * y + z", {}).outputs) == ["w"]
+    assert list(design("x * x", {}).outputs) == ["y"]
+    assert list(read("x * y", outputs=["product"]).outputs) == ["product"]
+
+
 def test_a_domain_has_no_pole_within() -> None:
     """A formula with poles at whole numbers gets a region between them, or beside them."""
     assert design("exp(-1 / (1 - x**2))", {}).regions["x"].name == "between -1 and 1"

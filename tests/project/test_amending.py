@@ -55,7 +55,8 @@ def test_a_definition_that_is_missing(tmp_path: Path, kind: str) -> None:
     """It is written as a whole, and builds."""
     path = write_op(tmp_path, "t", kind, attrs=["alpha:float=0.5", "axes:ints=0,1", "flag:bool=true", "mode:str=a"])
     (path / "t_cpp_def.cpp").unlink()
-    assert fixed(path) == ("op 't_forward'", "op 't_backward'", "the gradient of 't_forward'")
+    made = [text.partition(", ")[0] for text in fixed(path)]
+    assert made == ["op 't_forward'", "op 't_backward'", "the gradient of 't_forward'"]
     assert findings(path) == []
     text = (path / "t_cpp_def.cpp").read_text()
     assert '.Attr<std::vector<int64_t>>("axes", std::vector<int64_t>({0, 1}))' in text
@@ -86,7 +87,7 @@ def test_a_backward_op_and_its_gradient(tmp_path: Path) -> None:
     path = write_op(tmp_path, "t", "binary")
     cut(path, GRADIENT)
     cut(path, BACKWARD)
-    assert fixed(path) == ("op 't_backward'", "the gradient of 't_forward'")
+    assert fixed(path) == ("op 't_backward', da as a, db as b", "the gradient of 't_forward'")
     assert findings(path) == []
     graph = build([op_directory_of(path)]).loaded[0].result.grads["t_forward"]
     assert not graph.has_errors
@@ -109,7 +110,11 @@ def test_shapes_and_dtypes(tmp_path: Path) -> None:
     path = write_op(tmp_path, "t", "binary")
     cut(path, SETTERS, 4)
     assert "SPEC033" in findings(path)
-    assert fixed(path) == ("t_forward: shapes", "t_forward: dtypes", "t_backward: shapes", "t_backward: dtypes")
+    assert fixed(path) == tuple(
+        f"t_{op}: {what}, {like}"
+        for op, like in (("forward", "y as a"), ("backward", "da as a, db as b"))
+        for what in ("shapes", "dtypes")
+    )
     assert "SPEC033" not in findings(path)
     assert (
         '*ctx->Shape4ArgNameAndIndex("db", 0) = *ctx->Shape4ArgNameAndIndex("b", 0);'
