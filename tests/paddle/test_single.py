@@ -164,6 +164,31 @@ def test_spectral_norm_divides_by_the_largest_singular_value() -> None:
         paddle.nn.utils.spectral_norm(paddle.nn.Linear(1, 1), n_power_iterations=0)
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_spectral_layer_in_a_graph(dim: int) -> None:
+    """It gives what it gives in dynamic mode from the same vectors, with the same gradient."""
+    matrix = np.linspace(-1.0, 2.0, 12, dtype="float32").reshape(3, 4)
+    layer = paddle.nn.SpectralNorm([3, 4], dim=dim, power_iters=2)
+    vectors = [layer.weight_u.numpy(), layer.weight_v.numpy()]
+    x = paddle.to_tensor(matrix, stop_gradient=False)
+    expected = layer(x)
+    (expected * expected).sum().backward()
+    main, startup = paddle.static.Program(), paddle.static.Program()
+    with paddle.static.program_guard(main, startup):
+        fed = paddle.static.data("x", [3, 4])
+        fed.stop_gradient = False
+        twin = paddle.nn.SpectralNorm([3, 4], dim=dim, power_iters=2)
+        y = twin(fed)
+        (slope,) = paddle.static.gradients(paddle.sum(y * y), fed)
+        exe = paddle.static.Executor()
+        exe.run(startup)
+        for variable, vector in zip((twin.weight_u, twin.weight_v), vectors, strict=True):
+            paddle.static.global_scope().find_var(variable.name).get_tensor().set(vector)
+        got = exe.run(main, {"x": matrix}, [y, slope])
+    assert np.allclose(got[0], expected.numpy(), atol=1e-6)
+    assert np.allclose(got[1], x.grad.numpy(), atol=1e-5)
+
+
 def test_spectral_norm_treats_u_and_v_as_constants() -> None:
     """The gradient is that of w / (u' W v) with fixed vectors (Miyato et al. 2018)."""
     paddle.seed(4)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.ops.core.mode import local
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.nn import functional
 from opkit.paddle.nn.initializer import Constant, Normal
@@ -184,6 +185,8 @@ class SpectralNorm(Layer):
         """Return the weight over its largest singular value."""
         order = [self._dim, *(k for k in range(len(x.shape)) if k != self._dim)]
         matrix = ops.reshape(ops.transpose(x, order), [x.shape[self._dim], -1])
+        if local.mode.is_static:
+            return self._in_a_graph(x, matrix)
         fixed = np.asarray(matrix.detach().numpy())
         u, v = self.weight_u.numpy(), self.weight_v.numpy()
         for _ in range(self._iterations):
@@ -195,6 +198,19 @@ class SpectralNorm(Layer):
         self.weight_v.set_value(v)
         size = ops.reduce_sum(ops.mul(ops.literal(u), ops.matmul(matrix, ops.literal(v))))
         return ops.div(x, size)
+
+    def _in_a_graph(self, x: Any, matrix: Any) -> Any:
+        """Append the same; a graph's vectors keep their first values, as in Paddle 2.6."""
+        fixed = ops.identity(matrix)
+        fixed.stop_gradient = True
+        u, v = self.weight_u, self.weight_v
+        for _ in range(self._iterations):
+            v = self._normal(ops.matmul(ops.transpose(fixed), u))
+            u = self._normal(ops.matmul(fixed, v))
+        return ops.div(x, ops.reduce_sum(ops.mul(u, ops.matmul(matrix, v))))
+
+    def _normal(self, vector: Any) -> Any:
+        return ops.div(vector, ops.add(ops.norm(vector), self._eps))
 
 
 __getattr__ = _guard(__name__, globals())
