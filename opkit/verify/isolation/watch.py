@@ -9,6 +9,8 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import active_count
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
 __all__ = ["Left", "Paused", "SingleProcess", "UserCall", "Watch", "refuse_to_pause"]
+
+#: Seconds that threads which a user's function left get to end, where there is no room for another, and between looks.
+_PATIENCE, _PAUSE = 5.0, 0.01
 
 
 @dataclass(slots=True)
@@ -91,6 +96,7 @@ class Watch:
         self._passes: tuple[type[BaseException], ...] = (Exception, FlightStop, Left, *passes)
         self._process = os.getpid()
         self._allowance = memory_held() + memory * MEBIBYTE if memory else math.inf
+        self._threads_end = True  # as far as was seen
         self._seen: tuple[Phase, Any, Any, Any] = (Phase.STARTING, {}, {}, ())
 
     @property
@@ -134,6 +140,11 @@ class Watch:
             end_if_forked(process)
             begin(phase)
             try:
+                try:
+                    return function(*args)
+                except RuntimeError as error:
+                    if not self._has_room_again(error):
+                        raise
                 return function(*args)
             except MemoryError as error:
                 if memory_held() > self._allowance / 2:
@@ -150,6 +161,20 @@ class Watch:
                 end(Phase.CHECKING)
 
         return watched
+
+    def _has_room_again(self, error: RuntimeError) -> bool:
+        """Wait for threads of earlier calls where another could not start; say whether the call is worth repeating.
+
+        On a busy machine those that soon end may wait long for their turn. How many may do so at a time is the memory
+        limit's business, and no property of the op.
+        """
+        if type(error) is not RuntimeError or "start new thread" not in str(error) or not self._threads_end:
+            return False
+        most, until = active_count() // 2, monotonic() + _PATIENCE
+        while active_count() > most and monotonic() < until:
+            sleep(_PAUSE)
+        self._threads_end = active_count() <= most
+        return self._threads_end
 
     def _vjp(self, vjp: Callable[..., Any]) -> Callable[..., Any]:
         run = self._watched(vjp, Phase.FORWARD, 0, 1)
