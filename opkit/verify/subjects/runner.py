@@ -193,7 +193,7 @@ class Runner:
         """Run forward and keep its context for any number of backward calls."""
         values = self.arguments(arrays, attrs)
         outputs, owned = self._apply(values)
-        slots = _slots({name: values[name] for name in dict.fromkeys((*self._names, *values)) if name in values})
+        slots = _slots(values)  # which stand in the order of the call
         owned.keep("its output", outputs)
 
         def pullback(douts: Sequence[np.ndarray], needs: frozenset[str]) -> dict[str, Any]:
