@@ -165,7 +165,8 @@ def test_a_users_folder_is_left_as_it_was(here: Path) -> None:
 def test_an_interrupted_run_keeps_what_was_done(here: Path) -> None:
     """Ctrl-C gives the finished ops and status 130, and no worker is left behind."""
     make_op(here, "a_good")
-    make_op(here, "b_hangs", bad_kernel("", "while True: pass"))
+    for name in ("b_hangs", "c_hangs"):
+        make_op(here, name, bad_kernel("", "open(__file__ + '.hangs', 'w').close()\n    while True: pass"))
     script = (
         "import sys\n"
         "from opkit.verify import RunOptions, run_targets\n"
@@ -179,7 +180,10 @@ def test_an_interrupted_run_keeps_what_was_done(here: Path) -> None:
         text=True,
         env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
     )
-    time.sleep(6)
+    last = here / "c_hangs" / "c_hangs_py_kernel.py.hangs"  # which begins where the good one has ended
+    until = time.monotonic() + 40
+    while not last.exists() and time.monotonic() < until:
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert out.strip() == "['a_good_forward'] 130"
