@@ -1,7 +1,7 @@
 """What ``--effort`` does: the cases checked and the seconds taken, for ops of the corpus, over three orders.
 
-Each op is loaded once and checked in this process; the time is the processor's, and the check's alone. What every op has
-is the time at the lowest effort: the search, and the checks that take a fixed number of cases.
+Each op is loaded once and checked in this process; the time is the processor's, and the check's alone. What every op
+has is the time at the lowest effort: the search, and the checks that take a fixed number of cases.
 
 Run: python benchmarks/gradcheck_effort.py [OP...]
 """
