@@ -52,6 +52,8 @@ class Region:
 
 #: ``1 / (1 - x**2)``, ``log(x) / (x - 1)``: what the checker tries too, so that a domain has no hole there.
 _POLES = (1.0, -1.0, 2.0, -2.0)
+#: Forward may overflow there; where it does not, as ``tanh(exp(x))``, its gradient must be a number too.
+_FAR = 800.0
 
 REGIONS = (
     Region("any number"),
@@ -91,13 +93,26 @@ def find_domain(
         rng = np.random.default_rng(0)
         regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
         values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
-        if _is_finite(formula, values, attrs, forward, backward, reads):
+        far = {name: _far(region, values[name]) for name, region in regions.items()}
+        has_gap = _is_finite(formula, far, attrs, forward, None, reads) and not _is_finite(
+            formula, far, attrs, forward, backward, reads
+        )
+        if not has_gap and _is_finite(formula, values, attrs, forward, backward, reads):
             return regions
     raise UsageError(
         "the formula or its derivative is not finite in any region of inputs that was tried: "
         + ", ".join(region.name for region in REGIONS),
         help="check the formula at a few points, and the defaults of its attributes",
     )
+
+
+def _far(region: Region, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the values, with two among them at which ``exp`` overflows where every number is taken."""
+    if region.low is not None:
+        return values
+    far = values.copy()
+    far.reshape(-1)[:2] = [_FAR, -_FAR][: far.size]
+    return far
 
 
 def _is_finite(

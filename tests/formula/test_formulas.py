@@ -171,6 +171,12 @@ def test_the_result_has_a_name_that_no_input_has() -> None:
     assert list(read("x * y", outputs=["product"]).outputs) == ["product"]
 
 
+def test_a_gradient_that_overflows_alone_bounds_the_domain() -> None:
+    """Where forward is finite far out and backward is not, the domain ends before; where both overflow it does not."""
+    assert design("x * tanh(exp(x))", {}).regions["x"].name == "positive"
+    assert design("exp(x)", {}).regions["x"].name == "any number"
+
+
 def test_a_domain_has_no_pole_within() -> None:
     """A formula with poles at whole numbers gets a region between them, or beside them."""
     assert design("exp(-1 / (1 - x**2))", {}).regions["x"].name == "between -1 and 1"
