@@ -110,7 +110,7 @@ def _far(region: Region, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the values, with two among them at which ``exp`` overflows where every number is taken."""
     if region.low is not None:
         return values
-    far = values.copy()
+    far: np.ndarray[Any, Any] = values.copy()
     far.reshape(-1)[:2] = [_FAR, -_FAR][: far.size]
     return far
 

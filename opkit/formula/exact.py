@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from opkit.errors import UsageError
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
 from opkit.formula.language import FUNCTIONS, Expr
 
@@ -32,6 +33,9 @@ def exact_values(formula: Formula, values: Mapping[str, Array | float]) -> dict[
     Args:
         formula: as ``read`` gives it.
         values: {input or attribute: value}.
+
+    Raises:
+        UsageError: an output is a complex number.
     """
     with mpmath.workdps(_DIGITS):
         known: dict[str, Any] = {
@@ -41,6 +45,11 @@ def exact_values(formula: Formula, values: Mapping[str, Array | float]) -> dict[
         for symbol, operation in formula.steps.items():
             known[symbol.name] = _step(operation, known, axes)
         outputs = {name: _elements(expr, known) for name, expr in formula.outputs.items()}
+        if any(isinstance(item, mpmath.mpc) for value in outputs.values() for item in np.ravel(value)):
+            raise UsageError(
+                "the formula is not a real number at some of the inputs that were tried",
+                help="keep its roots, logarithms and inverse functions to where they are defined, with clip or maximum",
+            )
         return {name: np.asarray(value, np.float64) for name, value in outputs.items()}
 
 

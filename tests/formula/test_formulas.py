@@ -204,6 +204,7 @@ def test_a_domain_has_no_pole_within() -> None:
         ("args * 2", "use for something else"),
         ("x * dx", "the gradient of 'x'"),
         ("digamma(x)", "derivative of digamma"),
+        ("arccosh(1+2*sum((u-v)**2,axis=-1)/((1-sum(u*u,axis=-1))*(1-sum(v*v,axis=-1))))", "not a real number"),
     ],
 )
 def test_refusals_say_why(text: str, words: str) -> None:
