@@ -39,8 +39,8 @@ lint: $(VENV)/.opkit-test  ## ruff, mypy --strict and the layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.opkit-test  ## the benchmarks
-	for file in benchmarks/startup.py benchmarks/load_op.py; do $(BIN)/python $$file || exit 1; done
+bench: $(VENV)/.opkit-test  ## the benchmarks, all of them, also where one misses its aim
+	status=0; for file in benchmarks/startup.py benchmarks/load_op.py; do $(BIN)/python $$file || status=1; done; exit $$status
 
 docs: $(VENV)/.opkit  ## the documentation as a site, in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5'
