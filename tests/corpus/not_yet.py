@@ -20,8 +20,6 @@ NOT_YET: dict[str, str] = {
     "OneBuffer script": "pass, not accused",
     "CubeDouble script": "beyond, not accused",
     "VarianceCancels script": "pass, not beyond",
-    "BiasMatrix named": "beyond, not accused",
     "LayerScaleKeeps named": "beyond, not accused",
-    "RmsMatrix named": "beyond, not accused",
     "SnakeNoSum named": "beyond, not accused",
 }
