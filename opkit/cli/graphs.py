@@ -61,7 +61,7 @@ def graphs_of(
 
 def _graph(op: UserOp, shapes: Mapping[str, tuple[int, ...]], dtype: str) -> OpGraph:
     if op.compiled is None or op.grad is None:
-        raise UsageError(f"op {op.name!r} has no gradient")
+        raise InferError("its registration has errors")
     _refuse_unknown(op, shapes)
     last: InferError | None = None
     end = time.process_time() + _PATIENCE
