@@ -251,7 +251,7 @@ def test_explain_an_unknown_code(code: str, near: str, tmp_path: Path) -> None:
 
 def test_doctor(tmp_path: Path) -> None:
     """`opkit doctor` finds this installation well, and says so line by line."""
-    ran = opkit(tmp_path, "doctor")
+    ran = opkit(tmp_path, "doctor", COLUMNS="200")
     assert ran.returncode == 0, ran.stdout
     assert all(line.startswith("ok ") for line in ran.stdout.splitlines())
 

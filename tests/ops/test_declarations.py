@@ -15,6 +15,7 @@ from opkit.ops.core.registry import BUILTIN
 
 UPDATES = sorted(name for name in BUILTIN if getattr(BUILTIN.get(name), "writes", ()))
 ATTRS: dict[str, dict[str, Any]] = {
+    "auc": {"num_thresholds": 4, "slide_steps": 0},
     "logical_slice_assign": {"start": (1,), "stop": (3,), "step": (1,)},
     "normalization": {"axis": 1, "epsilon": 1e-5, "training": True, "momentum": 0.5},
     "moving_average_update": {"momentum": 0.5},
@@ -30,6 +31,10 @@ def arguments(name: str) -> list[np.ndarray]:
         arrays[1] = arrays[1][:2]
     if name == "CategoricalOrdinalEncode":
         arrays[:2] = np.zeros(8, "float32"), np.zeros(1, "float32")
+    if name == "auc":
+        arrays[0] = rng.uniform(0.5, 1.0, (4, 2)).astype("float32")
+        arrays[1] = np.array([[0], [1], [1], [0]])
+        arrays[2:] = np.zeros((1, 5), "int64"), np.zeros((1, 5), "int64")
     if name == "normalization":
         arrays[0] = rng.uniform(0.5, 1.0, (3, 4)).astype("float32")
         arrays[5] = np.zeros((3, 4), "float32")

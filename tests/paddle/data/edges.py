@@ -199,11 +199,13 @@ show("trainable", lambda: (lin.weight.trainable, lin.weight.stop_gradient))
 for norm in (-1.0, 0.0, 0.5):
     show(f"clip by norm {norm}", lambda: paddle.nn.ClipGradByNorm(norm)([(lin.weight, t([[3.0, 4.0]]))])[0][1].tolist())
 paddle.enable_static()
-x = paddle.static.data("x", [None, 2])
-y = paddle.static.nn.fc(x, 2)
-w = paddle.static.default_main_program().all_parameters()[0]
+main, startup = paddle.static.Program(), paddle.static.Program()
+with paddle.static.program_guard(main, startup):
+    x = paddle.static.data("x", [None, 2])
+    y = paddle.static.nn.fc(x, 2)
+w = main.all_parameters()[0]
 exe = paddle.static.Executor()
-exe.run(paddle.static.default_startup_program())
-out, = exe.run(feed={"x": np.ones((1, 2), "float32")}, fetch_list=[y], return_numpy=False)
+exe.run(startup)
+out, = exe.run(main, feed={"x": np.ones((1, 2), "float32")}, fetch_list=[y], return_numpy=False)
 show("scope var", lambda: type(paddle.static.global_scope().find_var(w.name).get_tensor()).__name__)
 paddle.disable_static()

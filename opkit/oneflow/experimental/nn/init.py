@@ -7,6 +7,7 @@ import math
 from opkit.errors import UsageError
 from opkit.oneflow.experimental.tensors import Tensor
 from opkit.oneflow.initializers import random_normal_initializer, random_uniform_initializer
+from opkit.shim.missing import guard
 
 __all__ = [
     "calculate_gain",
@@ -108,3 +109,6 @@ def _fans(tensor: Tensor, data_format: str) -> tuple[int, int]:
     window = sizes[1:-1] if data_format == "NHWC" and len(sizes) > 2 else sizes[2:]
     inner = sizes[-1] if data_format == "NHWC" and len(sizes) > 2 else sizes[1]
     return inner * math.prod(window), sizes[0] * math.prod(window)
+
+
+__getattr__ = guard(__name__, globals())

@@ -8,6 +8,7 @@ from typing import Any
 
 from opkit.errors import UsageError
 from opkit.oneflow.experimental.optim.optimizers import Optimizer
+from opkit.shim.missing import guard
 
 __all__ = ["CosineScheduler", "LambdaLR", "LrScheduler", "StepLR"]
 
@@ -119,3 +120,6 @@ class CosineScheduler(LrScheduler):
         if self.last_step < self.steps:
             share += (1 - self.alpha) * 0.5 * (1 + math.cos(math.pi * self.last_step / self.steps))
         return [base * share for base in self.base_lrs]
+
+
+__getattr__ = guard(__name__, globals())
