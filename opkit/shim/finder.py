@@ -62,11 +62,37 @@ class _AliasFinder(MetaPathFinder):
         present = package + present_name(fullname)[len(root) :]
         for module in (real, present):
             if _has_module(module):
+                _keep(fullname)
                 return ModuleSpec(fullname, _AliasLoader(module, self._freezing), is_package=True)
         placeholder = missing_module(fullname)
         if placeholder is None:
             return None
+        _keep(fullname)
         return ModuleSpec(fullname, _PlaceholderLoader(placeholder), is_package=True)
+
+
+class _Package(ModuleType):
+    """A package in which a function stays when a submodule of its name is imported, as the framework's own do."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        held = self.__dict__.get(name)
+        if not isinstance(value, ModuleType) or held is None or isinstance(held, ModuleType):
+            super().__setattr__(name, value)
+
+
+def _keep(fullname: str) -> None:
+    """Let a package keep what it has under the name of a submodule that is to be imported."""
+    parent, _, name = fullname.rpartition(".")
+    package = sys.modules.get(parent)
+    if type(package) is not ModuleType:
+        return
+    try:
+        held = package.__dict__[name] if name in package.__dict__ else package.__getattr__(name)
+    except AttributeError:
+        return
+    if not isinstance(held, ModuleType):
+        package.__dict__[name] = held
+        package.__class__ = _Package
 
 
 def _has_module(real: str) -> bool:

@@ -123,6 +123,9 @@ def _own(known: Known, table: Table) -> Any:
     path = known.shortest
     module, _, name = path.rpartition(".")
     if table.is_module(path):
+        held = getattr(sys.modules.get(f"opkit.{module}"), name, None) if path != known.path else None
+        if held is not None and not isinstance(held, ModuleType) and not _stands_in(held):
+            return held  # the module and what it defines have one name
         return import_module(f"opkit.{path}") if _is_own(path) else _module(path, table)
     if path == known.path or not _is_own(module):
         return None

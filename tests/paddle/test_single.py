@@ -315,3 +315,26 @@ def test_families_are_imported_when_asked_for() -> None:
     code = f"import sys, opkit.paddle; print([n for n in {families!r} if 'opkit.paddle.' + n in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+# ---- oldest names ----------------------------------------------------------------------------------------------------
+def test_a_shuffle_without_a_buffer_loses_nothing() -> None:
+    """A buffer of nothing holds one sample at a time."""
+    assert [list(reader.shuffle(_numbers(4), size)()) for size in (0, -1)] == [[0, 1, 2, 3]] * 2
+
+
+def test_dynamic_mode_within_a_block() -> None:
+    """``dygraph.guard`` runs ops at once and goes back to building graphs."""
+    paddle.enable_static()
+    try:
+        with paddle.base.dygraph.guard():
+            assert paddle.base.dygraph.to_variable([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]
+            assert paddle.in_dynamic_mode()
+        assert not paddle.in_dynamic_mode()
+    finally:
+        paddle.disable_static()
+
+
+def test_a_weight_norm_along_minus_one_is_that_of_the_whole() -> None:
+    """As None, and unlike an axis counted from the end (Paddle 2.6.2)."""
+    assert paddle.nn.utils.weight_norm(paddle.nn.Linear(4, 5), dim=-1).weight_g.shape == []

@@ -121,3 +121,16 @@ def test_both_frameworks_are_served() -> None:
     with frameworks():
         for name, package in finder.FRAMEWORKS.items():
             assert importlib.import_module(name) is importlib.import_module(package)
+
+
+def test_a_submodule_does_not_hide_the_function_of_its_name() -> None:
+    """Importing the module in which the framework defines a function leaves the function where it was."""
+    with frameworks():
+        import paddle
+        from paddle.nn.utils.clip_grad_norm_ import clip_grad_norm_
+
+        assert callable(clip_grad_norm_)
+        assert paddle.nn.utils.clip_grad_norm_ is clip_grad_norm_
+        import paddle.distributed.spawn
+
+        assert not isinstance(paddle.distributed.spawn, type(sys))

@@ -110,8 +110,11 @@ class _WeightNorm:
 
 
 def weight_norm(layer: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Compose a layer's weight of a direction and a length, per slice along ``dim`` (None: of the whole)."""
-    kind = _WeightNorm(name, None if dim is None else dim % getattr(layer, name).ndim)
+    """Compose a layer's weight of a direction and a length, per slice along ``dim`` (None or -1: of the whole).
+
+    Source: Paddle 2.6.2, paddle.nn.utils.weight_norm, where -1 stands for None and is not the last axis.
+    """
+    kind = _WeightNorm(name, None if dim is None or dim == -1 else dim % getattr(layer, name).ndim)
     kind.split(layer)
     layer.__dict__[f"_weight_norm_{name}"] = kind, layer.register_forward_pre_hook(kind)
     return layer

@@ -42,11 +42,11 @@ def map_readers(func: Callable[..., Any], *readers: Reader) -> Reader:
 
 
 def shuffle(reader: Reader, buf_size: int) -> Reader:
-    """Return a reader that shuffles each ``buf_size`` samples (with Python's ``random``)."""
+    """Return a reader that shuffles each ``buf_size`` samples (with Python's ``random``), at least one at a time."""
 
     def read() -> Iterator[Any]:
         samples = iter(reader())
-        while buffer := list(itertools.islice(samples, buf_size)):
+        while buffer := list(itertools.islice(samples, max(buf_size, 1))):
             random.shuffle(buffer)
             yield from buffer
 

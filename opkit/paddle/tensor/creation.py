@@ -16,6 +16,7 @@ from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
 from opkit.shim.missing import guard as _guard
+from opkit.static.overwriting import overwrite
 
 __all__ = [
     "arange",
@@ -222,8 +223,7 @@ def assign(x: Any, output: Any = None) -> Any:
     copied = ops.identity(x) if hasattr(x, "_data") else to_tensor(x)
     if output is None:
         return copied
-    output.set_value(copied)
-    return output
+    return overwrite(output, copied)
 
 
 def clone(x: Any, name: str | None = None) -> Any:

@@ -9,6 +9,7 @@ from opkit.ops.composed import pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, titled
 from opkit.shim.missing import guard as _guard
+from opkit.static.overwriting import overwrite
 
 __all__ = ["COMPARISONS", "allclose", "equal_all", "isclose", "logical_and", "logical_not", "logical_or", "logical_xor"]
 
@@ -58,8 +59,7 @@ def logical_not(x: Any, out: Any = None, name: str | None = None) -> Any:
 def _into(out: Any, result: Any) -> Any:
     if out is None:
         return result
-    out.set_value(result)
-    return out
+    return overwrite(out, result)
 
 
 def equal_all(x: Any, y: Any, name: str | None = None) -> Any:

@@ -15,6 +15,7 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
 from opkit.paddle.tensor.checks import axis_of, need_value, of_one, titled
 from opkit.shim.missing import guard as _guard
+from opkit.static.overwriting import overwrite
 
 __all__ = [
     "BINARY",
@@ -159,9 +160,9 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
-    """Add a number to a tensor of one element, in place."""
-    x.set_value(ops.add(x.detach(), value))
-    return x
+    """Add a number to a tensor of one element, in place; in graphs the Variable means the sum from here on."""
+    is_whole = x._data.dtype.kind in "iu"
+    return overwrite(x, ops.add(x.detach(), int(value) if is_whole else value))
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------

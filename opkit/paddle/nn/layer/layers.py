@@ -216,7 +216,8 @@ class Layer:
 
     def __dir__(self) -> list[str]:
         state = self.__dict__
-        return [*super().__dir__(), *state.get("_parameters", ()), *state.get("_sub_layers", ())]
+        held = (name for table in ("_parameters", "_sub_layers", "_buffers") for name in state.get(table, ()))
+        return [*super().__dir__(), *held]
 
     # ---- walking ---------------------------------------------------------------------------------------------------
     def children(self) -> Iterator[Any]:

@@ -1,0 +1,28 @@
+"""``paddle.base.dygraph`` (``paddle.fluid.dygraph``): dynamic mode by its oldest names."""
+
+from opkit.paddle.base.dygraph import base
+from opkit.paddle.base.dygraph.base import (
+    disable_dygraph,
+    enable_dygraph,
+    enabled,
+    grad,
+    guard,
+    no_grad,
+    no_grad_,
+    to_variable,
+)
+from opkit.shim.missing import guard as guarded
+
+__all__ = [
+    "base",
+    "disable_dygraph",
+    "enable_dygraph",
+    "enabled",
+    "grad",
+    "guard",
+    "no_grad",
+    "no_grad_",
+    "to_variable",
+]
+
+__getattr__ = guarded(__name__, __all__)
