@@ -170,6 +170,19 @@ def test_looking_for_shapes_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "no shapes that its definitions accept were found in 0.05 s" in trouble
 
 
+def test_an_op_without_a_definition_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Its gradient is registered, its definition did not compile: it is named, and the other directory is drawn."""
+    text = (RELU / "user_relu_cpp_def.cpp").read_text()
+    for name in ("broken", "good"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}_cpp_def.cpp").write_text(text.replace("user_relu", name))
+    loaded = [assemble(item, runs_python=False) for item in discover([tmp_path])]
+    object.__setattr__(loaded[0].ops["broken_forward"], "compiled", None)
+    found, troubles = graphs.graphs_of(loaded, {}, "float32")
+    assert [graph.op.name for graph in found] == ["good_forward"]
+    assert troubles == ["broken_forward: its registration has errors"]
+
+
 def test_an_unknown_dtype_is_a_mistake_of_usage(tmp_path: Path) -> None:
     """With the dtypes that there are."""
     done = opkit(tmp_path, "graph", str(RELU), "--dtype", "flaot32")
