@@ -35,12 +35,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import opkit.oneflow as flow
-import opkit.oneflow.typing as tp
+from benchmarks.devices_job import fed, perceptron
 from opkit.cores import usable_cores
 from opkit.distribute import HOST, SEPARATE_MEMORIES, Physical, lay_over_devices, traffic
 from opkit.ir import to_numpy
-from opkit.oneflow.session import clear_default_session
 from opkit.settings import settings
 from opkit.static.plan import compile_plan
 from opkit.static.scope import Scope
@@ -62,26 +60,7 @@ class Measured:
 
 def traced(devices: int, batch: int, width: int) -> Any:
     """Return the training job for a number of devices; it is not laid out yet."""
-    clear_default_session()
-    flow.config.cpu_device_num(devices)
-
-    @flow.global_function(type="train")
-    def step(
-        x: tp.Numpy.Placeholder((batch, width)), labels: tp.Numpy.Placeholder((batch,), dtype=flow.int32)
-    ) -> tp.Numpy:
-        init = flow.random_normal_initializer(stddev=0.02)
-        for index in range(3):
-            x = flow.layers.dense(x, width, activation=flow.nn.relu, kernel_initializer=init, name=f"layer{index}")
-        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(labels, x)
-        flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [0.01]), momentum=0.9).minimize(loss)
-        return loss
-
-    return step.job
-
-
-def fed(batch: int, width: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(0)
-    return [rng.normal(size=(batch, width)).astype(np.float32), rng.integers(0, width, batch).astype(np.int32)]
+    return perceptron(devices, batch, width).job
 
 
 def best(run: Callable[[], Any], rounds: int = ROUNDS) -> float:

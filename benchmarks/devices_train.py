@@ -8,32 +8,21 @@ of that gain that two devices reach says what laying out, exchanging and waiting
 
 import argparse
 import statistics
+import sys
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-import opkit.oneflow as flow
-import opkit.oneflow.typing as tp
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.devices_job import fed, perceptron
 from opkit.cores import blas_threads, set_blas_threads, usable_cores
-from opkit.oneflow.session import clear_default_session
 
 
-def job_on(devices: int, batch: int, width: int) -> Any:
-    clear_default_session()
-    flow.config.cpu_device_num(devices)
-
-    @flow.global_function(type="train")
-    def job(
-        x: tp.Numpy.Placeholder((batch, width)), labels: tp.Numpy.Placeholder((batch,), dtype=flow.int32)
-    ) -> tp.Numpy:
-        init = flow.random_normal_initializer(stddev=0.02)
-        for index in range(3):
-            x = flow.layers.dense(x, width, activation=flow.nn.relu, kernel_initializer=init, name=f"layer{index}")
-        loss = flow.nn.sparse_softmax_cross_entropy_with_logits(labels, x)
-        flow.optimizer.SGD(flow.optimizer.PiecewiseConstantScheduler([], [0.01]), momentum=0.9).minimize(loss)
-        return loss
-
+def traced(devices: int, batch: int, width: int) -> Any:
+    job = perceptron(devices, batch, width)
     # Traced now: the next job is that of another session.
     job(np.zeros((batch, width), np.float32), np.zeros(batch, np.int32))
     return job
@@ -50,11 +39,9 @@ def main() -> None:
     for name, default in (("batch", 4096), ("width", 1024), ("rounds", 7)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(given.batch, given.width)).astype(np.float32)
-    w = rng.normal(size=(given.width, given.width)).astype(np.float32)
-    labels = rng.integers(0, given.width, given.batch).astype(np.int32)
-    jobs = {count: job_on(count, given.batch, given.width) for count in (1, 2)}
+    x, labels = fed(given.batch, given.width)
+    w = np.random.default_rng(1).normal(size=(given.width, given.width)).astype(np.float32)
+    jobs = {count: traced(count, given.batch, given.width) for count in (1, 2)}
     times: dict[str, list[float]] = {name: [] for name in ("product 1", "product 2", "job 1", "job 2")}
     for round_ in range(given.rounds + 1):
         found = {}

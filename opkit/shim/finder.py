@@ -62,12 +62,12 @@ class _AliasFinder(MetaPathFinder):
         present = package + present_name(fullname)[len(root) :]
         for module in (real, present):
             if _has_module(module):
-                _keep(fullname)
+                _keep(fullname, ask=False)
                 return ModuleSpec(fullname, _AliasLoader(module, self._freezing), is_package=True)
         placeholder = missing_module(fullname)
         if placeholder is None:
             return None
-        _keep(fullname)
+        _keep(fullname, ask=True)
         return ModuleSpec(fullname, _PlaceholderLoader(placeholder), is_package=True)
 
 
@@ -80,15 +80,20 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
-def _keep(fullname: str) -> None:
-    """Let a package keep what it has under the name of a submodule that is to be imported."""
+def _keep(fullname: str, *, ask: bool) -> None:
+    """Let a package keep what it has under the name of a submodule that is to be imported.
+
+    Args:
+        fullname: the submodule's.
+        ask: let the package look a name up that it does not hold yet, which may read the table of missing names.
+    """
     parent, _, name = fullname.rpartition(".")
     package = sys.modules.get(parent)
     if type(package) is not ModuleType:
         return
     try:
-        held = package.__dict__[name] if name in package.__dict__ else package.__getattr__(name)
-    except AttributeError:
+        held = package.__dict__[name] if name in package.__dict__ or not ask else package.__getattr__(name)
+    except (AttributeError, KeyError):
         return
     if not isinstance(held, ModuleType):
         package.__dict__[name] = held

@@ -9,6 +9,7 @@ __all__ = [
     "is_broadcast_name",
     "is_index_name",
     "is_label_name",
+    "is_operand_name",
     "is_parameter_name",
     "is_table_name",
     "may_be_parameter",

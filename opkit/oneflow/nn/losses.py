@@ -13,7 +13,7 @@ from opkit.oneflow import math as flow_math
 from opkit.oneflow.semantics import builders as ops
 from opkit.oneflow.user_op import as_value, call
 from opkit.ops.composed.losses import binary_entropy_of_logits, margin_scores
-from opkit.ops.composed.pairs import ranking_loss
+from opkit.ops.composed.pairs import pair_distance, ranking_loss
 from opkit.ops.core.value import dtype_of, shape_of
 
 __all__ = [
@@ -241,12 +241,7 @@ def TripletMarginLoss(
     if swap:
         raise UsageError("flow.nn.TripletMarginLoss: swap=True is not supported, as in OneFlow v0.4")
     first = as_value(anchor)
-
-    def distance(other: Blob) -> Any:
-        gap = ops.abs(ops.add(ops.sub(first, as_value(other)), eps))
-        if p == 2.0:
-            return ops.sqrt(ops.reduce_sum(ops.square(gap), 1))
-        return ops.pow(ops.reduce_sum(ops.pow(gap, p), 1), 1.0 / p)
-
-    lacking = ops.add(ops.sub(distance(positive), distance(negative)), margin)
+    pairs = ((first, as_value(other)) for other in (positive, negative))
+    near, far = (pair_distance(*pair, p, eps, keepdims=False, axis=1) for pair in pairs)
+    lacking = ops.add(ops.sub(near, far), margin)
     return _reduced("TripletMarginLoss", flow_math.clip_by_value(lacking, min_value=0.0), reduction)

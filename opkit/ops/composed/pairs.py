@@ -39,10 +39,10 @@ def normalised(x: Value, size: Value, epsilon: float) -> Value:
     return ops.div(x, ops.maximum(size, ops.full_like(size, epsilon)))
 
 
-def pair_distance(x: Value, y: Value, p: float, epsilon: float, *, keepdims: bool) -> Value:
-    """Return the p-norm of ``x - y + epsilon`` along the last axis."""
+def pair_distance(x: Value, y: Value, p: float, epsilon: float, *, keepdims: bool, axis: int = -1) -> Value:
+    """Return the p-norm of ``x - y + epsilon`` along an axis."""
     gap = ops.sub(x, y)
-    return ops.norm(ops.add(gap, float(epsilon)) if epsilon else gap, float(p), -1, keepdims)
+    return ops.norm(ops.add(gap, float(epsilon)) if epsilon else gap, float(p), axis, keepdims)
 
 
 # ---- margins ---------------------------------------------------------------------------------------------------------
