@@ -240,6 +240,19 @@ FINER_BELOW, TIE_FINER_ABOVE, TIE_FINER_BELOW = 1e-4, 1e-13, 1e-2
 #: Along directions that keep ties: floor (float64, float32), the bound that is needed, and the least length. Tuned.
 TIE_FLOOR, TIE_FLOOR_SINGLE, TIE_BOUND, TIE_LENGTH = 1e-7, 1e-4, 1e-3, 0.5
 
+# ---- tips of cones ---------------------------------------------------------------------------------------------------
+#: Seed and magnitudes of the direction that is added to an element's own. Tuned.
+TIP_SEED, TIP_WEIGHTS = 13, (0.5, 1.5)
+#: Its shares, the first of which that changes the bend by less than itself counts. Tuned.
+TIP_SHARES = (1.0, 0.25, 0.0625, 0.015625)
+#: Twice the share changes a sum of absolute values twice, a norm of power p 2**p times: above the power 1.26 it is a
+#: tip; the least change, as a share of the bend, that is no rounding. Tuned.
+TIP_CURVES, TIP_LEAST = 2.4, 1e-4
+#: Values do not meet at a point where so much finer a step changes them by more than this share. Tuned.
+TIP_FINER, TIP_TORN = 16.0, 2.0
+#: Sizes of axes along which a norm is an absolute value, and a deviation a distance. Derived.
+TIP_SIZES = (1, 2)
+
 # ---- random directions -----------------------------------------------------------------------------------------------
 #: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
 CORNER_STEP = 2.0**-8

@@ -1,0 +1,85 @@
+"""Entries: a wrong entry of a Jacobian as a result: its words, its place, and the arrays that show it.
+
+Describes only; which entries are wrong is decided in judge, and what they count as in gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.derivative.columns import Columns
+from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.jacobian import Comparison
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.derivative.ladder import steps_for
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.pattern import guess_pattern
+from opkit.checker.model.report import CheckResult, Evidence, Slopes
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
+
+__all__ = ["described", "index_of"]
+
+
+def described(
+    session: CheckSession,
+    ev: Evaluator,
+    failure: EntryFailure,
+    outcome: Comparison,
+    output: str,
+    element: tuple[int, ...],
+    code: str,
+) -> CheckResult:
+    """Return a wrong entry of a case's Jacobian as a failure."""
+    array = ev.array(failure.leaf)
+    place = tuple(int(i) for i in np.unravel_index(failure.element, array.shape)) if array.ndim else ()
+    claimed, numeric = outcome.analytic[failure.leaf], outcome.numeric[failure.leaf]
+    pattern = guess_pattern(claimed, numeric, array.shape)
+    what = f"d {output}{index_of(element)} / d {failure.leaf}{index_of(place)}"
+    expected: Any = failure.expected
+    if failure.kind >= Behaviour.KINK and failure.low < failure.high:
+        expected = [failure.low, failure.high]
+        text = f"{what} is {failure.actual:.9g}; any value in [{failure.low:.9g}, {failure.high:.9g}] is valid"
+    elif failure.code == "GC106":
+        text = (
+            f"along directions that keep the ties, {output} changes by {failure.expected:.9g}, not {failure.actual:.9g}"
+        )
+    else:
+        text = f"{what} is {failure.actual:.12g}, numerically {failure.expected:.12g} +- {failure.bound:.1e}"
+    if pattern and np.isfinite(failure.actual):
+        text += f"; looks {pattern}" if not pattern.startswith(("the", "takes")) else f"; {pattern}"
+    with np.errstate(all="ignore"):
+        errors = np.abs(claimed - numeric).T
+    slopes = _slopes(ev, failure) if failure.code == "GC103" else None
+    evidence = Evidence(ev.case, (), place, element, errors if errors.size <= MOST_PLOTTED else None, slopes, pattern)
+    return session.failed(
+        code,
+        text,
+        ev,
+        input=str(failure.leaf),
+        output=output,
+        expected=expected,
+        actual=failure.actual,
+        bound=failure.bound,
+        evidence=evidence,
+        where=session.checkable.backward_where,
+    )
+
+
+def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:
+    """Return the one-sided difference quotients at a kink, for a plot."""
+    columns = Columns(ev, failure.leaf)
+    elements = np.array([failure.element])
+    steps = steps_for(columns.scales[elements], STEPS, float(np.finfo(columns.array.dtype).eps))
+    plus, minus, up, down = columns.ladder(elements, steps)
+    base = columns.base[failure.entry]
+    right = (plus[0, :, failure.entry] - base) / up[0]
+    left = (base - minus[0, :, failure.entry]) / down[0]
+    return Slopes(steps[0], left, right, failure.actual, failure.element)
+
+
+def index_of(place: tuple[int, ...]) -> str:
+    """Return a place in an array as one writes it."""
+    return f"[{', '.join(map(str, place))}]" if place else ""

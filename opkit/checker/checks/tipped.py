@@ -1,0 +1,77 @@
+"""Tipped: gradients that are not finite at the tip of a cone that the search came upon (GC105, decision 0010).
+
+A norm without care for zero gives 0/0 at a slice of zeros. Whether such points are meant nobody has said where neither
+a definition nor cases nor a run names them: that is undecided. At the edge of a kink one element alone brings it about,
+as in x / |x|; that is a failure, and stays one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from opkit.checker.checks.entries import described
+from opkit.checker.derivative.estimate import Behaviour
+from opkit.checker.derivative.jacobian import Comparison
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.derivative.tips import is_tip
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import TIP_SIZES
+
+__all__ = ["Tipped"]
+
+Found: TypeAlias = "tuple[Evaluator, Comparison, list[EntryFailure]]"
+
+
+@dataclass(slots=True)
+class Tipped:
+    """What was found at tips, and what may be one but for the smallness of the case."""
+
+    _first: Found | None = None
+    _small: list[Found] = field(default_factory=list)
+
+    def sift(self, session: CheckSession, ev: Evaluator, outcome: Comparison) -> list[EntryFailure]:
+        """Return the failures of a case without those at a tip that nothing says is meant.
+
+        A norm of one element is its absolute value, and a deviation of two is half their distance: edges, and that of
+        one is flat. What is not finite there is held back until it is known whether larger cases have tips.
+        """
+        failures = outcome.failures
+        odd = [one for one in failures if one.code == "GC105"]
+        if not odd or session.checkable.infer is not None or ev.case.origin != "search":
+            return failures
+        odd_at = {
+            (one.leaf, one.element): one for one in sorted(odd, key=lambda one: one.kind)
+        }  # kinks last: they count
+        tips = {
+            place
+            for place, one in odd_at.items()
+            if is_tip(ev, one.leaf, one.element, one.entry, is_bent=one.kind is Behaviour.KINK)
+        }
+        at_tips = [one for one in odd if (one.leaf, one.element) in tips]
+        others = [one for one in odd if (one.leaf, one.element) not in tips]
+        if at_tips and self._first is None:
+            self._first = (ev, outcome, sorted(at_tips, key=lambda one: -one.kind))
+        if others and any(size in TIP_SIZES for shape in ev.shapes for size in (shape or (1,))):
+            self._small.append((ev, outcome, others))
+            others = []
+        return [*others, *(one for one in failures if one.code != "GC105")]
+
+    def held_back(self) -> list[Found]:
+        """Return what is a failure after all, since no case has a tip."""
+        return [] if self._first else self._small
+
+    def result(self, session: CheckSession) -> CheckResult | None:
+        """Return what was found at tips as one undecided result, None where there was nothing."""
+        if self._first is None:
+            return None
+        ev, outcome, (failure, *_) = self._first
+        index, element = ev.locate(failure.entry)
+        made = described(session, ev, failure, outcome, session.output_name(index), element, "GC105")
+        message = (
+            f"{made.message}. Forward has no derivative where several elements meet, such as a slice of zeros, and "
+            "nothing says whether such points are meant: return a finite gradient there, or say so in a cases function"
+        )
+        return replace(made, status=Status.UNDECIDED, message=message, beyond=True)

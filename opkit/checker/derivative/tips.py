@@ -1,0 +1,73 @@
+"""Tips: points at which several elements together leave no derivative, and none of them alone, like the tip of a cone.
+
+A norm has one where a whole slice is zero. Says only whether a point is one; what follows is decided in checks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opkit.checker.derivative.columns import scales_of
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.thresholds import TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN, TIP_WEIGHTS
+
+__all__ = ["is_tip"]
+
+
+def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, is_bent: bool = True) -> bool:
+    """Say whether a point is a tip: a result has no derivative there, and no single element is to blame.
+
+    The bend along a line through the point, f(x + hv) + f(x - hv) - 2 f(x) over h, is |n v| at an edge (a sum of such
+    terms where several meet), and a curve like sqrt(v1**2 + v2**2) at a tip. With another direction added to the
+    element's own, a sum of absolute values grows by a part proportional to its share, a curve by its square. Where
+    values do not even meet at the point, as angles do not at 0, it is a tip as well.
+
+    Args:
+        evaluator: the prepared case.
+        leaf: what is moved.
+        element: where, in it.
+        entry: of the vector of results.
+        is_bent: whether the result has a kink along the element alone.
+    """
+    rng = np.random.default_rng(TIP_SEED)
+    own = {one: np.zeros(evaluator.array(one).shape) for one in evaluator.leaves}
+    own[leaf].reshape(-1)[element] = 1.0
+    other = {
+        one: rng.choice([-1.0, 1.0], part.shape) * rng.uniform(*TIP_WEIGHTS, part.shape) for one, part in own.items()
+    }
+    other[leaf].reshape(-1)[element] = 0.0
+    array = evaluator.array(leaf)
+    # The cube root balances rounding against what is smooth: the optimum of central differences.
+    length = float(np.cbrt(np.finfo(array.dtype).eps)) * float(scales_of(array)[element])
+
+    def value(share: float, length: float) -> float:
+        direction = {one: own[one] + share * other[one] for one in own}
+        return float(_value(evaluator, direction, length)[entry])
+
+    def bend(share: float) -> float:
+        return value(share, length) + value(share, -length) - 2 * value(share, 0.0)
+
+    with np.errstate(all="ignore"):
+        base = value(1.0, 0.0)
+        coarse, fine = (abs(value(1.0, part) - base) for part in (length, length / TIP_FINER))
+        if not is_bent or fine > coarse / TIP_TORN:
+            return fine > coarse / TIP_TORN
+        alone = bend(0.0)
+        for share in TIP_SHARES:
+            wide, narrow = (bend(part) + bend(-part) - 2 * alone for part in (share, share / 2))
+            if abs(wide) < abs(alone):
+                return narrow > TIP_LEAST * abs(alone) and wide > TIP_CURVES * narrow
+    return False
+
+
+def _value(
+    evaluator: Evaluator,
+    direction: dict[InputLeaf, np.ndarray],
+    length: float,
+) -> np.ndarray:
+    inputs: dict[str, object] = dict(evaluator.inputs)
+    for leaf, part in direction.items():
+        array = evaluator.array(leaf)
+        moved = array + length * part
+        inputs = evaluator.replaced(leaf, frozen(moved.astype(array.dtype)), inputs)
+    return evaluator.value_at(inputs)
