@@ -17,7 +17,7 @@ from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.static.builder import append, build_in, building
 
-__all__ = ["create_parameter", "create_state", "data"]
+__all__ = ["create_parameter", "create_state", "data", "initialize"]
 
 
 def _initialize(initializer: Initializer, shape: Sequence[int], dtype: str, program_seed: int) -> np.ndarray:
@@ -94,16 +94,20 @@ def create_state(
 
 def _append_initializer(startup: Program, name: str, desc: TensorDesc, initializer: Initializer) -> None:
     block = startup.blocks[0]
-    if name in block.vars:
-        return
-    variable = block.declare(name, desc, persistable=True, stop_gradient=True)
+    if name not in block.vars:
+        initialize(block.declare(name, desc, persistable=True, stop_gradient=True), initializer)
+
+
+def initialize(variable: Variable, initializer: Initializer) -> None:
+    """Append to a Variable's own program the op that draws its first value."""
+    block, desc = variable.block, variable.desc
     attrs = {
         "initializer": initializer,
         "shape": desc.shape,
         "dtype": desc.dtype,
-        "program_seed": _seed_of(startup, len(block.ops)),
+        "program_seed": _seed_of(block.program, len(block.ops)),
     }
-    with build_in(startup, "init"):
+    with build_in(block.program, "init"):
         append(block, INITIALIZE, (), attrs, into=[variable], descs=[desc])
 
 

@@ -40,7 +40,8 @@ def program_bytes(
     Raises:
         SerialiseError: a Python function has no import path, or an attribute is not a plain value.
     """
-    data, arrays = program_to_data(program, ops)
+    named = {name for names in (facts or {}).values() for name in names}
+    data, arrays = program_to_data(program, ops, named)
     text = json.dumps({**data, **(facts or {})}, indent=1)
     entries = {_PROGRAM: np.frombuffer(text.encode(), np.uint8)}
     return archive_of({**entries, **{str(number): array for number, array in enumerate(arrays)}})

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,14 @@ __all__ = ["SerialiseError", "program_to_data"]
 
 
 def program_to_data(
-    program: Program, ops: Sequence[Operation] | None = None
+    program: Program, ops: Sequence[Operation] | None = None, named: Collection[str] = ()
 ) -> tuple[dict[str, Any], list[np.ndarray]]:
     """Return a program as JSON data, and the arrays that the data refers to by number.
 
     Args:
         program: what to save.
         ops: the Operations to save; left out: all.
+        named: names of Variables that are kept also where none of these reads or writes them.
 
     Raises:
         SerialiseError: a Python function has no import path, or an attribute is not a plain value; names the op's line.
@@ -35,7 +36,7 @@ def program_to_data(
     numbers: dict[Value, int] = {}
     arrays: list[np.ndarray] = []
     records = [_op_record(op, numbers, arrays) for op in chosen]
-    used = {value.variable.name for value in numbers}
+    used = {value.variable.name for value in numbers} | set(named)
     variables = [_variable_record(item, numbers) for item in program.list_vars() if ops is None or item.name in used]
     values = [
         {

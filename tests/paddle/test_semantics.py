@@ -42,6 +42,7 @@ SCRIPTS = [
     "learned_steps",
     "branches",
     "areas",
+    "objects",
 ]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
@@ -142,6 +143,25 @@ DIFFERENCES = {
     "branches": {
         "while reads": "a loop's gradient reaches what its body reads",
         "while cond": "a loop's gradient goes through a branch in its body",
+    },
+    "objects": {
+        "kinds Variable beside": "a Variable stays one in dynamic mode",
+        "create_parameter static [True]": "a bool is not a size, in graphs too",
+        "create_parameter array": "an array is a shape in both modes",
+        "Layer.create_parameter array": "an array is a shape in both modes",
+        "create_parameter static np.float": "numpy's whole floats are sizes in both modes",
+        "create_parameter int8": "the error is a DtypeError",
+        "weighted draw text": "the error is a DtypeError",
+        "weighted draw Tensor": "weights may be a Tensor",
+        "set_device 3": "the error is a UsageError",
+        "set_device None": "the error is a UsageError",
+        "set_device place": "a place is taken too",
+        "is_bfloat16_supported cpu": "there are no Tensors of bfloat16",
+        "op_namescope": "layers are scopes too",
+        "save_inference_model": "the file of parameters is written even where there are none",
+        "save_inference_model no feed": "what is needed and not fed is an error",
+        "save_inference_model feed fetched": "the file of parameters is written even where there are none",
+        "graph remainder_": "the remainder has a gradient",
     },
     "learned_steps": {"func [1]": "x.grad has the shape of x"},
     "habits": {

@@ -6,6 +6,8 @@ import hashlib
 import random
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,16 +109,32 @@ def test_a_file_that_is_there_is_found(tmp_path: Path) -> None:
 
 
 def test_nothing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says where to put the file; an archive counts by its folder."""
+    """The error says where to put the file; what an archive was unpacked to counts where the archive is gone."""
     monkeypatch.setattr(download, "WEIGHTS_HOME", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"download it to .*net\.pdparams"):
         download.get_weights_path_from_url("https://example.com/net.pdparams")
-    with pytest.raises(RuntimeError, match=r"unpack it to .*/data"):
+    with pytest.raises(RuntimeError, match=r"download it to .*data\.tar\.gz"):
         download.get_path_from_url("https://example.com/data.tar.gz", str(tmp_path))
     (tmp_path / "data").mkdir()
     assert download.get_path_from_url("https://example.com/data.tar.gz", str(tmp_path)) == str(tmp_path / "data")
     with pytest.raises(UsageError, match="not an address"):
         download.get_path_from_url("net.pdparams", str(tmp_path))
+
+
+def test_an_archive_is_unpacked_in_its_folder_and_nowhere_else(tmp_path: Path) -> None:
+    """A member that would be written elsewhere makes the archive a bad one; so does a damaged file."""
+    (tmp_path / "inner").mkdir()
+    with zipfile.ZipFile(tmp_path / "inner" / "things.zip", "w") as pack:
+        pack.writestr("things/a.txt", "a")
+    found = download.get_path_from_url("https://example.com/things.zip", str(tmp_path / "inner"))
+    assert (Path(found) / "a.txt").read_text("utf-8") == "a"
+    with tarfile.open(tmp_path / "inner" / "evil.tar.gz", "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("../outside.txt"))
+    (tmp_path / "inner" / "short.tgz").write_bytes(b"\x1f\x8b\x08")
+    for name in ("evil.tar.gz", "short.tgz"):
+        with pytest.raises(download.BadArchiveError, match="cannot unpack"):
+            download.get_path_from_url(f"https://example.com/{name}", str(tmp_path / "inner"))
+    assert not (tmp_path / "outside.txt").exists()
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------

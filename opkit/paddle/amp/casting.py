@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.paddle.framework.place import place_of
 
 __all__ = ["amp_guard", "auto_cast", "decorate", "is_bfloat16_supported", "is_float16_supported"]
 
@@ -100,10 +101,24 @@ def _say(what: str, depth: int) -> None:
 
 
 def is_bfloat16_supported(device: Any = None) -> bool:
-    """Say whether there are Tensors of bfloat16: no."""
-    return False
+    """Say whether there are Tensors of bfloat16: no.
+
+    Raises:
+        ValueError: the device is not the CPU.
+    """
+    return _of_the_cpu("is_bfloat16_supported", device)
 
 
 def is_float16_supported(device: Any = None) -> bool:
-    """Say whether the device computes in float16 by itself: no, as on Paddle's CPU."""
+    """Say whether the device computes in float16 by itself: no, as on Paddle's CPU.
+
+    Raises:
+        ValueError: the device is not the CPU.
+    """
+    return _of_the_cpu("is_float16_supported", device)
+
+
+def _of_the_cpu(function: str, device: Any) -> bool:
+    if device is not None:
+        place_of(f"amp.{function}", device)
     return False

@@ -1,6 +1,6 @@
 """``paddle.base``: the older spelling of graphs (2.5 and 2.6), as Paddle's own tests use it."""
 
-from opkit.ir import Program, Variable
+from opkit.ir import Program
 from opkit.paddle.base import (
     backward,
     compiler,
@@ -10,11 +10,14 @@ from opkit.paddle.base import (
     executor,
     framework,
     initializer,
+    io,
     param_attr,
+    reader,
     unique_name,
 )
 from opkit.paddle.base.core import LoDTensor
 from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.framework.kinds import Variable
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, DataFeeder, ExecutionStrategy, Executor
@@ -64,10 +67,12 @@ __all__ = [
     "gradients",
     "in_dygraph_mode",
     "initializer",
+    "io",
     "is_compiled_with_cuda",
     "name_scope",
     "param_attr",
     "program_guard",
+    "reader",
     "scope_guard",
     "set_flags",
     "unique_name",

@@ -17,6 +17,7 @@ from opkit.paddle.framework.place import (
     is_compiled_with_xpu,
 )
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
+from opkit.paddle.semantics.variable_types import VarDesc
 from opkit.shim.missing import guard
 from opkit.static import Scope
 
@@ -29,6 +30,7 @@ __all__ = [
     "IPUPlace",
     "LoDTensor",
     "Scope",
+    "VarDesc",
     "XPUPlace",
     "get_cuda_device_count",
     "is_compiled_with_cinn",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from opkit.ir import Block, Program, Variable
+from opkit.ir import Block, Program
 from opkit.ir import Operation as Operator
 from opkit.ops.core.mode import local
 from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.framework.kinds import Parameter, Variable
 from opkit.paddle.framework.parameter import EagerParamBase
 from opkit.paddle.framework.static_mode import in_pir_mode, use_pir_api
+from opkit.paddle.semantics.dtypes import dtype_object as convert_np_dtype_to_dtype_
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
 from opkit.shim.missing import guard
 from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs
-
-Parameter = Variable
 
 __all__ = [
     "Block",
@@ -21,6 +21,7 @@ __all__ = [
     "Parameter",
     "Program",
     "Variable",
+    "convert_np_dtype_to_dtype_",
     "cpu_places",
     "cuda_places",
     "default_main_program",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UnsupportedError
 from opkit.paddle.device import Event, Stream, current_stream, stream_guard
+from opkit.paddle.framework.place import NoDeviceError
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -25,10 +25,6 @@ __all__ = [
     "stream_guard",
     "synchronize",
 ]
-
-
-class NoDeviceError(UnsupportedError, ValueError):
-    """There is no GPU to ask (Paddle raises ValueError)."""
 
 
 def device_count() -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from opkit.eager import Tensor, wrap
-from opkit.errors import UsageError
+from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.ops.kernels.initializer import Initializer
@@ -15,7 +17,15 @@ from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.semantics import builders as ops
 from opkit.static.names import unique_name
 
-__all__ = ["EagerParamBase", "ParamAttr", "create_parameter", "make_parameter"]
+__all__ = ["EagerParamBase", "ParamAttr", "create_parameter", "make_parameter", "parameter_shape"]
+
+
+class ParameterShapeError(ShapeError, TypeError, AssertionError):
+    """A parameter's shape is not a list of positive whole numbers (Paddle raises one of these, by mode and fault)."""
+
+
+class ParamAttrError(UsageError, TypeError):
+    """What is given as a parameter's attributes is none (Paddle raises TypeError)."""
 
 
 class ParamAttr:
@@ -54,7 +64,7 @@ class ParamAttr:
         """Return a ParamAttr for what users may pass: one, a name, an initializer, None; False stays False.
 
         Raises:
-            UsageError: it is something else.
+            ParamAttrError: it is something else.
         """
         if attr is None or attr is True:
             return ParamAttr()
@@ -68,7 +78,33 @@ class ParamAttr:
             return ParamAttr(initializer=attr)
         if hasattr(attr, "coefficient"):
             return ParamAttr(regularizer=attr)
-        raise UsageError(f"a parameter's attr is a ParamAttr, a name, an initializer or False, got {attr!r}")
+        raise ParamAttrError(f"a parameter's attr is a ParamAttr, a name, an initializer or False, got {attr!r}")
+
+
+def parameter_shape(function: str, shape: Any, least: int = 1) -> tuple[int, ...]:
+    """Return the shape of a new parameter.
+
+    Args:
+        function: which function was called, for messages.
+        shape: a list, tuple or array of Python's or numpy's whole numbers.
+        least: the smallest size.
+
+    Raises:
+        ParameterShapeError: it is something else; Paddle refuses fractions, Tensors, a bare int and sizes below 1 too.
+    """
+    items = shape.tolist() if isinstance(shape, np.ndarray) and shape.ndim == 1 else shape
+    if not isinstance(items, (list, tuple)):
+        raise ParameterShapeError(
+            f"{function}: a parameter's shape is a list of ints, got {type(shape).__name__} {shape!r}",
+            help=f"one axis is written [{shape}]" if isinstance(shape, (int, np.integer)) else "",
+        )
+    for item in items:
+        is_whole = isinstance(item, (int, np.integer)) or (isinstance(item, np.floating) and item.is_integer())
+        if not is_whole or isinstance(item, bool) or item < least:
+            raise ParameterShapeError(
+                f"{function}: a size is an int of at least {least}, got {item!r} in {list(items)}"
+            )
+    return tuple(int(item) for item in items)
 
 
 def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer, prefix: str) -> Any:
@@ -118,15 +154,28 @@ def create_parameter(
         attr: a ParamAttr, a name or an initializer.
         is_bias: without an initializer, zeros instead of Xavier's distribution.
         default_initializer: used where ``attr`` names none.
+
+    Raises:
+        ParameterShapeError: the shape is not a list of positive whole numbers.
+        ParamAttrError: ``attr`` is none of these.
+        DtypeError: without an initializer, a dtype that is not a floating-point one.
     """
+    sizes = parameter_shape("create_parameter", shape)
     given = ParamAttr.of(attr)
     if given is False:
         raise UsageError("create_parameter: attr=False creates no parameter")
+    if not isinstance(name, str | None):
+        raise UsageError(f"create_parameter: name is a str, got {name!r}")
     if name is not None and given.name is None:
         given.name = name
     recipe = default_initializer or init.default_for(is_bias)
-    kind = default_dtype() if dtype is None else dtype
-    return make_parameter(shape, kind, given, recipe, f"create_parameter_{_next()}.{'b' if is_bias else 'w'}")
+    kind = canonical_dtype(default_dtype() if dtype is None else dtype)
+    if not (is_bias or default_initializer or given.initializer) and not kind.startswith("float"):
+        raise DtypeError(
+            f"create_parameter: Xavier's distribution draws floats, the dtype is {kind}",
+            help="give a default_initializer, such as paddle.nn.initializer.Constant(0)",
+        )
+    return make_parameter(sizes, kind, given, recipe, f"create_parameter_{_next()}.{'b' if is_bias else 'w'}")
 
 
 def _next() -> str:
@@ -151,6 +200,9 @@ class EagerParamBase(Tensor, metaclass=_IsParameter):
 
     def __new__(cls, shape: Any, dtype: Any = "float32", **kwargs: Any) -> Any:
         """Return the parameter."""
+        if shape is None or dtype is None:
+            raise UsageError("EagerParamBase takes a shape and a dtype, one of them is None")
+        shape = parameter_shape("EagerParamBase", shape, least=0)
         return make_parameter(shape, dtype, _attr(kwargs), init.Constant(0.0), "_eager_param_base")
 
     def __init__(self, shape: Any, dtype: Any = "float32", **kwargs: Any) -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "CUDAPlace",
     "CustomPlace",
     "IPUPlace",
+    "NoDeviceError",
     "XPUPlace",
     "get_cuda_rng_state",
     "get_device",
@@ -24,8 +25,16 @@ __all__ = [
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
     "set_cuda_rng_state",
+    "place_of",
     "set_device",
 ]
+
+#: How the names of devices begin that Paddle 2.6 knows beside the CPU.
+_OTHER_DEVICES = ("gpu", "xpu", "npu", "ipu", "mlu")
+
+
+class NoDeviceError(UnsupportedError, ValueError):
+    """There is no such device (Paddle raises ValueError)."""
 
 
 class CPUPlace:
@@ -85,14 +94,28 @@ def set_device(device: Any) -> CPUPlace:
     """Choose the device; only the CPU can be chosen.
 
     Raises:
-        UnsupportedError: another device is asked for.
+        NoDeviceError: another device is asked for.
         UsageError: it is not a device name.
     """
-    if isinstance(device, CPUPlace) or device == "cpu":
+    return place_of("set_device", device)
+
+
+def place_of(function: str, device: Any) -> CPUPlace:
+    """Return the place that a function's argument names.
+
+    Args:
+        function: the function, for messages.
+        device: a place or the name of a device; ``"cpu"`` or ``"cpu:0"`` is the only one there is.
+
+    Raises:
+        NoDeviceError: another device is named.
+        UsageError: it is not the name of a device.
+    """
+    if isinstance(device, CPUPlace) or device in ("cpu", "cpu:0"):
         return CPUPlace()
-    if isinstance(device, str) and device.split(":")[0] in ("gpu", "xpu", "npu", "ipu", "mlu"):
-        raise UnsupportedError(f"opkit runs on the CPU only, there is no device {device!r}", help="use 'cpu'")
-    raise UsageError(f"set_device takes 'cpu', got {device!r}")
+    if isinstance(device, str) and device.split(":")[0] in _OTHER_DEVICES:
+        raise NoDeviceError(f"{function}: opkit runs on the CPU only, there is no device {device!r}", help="use 'cpu'")
+    raise UsageError(f"{function} takes 'cpu', got {device!r}")
 
 
 def is_compiled_with_cuda() -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import UsageError
+from opkit.errors import DtypeError, UsageError
 
 __all__ = [
     "BatchSampler",
@@ -106,27 +106,42 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Indices drawn with given weights."""
+    """Indices drawn with given weights, which are looked at when they are drawn.
+
+    Args:
+        weights: an array, a Tensor or a list: (n,), or (rows, n), of which each row is drawn from in turn.
+        num_samples: how many indices are drawn of each row.
+        replacement: whether an index may be drawn again.
+
+    Source: Paddle 2.6, paddle.io.WeightedRandomSampler, which cannot tell the length where the weights are a list.
+    """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
         super().__init__()
         _refuse_unless(isinstance(num_samples, int) and num_samples > 0, "num_samples must be a positive integer")
         _refuse_unless(isinstance(replacement, bool), "replacement must be a bool")
-        self.weights = np.asarray(weights.numpy() if hasattr(weights, "numpy") else weights, np.float64)
-        self.num_samples, self.replacement = num_samples, replacement
-        _refuse_unless(self.weights.ndim == 1 and bool((self.weights >= 0).all()), "weights must not be negative")
-        _refuse_unless(self.weights.sum() > 0, "the weights must not all be 0")
-        if not replacement:
-            _refuse_unless(
-                num_samples <= int((self.weights > 0).sum()), "more samples than positive weights, without replacement"
-            )
+        self.weights, self.num_samples, self.replacement = weights, num_samples, replacement
+
+    def _rows(self) -> np.ndarray:
+        held = np.asarray(self.weights.numpy() if hasattr(self.weights, "numpy") else self.weights)
+        _refuse_unless(held.ndim in (1, 2) and held.size > 0, f"weights have 1 or 2 axes, got shape {held.shape}")
+        if held.dtype.kind not in "biuf":
+            raise DtypeError(f"WeightedRandomSampler: weights are numbers, got {held.dtype}")
+        return held.reshape(-1, held.shape[-1])
 
     def __iter__(self) -> Iterator[Any]:
-        share = self.weights / self.weights.sum()
-        return iter(np.random.choice(len(share), self.num_samples, self.replacement, share).tolist())
+        rows = self._rows()
+        _refuse_unless(bool((np.isfinite(rows) & (rows >= 0)).all()), "weights must be finite and not negative")
+        positive = (rows > 0).sum(1)
+        _refuse_unless(bool((positive > 0).all()), "the weights must not all be 0")
+        if not self.replacement:
+            enough = bool((positive >= self.num_samples).all())
+            _refuse_unless(enough, "more samples than positive weights, without replacement")
+        drawn = [np.random.choice(len(row), self.num_samples, self.replacement, row / row.sum()) for row in rows]
+        return iter(np.concatenate(drawn).tolist())
 
     def __len__(self) -> int:
-        return self.num_samples
+        return self.num_samples * len(self._rows())
 
 
 class BatchSampler(Sampler):

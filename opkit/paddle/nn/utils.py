@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor, wrap
-from opkit.errors import UsageError
+from opkit.errors import UnsupportedError, UsageError
+from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard
 
@@ -24,8 +25,17 @@ __all__ = [
 ]
 
 
+class DynamicOnlyError(UnsupportedError):
+    """A function needs data while a graph is built (a RuntimeError, which Paddle raises)."""
+
+
 # ---- gradients -------------------------------------------------------------------------------------------------------
-def _with_gradients(parameters: Any) -> list[Any]:
+def _with_gradients(function: str, parameters: Any) -> list[Any]:
+    if local.mode.is_static:
+        raise DynamicOnlyError(
+            f"{function} changes gradients that are there, and a graph has none until it runs",
+            help="give the optimizer a grad_clip, such as paddle.nn.ClipGradByGlobalNorm",
+        )
     items = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     return [item for item in items if item.grad is not None]
 
@@ -34,9 +44,9 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     """Scale the gradients of parameters down, in place, so that their joint norm is at most max_norm; return the norm.
 
     Raises:
-        RuntimeError: the norm is not finite and ``error_if_nonfinite``.
+        RuntimeError: the norm is not finite and ``error_if_nonfinite``; static mode is on.
     """
-    held = _with_gradients(parameters)
+    held = _with_gradients("clip_grad_norm_", parameters)
     if norm_type not in (math.inf, 0, 1, 2):
         raise UsageError(f"clip_grad_norm_: norm_type is 0, 1, 2 or inf, got {norm_type!r}")
     if not held:
@@ -52,8 +62,12 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Cut the gradients of parameters off at plus and minus a value, in place."""
-    for item in _with_gradients(parameters):
+    """Cut the gradients of parameters off at plus and minus a value, in place.
+
+    Raises:
+        RuntimeError: static mode is on.
+    """
+    for item in _with_gradients("clip_grad_value_", parameters):
         item.grad._data = np.clip(item.grad._data, -float(clip_value), float(clip_value))
 
 

@@ -95,7 +95,7 @@ def save_inference_program(
 
     Raises:
         SerialiseError: a Python function on the way has no import path.
-        UsageError: nothing is fetched, or the fetches need something that is not fed.
+        UsageError: nothing is fetched, the fetches need something that is not fed, or do not need what is fed.
     """
     if not fetches:
         raise UsageError("save_inference_model: fetch_vars is empty")
@@ -104,6 +104,12 @@ def save_inference_program(
     fed = {block.var(item.name).value for item in feeds}
     wanted = [block.var(item.name).value for item in fetches]
     ops, states = ops_between(block.ops, fed, wanted)
+    read = {value for op in ops for value in op.inputs} | set(wanted)
+    useless = [item.name for item in feeds if block.var(item.name).value not in read]
+    if useless:
+        raise UsageError(
+            f"save_inference_model: the fetches do not depend on {useless}", help="leave it out of feed_vars"
+        )
     stem = _stem(path)
     names = {"feeds": [item.name for item in feeds], "fetches": [item.name for item in fetches]}
     arrays = {}

@@ -1,17 +1,53 @@
-"""ScopeTensor: a Variable's data in a Scope, as ``find_var(name).get_tensor()`` hands it out.
+"""ScopeTensor: a Variable's data in a Scope as ``find_var(name).get_tensor()`` hands it out, and that of a Tensor.
 
 Where the data lives is ``opkit.static.scope``'s.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from opkit.eager import Tensor
+from opkit.eager.tensor import version_cell
+from opkit.paddle.semantics.dtypes import DType, dtype_object
 from opkit.static.scope import Holder
 
-__all__ = ["ScopeTensor", "install_get_tensor"]
+__all__ = ["ScopeTensor", "install_get_tensor", "tensor_of"]
+
+
+class _Place(Protocol):
+    """What holds one array under a name; ``opkit.static.scope.Holder`` does."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def array(self) -> np.ndarray | None: ...
+
+    def put(self, array: np.ndarray) -> None: ...
+
+
+class _InTensor:
+    """The place of a Tensor's own data."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    @property
+    def name(self) -> str:
+        return self._tensor.name
+
+    @property
+    def array(self) -> np.ndarray:
+        return self._tensor._data
+
+    def put(self, array: np.ndarray) -> None:
+        self._tensor._data = array
+        version_cell(self._tensor)[0] += 1
 
 
 class ScopeTensor:
@@ -22,7 +58,7 @@ class ScopeTensor:
 
     __slots__ = ("_holder",)
 
-    def __init__(self, holder: Holder) -> None:
+    def __init__(self, holder: _Place) -> None:
         self._holder = holder
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -48,8 +84,8 @@ class ScopeTensor:
         """Return where the sequences of a batch begin: none, since arrays have no sequence levels here."""
         return []
 
-    def _dtype(self) -> np.dtype:
-        return self._array().dtype
+    def _dtype(self) -> DType:
+        return dtype_object(self._array().dtype)
 
     def _is_initialized(self) -> bool:
         return self._holder.array is not None
@@ -76,6 +112,11 @@ ScopeTensor.__name__ = "Tensor"
 def _get_tensor(self: Holder) -> ScopeTensor:
     """Return the Variable's data as an object that numpy reads and that can be set."""
     return ScopeTensor(self)
+
+
+def tensor_of(x: Tensor) -> ScopeTensor:
+    """Return a Tensor's data as an object that numpy reads and that can be set, to another shape or dtype too."""
+    return ScopeTensor(_InTensor(x))
 
 
 def install_get_tensor() -> None:

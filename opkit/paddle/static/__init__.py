@@ -1,7 +1,8 @@
 """``paddle.static``: graphs that are built first and run by an Executor."""
 
 from opkit.ir import Operation as Operator
-from opkit.ir import Program, Variable
+from opkit.ir import Program
+from opkit.paddle.framework.kinds import Parameter, Variable
 from opkit.paddle.framework.parameter import ParamAttr, create_parameter
 from opkit.paddle.semantics.names import install_names
 from opkit.paddle.static import nn
@@ -41,7 +42,6 @@ from opkit.static import (
     scope_guard,
 )
 
-Parameter = Variable
 install_graph()
 install_hooks()
 install_names()

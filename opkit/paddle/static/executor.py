@@ -10,6 +10,7 @@ import numpy as np
 from opkit import static
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Program, Variable, to_numpy
+from opkit.paddle.framework.place import CPUPlace, place_of
 from opkit.paddle.semantics.scope_tensor import ScopeTensor
 from opkit.static.scope import Holder, Scope
 
@@ -41,14 +42,24 @@ class CompiledProgram:
         return self
 
 
+class FeedListError(UsageError, AssertionError, TypeError):
+    """A list of feeds is not one feed of one device (Paddle raises AssertionError or TypeError)."""
+
+
 class Executor(static.Executor):
     """Runs programs.
 
     Args:
-        place: ``CPUPlace()``, or nothing.
+        place: ``CPUPlace()``, ``"cpu"``, or nothing.
+
+    Raises:
+        ValueError: it names another device.
     """
 
     mode_help = "call paddle.enable_static() before building and running programs"
+
+    def __init__(self, place: Any = None) -> None:
+        super().__init__(CPUPlace() if place is None else place_of("Executor", place))
 
     def run(  # type: ignore[override]
         self,
@@ -62,13 +73,28 @@ class Executor(static.Executor):
         use_program_cache: bool = False,
         use_prune: bool = False,
     ) -> list[Any]:
-        """Run a program with feeds and return what is fetched; see ``opkit.static.Executor.run``."""
+        """Run a program with feeds and return what is fetched; see ``opkit.static.Executor.run``.
+
+        ``feed`` may also be a list of one feed: there is one device.
+        """
+        if isinstance(feed, (list, tuple)):
+            feed = _only_feed(feed)
         if type(program) is CompiledProgram:
             program = program.program
         found = super().run(program, feed, fetch_list, scope)
         if return_numpy:
             return found
         return [None if array is None else _tensor(array) for array in found]
+
+
+def _only_feed(feeds: Sequence[Any]) -> Any:
+    """Return the feed of a list with one for each device."""
+    if len(feeds) != 1 or not isinstance(feeds[0], Mapping):
+        raise FeedListError(
+            f"Executor.run: a list of feeds holds one dict of arrays, got {[type(item).__name__ for item in feeds]}",
+            help="one device runs the program: give a dict of arrays by name",
+        )
+    return feeds[0]
 
 
 def _tensor(array: np.ndarray) -> ScopeTensor:

@@ -9,13 +9,16 @@ import numpy as np
 
 from opkit import static
 from opkit.errors import UsageError
-from opkit.ir import Block, Program, TensorDesc, Variable, canonical_dtype
-from opkit.paddle.framework.parameter import ParamAttr, make_parameter
+from opkit.ir import Block, Operation, Program, TensorDesc, Variable, canonical_dtype
+from opkit.paddle.framework.parameter import parameter_shape
 from opkit.paddle.framework.place import CPUPlace
-from opkit.paddle.nn.initializer import default_for
 from opkit.paddle.semantics.scope_tensor import install_get_tensor
+from opkit.paddle.semantics.variable_types import LOD_TENSOR
+from opkit.paddle.tensor import random
+from opkit.paddle.tensor.inplace import INPLACE
 from opkit.paddle.tensor.methods import install
 from opkit.paddle.tensor.unsupported import install_unsupported
+from opkit.static.parameters import initialize
 from opkit.static.storage import program_state, set_program_state
 
 __all__ = ["install_graph"]
@@ -48,16 +51,34 @@ def _create_var(
 def _create_parameter(
     self: Block,
     name: str | None = None,
-    shape: Sequence[int] = (),
-    dtype: Any = "float32",
+    shape: Any = None,
+    dtype: Any = None,
     initializer: Any = None,
     trainable: bool = True,
+    regularizer: Any = None,
+    need_clip: bool = True,
+    optimize_attr: Mapping[str, Any] | None = None,
     **others: Any,
 ) -> Any:
-    """Return a new parameter of this block's program."""
-    attr = ParamAttr(name=name, initializer=initializer, trainable=trainable)
-    with static.program_guard(self.program):
-        return make_parameter(shape, dtype, attr, default_for(is_bias=False), "create_parameter.w")
+    """Return a parameter of this block.
+
+    Its initializer runs where it stands in this block's own program, whenever that runs, as in Paddle 2.6: a script
+    declares it in the startup program too, with an initializer, and without one in the main program.
+
+    Raises:
+        UsageError: shape or dtype is left out, or the name is taken with others.
+        ParameterShapeError: the shape is not a list of whole numbers.
+    """
+    if shape is None or dtype is None:
+        raise UsageError("Block.create_parameter takes a shape and a dtype, one of them is left out")
+    desc = TensorDesc(parameter_shape("Block.create_parameter", shape, least=0), canonical_dtype(dtype))
+    name = name or static.unique_name("_generated_var")
+    made: Any = self.declare(name, desc, persistable=True, stop_gradient=not trainable)
+    made.is_parameter, made.trainable, made.need_clip = True, trainable, need_clip
+    made.regularizer, made.optimize_attr = regularizer, dict(optimize_attr or {"learning_rate": 1.0})
+    if initializer is not None:
+        initialize(made, initializer)
+    return made
 
 
 # ---- Program ---------------------------------------------------------------------------------------------------------
@@ -102,6 +123,16 @@ def _detach(self: Variable) -> Variable:
     return copied
 
 
+# ---- Operation -------------------------------------------------------------------------------------------------------
+def _attr(self: Operation, name: str) -> Any:
+    """Return an attribute's value; "op_namescope" and "op_device" say in which scope and for which device it is."""
+    if name == "op_namescope":
+        return f"/{self.scope}/" if self.scope else "/"
+    if name == "op_device":
+        return self.placement or ""
+    return self.attrs[name]
+
+
 def _place(self: Variable, *args: Any) -> Any:
     return CPUPlace()
 
@@ -112,13 +143,19 @@ def install_graph() -> None:
     block.create_var, block.create_parameter = _create_var, _create_parameter
     program: Any = Program
     program.state_dict, program.set_state_dict = _state_dict, _set_state_dict
+    operation: Any = Operation
+    operation.attr = _attr
     install(Variable)
     variable: Any = Variable
+    for name, function in INPLACE.items():
+        setattr(variable, name, function)  # in a graph they return a new Variable, as in Paddle 2.6
+    for name in ("cauchy_", "exponential_", "geometric_", "normal_", "uniform_"):
+        setattr(variable, name, getattr(random, name))  # they refuse: nothing is drawn until the graph runs
     variable.get_value, variable.set_value = _get_value, _set_value
     variable.to_string, variable.detach = _to_string, _detach
     variable.grad_name = property(lambda self: self.name + "@GRAD")
     variable.place = property(_place)
-    variable.type = "LOD_TENSOR"
+    variable.type = LOD_TENSOR
     variable.lod_level = 0
     install_unsupported(Variable)
     install_get_tensor()

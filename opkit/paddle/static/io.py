@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opkit import static
+from opkit.errors import UsageError
 from opkit.ir import Program, Variable
 from opkit.paddle.semantics.saving import (
     load_inference_program,
@@ -83,11 +84,15 @@ def normalize_program(program: Program, feed_vars: Any, fetch_vars: Any, **kwarg
     return program.clone(for_test=True)
 
 
+class FeedVariableError(UsageError, TypeError):
+    """What is given as a Variable to feed or to fetch is something else (Paddle raises ValueError)."""
+
+
 def _listed(given: Any) -> Sequence[Variable]:
     items = [given] if isinstance(given, Variable) else list(given)
     for item in items:
         if not isinstance(item, Variable):
-            raise TypeError(f"feed_vars and fetch_vars hold Variables, got {type(item).__name__}")
+            raise FeedVariableError(f"feed_vars and fetch_vars hold Variables, got {type(item).__name__}")
     return items
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from opkit import static
@@ -13,6 +13,7 @@ from opkit.ops.core.mode import local
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
+from opkit.static.builder import building
 from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data
 from opkit.static.py_func import StaticModeError
@@ -108,21 +109,44 @@ def Print(
     return input
 
 
+class NameScopeError(UsageError, AssertionError):
+    """A scope of a graph has no name (Paddle raises AssertionError)."""
+
+
 def name_scope(prefix: str | None = None) -> AbstractContextManager[None]:
-    """Group the ops of the block for display: ``opkit graph`` folds large graphs by it; nothing else changes."""
-    return static.scoped(prefix or "scope")
+    """Group the ops of the block for display: ``opkit graph`` folds large graphs by it; nothing else changes.
 
-
-@contextmanager
-def device_guard(device: str | None = None) -> Iterator[None]:
-    """Run ops of this block on a device; the CPU is the only one.
+    A second scope of the same name at the same place is ``NAME_1``.
 
     Raises:
-        UnsupportedError: another device is asked for.
+        NameScopeError: it has no name.
     """
-    if device not in (None, "cpu"):
-        raise UnsupportedError(f"opkit runs on the CPU only, there is no device {device!r}")
-    yield
+    if not prefix:
+        raise NameScopeError("static.name_scope: a part of a graph needs a name", help='name_scope("encoder")')
+    number = static.unique_name(f"name_scope/{building.scope}/{prefix}").rpartition("_")[2]
+    return static.scoped(prefix if number == "0" else f"{prefix}_{number}")
+
+
+class DeviceNameError(UsageError, TypeError):
+    """The name of a device is not a str (Paddle raises TypeError)."""
+
+
+def device_guard(device: str | None = None) -> AbstractContextManager[None]:
+    """Mark the ops of this block for a device; all run on the CPU, as in a Paddle without GPUs.
+
+    Args:
+        device: "cpu", or "gpu", "xpu", "npu" with or without a number; None marks none.
+
+    Raises:
+        DeviceNameError: it is not a str.
+        UsageError: it is no such name.
+    """
+    if device is not None and not isinstance(device, str):
+        raise DeviceNameError(f"static.device_guard takes the name of a device, got {device!r}")
+    kind, colon, _ = (device or "cpu").partition(":")
+    if kind not in ("cpu", "gpu", "xpu", "npu") or (kind == "cpu" and colon):
+        raise UsageError(f"static.device_guard: a device is 'cpu', or 'gpu:0' and the like, got {device!r}")
+    return static.placed(device)
 
 
 def cpu_places(device_count: int | None = None) -> list[CPUPlace]:

@@ -13,6 +13,7 @@ from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_TEMPORARY
 from opkit.paddle.framework.defaults import default_dtype
+from opkit.paddle.framework.place import place_of
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
 from opkit.shim.missing import guard as _guard
@@ -26,6 +27,7 @@ __all__ = [
     "empty",
     "empty_like",
     "eye",
+    "fill_constant",
     "full",
     "full_like",
     "linspace",
@@ -58,9 +60,9 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
     Raises:
         TypeError: the data is of another type.
-        ValueError: a nested list is ragged.
+        ValueError: a nested list is ragged, or the place is not the CPU.
     """
-    if type(data) is _ndarray and dtype is None and not (ever.static and local.mode.is_static):
+    if type(data) is _ndarray and dtype is None and place is None and not (ever.static and local.mode.is_static):
         kind = data.dtype
         if kind is _FLOAT32 or kind is _FLOAT64:
             tensor = _new(Tensor)
@@ -69,6 +71,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
             tensor._node = None
             tensor._index = 0
             return tensor
+    if place is not None:
+        place_of("to_tensor", place)
     return _convert(data, dtype, stop_gradient)
 
 
@@ -148,6 +152,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     except (TypeError, ValueError):
         raise UsageError(f"full: fill_value is a number, got {fill_value!r}") from None
     return ops.constant(number, shape_or_size("full", shape), kind)
+
+
+def fill_constant(
+    shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: Any = None, name: str | None = None
+) -> Any:
+    """Return a tensor filled with one number, or write it into ``out`` and return that (the older form of ``full``)."""
+    made = full(shape, value, dtype)
+    return made if out is None else overwrite(out, made)
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:

@@ -15,10 +15,11 @@ from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor import creation, elementary, layout, logic, manipulation, math, products, selection
 
-__all__ = ["INPLACE", "fill_", "zero_"]
+__all__ = ["INPLACE", "fill_", "in_place", "zero_"]
 
 
-def _inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that writes another's result into its first argument; in a graph it returns that result."""
     name = f"{function.__name__}_"
 
     @wraps(function)
@@ -58,21 +59,21 @@ def _of_operator(name: str, build: Callable[[Any, Any], Any]) -> Callable[..., A
         return build(x, y)
 
     function.__name__ = name
-    return _inplace(function)
+    return in_place(function)
 
 
 #: name with its underscore -> function.
 INPLACE: dict[str, Callable[..., Any]] = {
-    **{f"{name}_": _inplace(function) for name, function in math.UNARY.items() if not name.startswith("is")},
-    **{f"{name}_": _inplace(function) for name, function in math.BINARY.items() if name not in ("maximum", "minimum")},
+    **{f"{name}_": in_place(function) for name, function in math.UNARY.items() if not name.startswith("is")},
+    **{f"{name}_": in_place(function) for name, function in math.BINARY.items() if name not in ("maximum", "minimum")},
     **{
         f"{name}_": _of_operator(name, build)
         for name, build in {"add": ops.add, "subtract": ops.sub, "multiply": ops.mul, "divide": ops.div}.items()
     },
-    **{f"{name}_": _inplace(getattr(math, name)) for name in ("clip", "scale", "pow", "lerp", "cumsum")},
-    **{f"{name}_": _inplace(function) for name, function in logic.COMPARISONS.items()},
+    **{f"{name}_": in_place(getattr(math, name)) for name in ("clip", "scale", "pow", "lerp", "cumsum")},
+    **{f"{name}_": in_place(function) for name, function in logic.COMPARISONS.items()},
     **{
-        f"{name}_": _inplace(getattr(module, name))
+        f"{name}_": in_place(getattr(module, name))
         for module, names in {
             creation: "tril triu",
             elementary: "erfinv frac gcd hypot lcm ldexp logit multigammaln nan_to_num polygamma renorm",
@@ -105,6 +106,8 @@ def zero_(x: Tensor) -> Tensor:
 
 def where_(condition: Any, x: Tensor, y: Any, name: str | None = None) -> Tensor:
     """Keep x where the condition holds and write y elsewhere, in place; return x."""
+    if not isinstance(x, Tensor):
+        return manipulation.where(condition, x, y)
     check_inplace(x, "where_")
     return become(x, manipulation.where(condition, x, y), "where_")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor
-from opkit.errors import UsageError
-from opkit.ir import canonical_dtype
+from opkit.errors import ShapeError, UsageError
+from opkit.ir import Variable, canonical_dtype
 from opkit.ops.composed import order, pointwise
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import integers, spread
@@ -160,7 +160,14 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def increment(x: Any, value: float = 1.0, name: str | None = None) -> Any:
-    """Add a number to a tensor of one element, in place; in graphs the Variable means the sum from here on."""
+    """Add a number to a tensor of one element, in place; in graphs the Variable means the sum from here on.
+
+    Raises:
+        DtypeError: x is not a tensor.
+        ShapeError: it has not one element.
+    """
+    if set(need_value("increment", "x", x).shape) - {1, -1}:
+        raise ShapeError(f"increment takes a tensor of one element, got shape {list(x.shape)}")
     is_whole = x._data.dtype.kind in "iu"
     return overwrite(x, ops.add(x.detach(), int(value) if is_whole else value))
 
@@ -268,8 +275,8 @@ def numel(x: Any, name: str | None = None) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Say whether this is a Tensor."""
-    return isinstance(x, Tensor)
+    """Say whether this is a Tensor, or a Variable of a graph."""
+    return isinstance(x, (Tensor, Variable))
 
 
 __all__ += ["is_tensor"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.eager import Tensor
-from opkit.errors import UnsupportedError
+from opkit.errors import DtypeError
 from opkit.ir import adopt, canonical_dtype
-from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.framework.place import CPUPlace, NoDeviceError
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.dialect import PADDLE
+from opkit.paddle.semantics.scope_tensor import tensor_of
+from opkit.paddle.semantics.variable_types import LOD_TENSOR
 from opkit.paddle.tensor import (
     attribute,
     decomposition,
@@ -105,11 +107,18 @@ def _to(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 _no_device(item)
         else:
             dtype = item
-    return x if dtype is None else manipulation.cast(x, canonical_dtype(dtype))
+    return x if dtype is None else manipulation.cast(x, _dtype_or_device(dtype))
+
+
+def _dtype_or_device(item: Any) -> str:
+    try:
+        return canonical_dtype(item)
+    except TypeError:
+        raise DtypeError(f"Tensor.to takes a device ('cpu') or a dtype, got {item!r}") from None
 
 
 def _no_device(name: str) -> None:
-    raise UnsupportedError(f"opkit runs on the CPU only, there is no device {name!r}")
+    raise NoDeviceError(f"opkit runs on the CPU only, there is no device {name!r}")
 
 
 def _cuda(x: Tensor, *args: Any, **kwargs: Any) -> None:
@@ -180,7 +189,8 @@ _TENSOR_ONLY: dict[str, Any] = {
     "data_ptr": lambda x: x._data.ctypes.data,
     "pin_memory": _self,
     "element_size": lambda x: x._data.itemsize,
-    "get_tensor": _self,
+    "get_tensor": tensor_of,
+    "type": LOD_TENSOR,
     "_inplace_version": lambda x: x.inplace_version,
     "_grad_ivar": lambda x: x.grad,
     "_is_initialized": lambda x: True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opkit.eager import Tensor, become, check_inplace
@@ -125,36 +126,42 @@ def set_rng_state(state_list: Any, device: str | None = None) -> None:
     ops.set_generator_state(state_list[0])
 
 
+class InPlaceInGraphError(UsageError, TypeError, AssertionError):
+    """Something that is not a Tensor was to be filled in place (in a graph Paddle raises AssertionError)."""
+
+
 # ---- in place --------------------------------------------------------------------------------------------------------
-def _filled(x: Tensor, drawn: Any, what: str) -> Tensor:
+def _filled(x: Tensor, draw: Callable[[], Any], what: str) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise InPlaceInGraphError(f"{what} fills a Tensor, got {type(x).__name__}", help="in graphs draw a new one")
     check_inplace(x, what)
-    return become(x, ops.cast(drawn, x._data.dtype), what)
+    return become(x, ops.cast(draw(), x._data.dtype), what)
 
 
 def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn evenly from [min, max)."""
-    return _filled(x, ops.uniform(x._data.shape, float(min), float(max), x._data.dtype, seed), "uniform_")
+    return _filled(x, lambda: ops.uniform(x._data.shape, float(min), float(max), x._data.dtype, seed), "uniform_")
 
 
 def normal_(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from a normal distribution."""
-    return _filled(x, ops.normal(x._data.shape, float(mean), float(std), x._data.dtype), "normal_")
+    return _filled(x, lambda: ops.normal(x._data.shape, float(mean), float(std), x._data.dtype), "normal_")
 
 
 def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from an exponential distribution of rate lam."""
-    return _filled(x, draws.exponential(x._data.shape, float(lam)), "exponential_")
+    return _filled(x, lambda: draws.exponential(x._data.shape, float(lam)), "exponential_")
 
 
 def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
     """Fill x with numbers drawn from a Cauchy distribution."""
-    return _filled(x, draws.cauchy(x._data.shape, loc, scale), "cauchy_")
+    return _filled(x, lambda: draws.cauchy(x._data.shape, loc, scale), "cauchy_")
 
 
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill x with logarithms that, rounded up, count trials until the first success; not rounded, as in Paddle 2.6."""
     given = probs if hasattr(probs, "_data") else float(probs)
-    return _filled(x, draws.geometric(x._data.shape, given), "geometric_")
+    return _filled(x, lambda: draws.geometric(x._data.shape, given), "geometric_")
 
 
 __getattr__ = _guard(__name__, globals())

@@ -17,7 +17,7 @@ _NAMES = """
     fill_diagonal_tensor fill_diagonal_tensor_ frexp get_map_tensor get_selected_rows grad_ grad_fn
     householder_product i0 i0_ i0e i1 i1e imag indices is_selected_rows is_sparse_coo is_sparse_csr istft layout
     lu_unpack nnz num_shard offset pca_lowrank placements polar process_mesh real reconstruct_from_ rows
-    select_scatter set_string_list set_vocab stft to_dense to_sparse_coo to_sparse_csr top_p_sampling type values
+    select_scatter set_string_list set_vocab stft to_dense to_sparse_coo to_sparse_csr top_p_sampling values
 """
 UNSUPPORTED = tuple(_NAMES.split())
 

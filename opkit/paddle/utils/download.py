@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
+import zipfile
+import zlib
 from pathlib import Path
 
 from opkit.errors import OpkitError, UsageError
 from opkit.shim.missing import guard
 
 __all__ = ["NotDownloadedError", "get_path_from_url", "get_weights_path_from_url", "is_url"]
+
+
+class BadArchiveError(OpkitError, RuntimeError):
+    """A downloaded archive cannot be unpacked."""
+
 
 #: Where Paddle keeps downloaded weights.
 WEIGHTS_HOME = os.path.expanduser("~/.cache/paddle/hapi/weights")
@@ -48,14 +56,14 @@ def get_path_from_url(
     decompress: bool = True,
     method: str = "get",
 ) -> str:
-    """Return the path of a file that was put into a folder; of an archive, that of what it was unpacked to.
+    """Return the path of a file that was put into a folder; of an archive, that of what it is unpacked to.
 
     Args:
         url: where it could be downloaded from.
         root_dir: the folder.
         md5sum: what its contents must add up to.
         check_exist: accepted; a file that is there is used.
-        decompress: whether an archive counts by the folder that it was unpacked to.
+        decompress: whether an archive is unpacked beside itself, if it is not yet, and counts by what it holds.
         method: accepted, without effect.
 
     Raises:
@@ -69,13 +77,35 @@ def get_path_from_url(
     unpacked = path.with_name(path.name.removesuffix(suffix))
     if decompress and suffix and unpacked.exists():
         return str(unpacked)
-    if decompress and suffix:
-        raise NotDownloadedError(f"opkit downloads nothing: {url}", help=f"download it and unpack it to {unpacked}")
     if not path.exists():
         raise NotDownloadedError(f"opkit downloads nothing: {url}", help=f"download it to {path}")
     if md5sum and hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != md5sum:
         raise NotDownloadedError(f"{path} is not the file of {url}: its md5 sum is another", help="download it again")
-    return str(path)
+    return str(_unpacked(path) if decompress and suffix else path)
+
+
+def _unpacked(archive: Path) -> Path:
+    """Unpack an archive into its folder; return what it holds: its only top folder or file, else its folder.
+
+    Raises:
+        BadArchiveError: it cannot be read, or a member would be written outside the folder.
+    """
+    folder = archive.parent
+    try:
+        if archive.suffix == ".zip":
+            with zipfile.ZipFile(archive) as pack:
+                names = pack.namelist()
+                pack.extractall(folder)  # it drops absolute parts and ".." of members' names itself
+        else:
+            with tarfile.open(archive) as pack:
+                names = pack.getnames()
+                if not hasattr(tarfile, "data_filter"):
+                    raise BadArchiveError(f"this Python cannot unpack {archive} safely", help="unpack it by hand")
+                pack.extractall(folder, filter="data")
+    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise BadArchiveError(f"cannot unpack {archive}: {error}") from error
+    tops = {name.removeprefix("./").partition("/")[0] for name in names} - {"", "."}
+    return folder / tops.pop() if len(tops) == 1 else folder
 
 
 __getattr__ = guard(__name__, globals())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.eager import become, check_inplace
 from opkit.errors import UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.composed import activations
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, of_one
-from opkit.paddle.tensor.inplace import INPLACE
+from opkit.paddle.tensor.inplace import INPLACE, in_place
 from opkit.paddle.tensor.math import UNARY
 from opkit.shim.missing import guard as _guard
 
@@ -69,10 +68,7 @@ hardswish = of_one("hardswish", ops.hardswish)
 tanhshrink = of_one("tanhshrink", ops.tanhshrink)
 
 
-def relu_(x: Any, name: str | None = None) -> Any:
-    """Do ``relu`` in place."""
-    check_inplace(x, "relu_")
-    return become(x, ops.relu(x), "relu_")
+relu_ = in_place(relu)
 
 
 def elu(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
@@ -164,10 +160,7 @@ def softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) 
     return ops.softmax(x if dtype is None else _cast(x, dtype), axis)
 
 
-def softmax_(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
-    """Do ``softmax`` in place."""
-    check_inplace(x, "softmax_")
-    return become(x, softmax(x, axis, dtype), "softmax_")
+softmax_ = in_place(softmax)
 
 
 def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = None) -> Any:
@@ -176,28 +169,16 @@ def log_softmax(x: Any, axis: int = -1, dtype: Any = None, name: str | None = No
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------
-def elu_(x: Any, alpha: float = 1.0, name: str | None = None) -> Any:
-    """Do ``elu`` in place."""
-    check_inplace(x, "elu_")
-    return become(x, elu(x, alpha), "elu_")
+elu_ = in_place(elu)
 
 
-def hardtanh_(x: Any, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Any:
-    """Do ``hardtanh`` in place."""
-    check_inplace(x, "hardtanh_")
-    return become(x, hardtanh(x, min, max), "hardtanh_")
+hardtanh_ = in_place(hardtanh)
 
 
-def leaky_relu_(x: Any, negative_slope: float = 0.01, name: str | None = None) -> Any:
-    """Do ``leaky_relu`` in place."""
-    check_inplace(x, "leaky_relu_")
-    return become(x, leaky_relu(x, negative_slope), "leaky_relu_")
+leaky_relu_ = in_place(leaky_relu)
 
 
-def thresholded_relu_(x: Any, threshold: float = 1.0, name: str | None = None) -> Any:
-    """Do ``thresholded_relu`` in place."""
-    check_inplace(x, "thresholded_relu_")
-    return become(x, thresholded_relu(x, threshold), "thresholded_relu_")
+thresholded_relu_ = in_place(thresholded_relu)
 
 
 # ---- groups, chance --------------------------------------------------------------------------------------------------

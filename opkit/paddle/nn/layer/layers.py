@@ -12,12 +12,13 @@ import numpy as np
 
 from opkit import static
 from opkit.eager import Tensor
-from opkit.errors import MissingNameError, UnsupportedError, UsageError, unknown
+from opkit.errors import MissingNameError, UsageError, unknown
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
-from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter
+from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter, parameter_shape
+from opkit.paddle.framework.place import NoDeviceError
 from opkit.shim.missing import guard as _guard
 from opkit.static.names import unique_name
 
@@ -131,6 +132,7 @@ class Layer:
             return None
         default = init.global_or(default_initializer, is_bias) if default_initializer else init.default_for(is_bias)
         kind = self._dtype if dtype is None else dtype
+        shape = parameter_shape(f"{type(self).__name__}.create_parameter", shape)
         return make_parameter(shape, kind, given, default, f"{self._full_name}.{'b' if is_bias else 'w'}")
 
     def _fixed_or_trained(self, shape: Any, attr: Any, default: Any, is_bias: bool = False) -> Any:
@@ -327,7 +329,7 @@ class Layer:
     def to(self, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Any:
         """Change the dtype of floating-point parameters and buffers; return this layer."""
         if isinstance(device, str) and not device.startswith("cpu"):
-            raise UnsupportedError(f"opkit runs on the CPU only, there is no device {device!r}")
+            raise NoDeviceError(f"opkit runs on the CPU only, there is no device {device!r}")
         if dtype is not None:
             kind = canonical_dtype(dtype)
             for item in [*self.parameters(), *self.buffers()]:
