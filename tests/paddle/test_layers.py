@@ -89,6 +89,7 @@ def test_bad_assignments() -> None:
         net.frist  # noqa: B018
 
 
+@pytest.mark.filterwarnings("ignore:.*the state does not have it")
 def test_a_state_of_another_shape_is_left_out_with_a_warning() -> None:
     """Fine-tuning with a new head loads what fits, and says what does not."""
     net = Net()

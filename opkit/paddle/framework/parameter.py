@@ -10,11 +10,12 @@ from opkit.eager import Tensor, wrap
 from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.ops.core.mode import local
-from opkit.ops.kernels.initializer import Initializer
+from opkit.ops.kernels import initializer as recipes
 from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.static_mode import static_hooks
 from opkit.paddle.semantics import builders as ops
+from opkit.static import default_main_program
 from opkit.static.names import unique_name
 
 __all__ = ["EagerParamBase", "ParamAttr", "create_parameter", "make_parameter", "parameter_shape"]
@@ -74,7 +75,7 @@ class ParamAttr:
             return attr
         if isinstance(attr, str):
             return ParamAttr(name=attr)
-        if isinstance(attr, Initializer):
+        if isinstance(attr, (init.Initializer, recipes.Initializer)):
             return ParamAttr(initializer=attr)
         if hasattr(attr, "coefficient"):
             return ParamAttr(regularizer=attr)
@@ -107,14 +108,15 @@ def parameter_shape(function: str, shape: Any, least: int = 1) -> tuple[int, ...
     return tuple(int(item) for item in items)
 
 
-def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer, prefix: str) -> Any:
+def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Any, prefix: str) -> Any:
     """Return a new parameter of the current mode.
 
     Args:
         shape: its shape.
         dtype: its dtype.
         attr: as the user gave it.
-        default: the initializer where neither the user nor ``set_global_initializer`` gave one.
+        default: the initializer, or a function of (parameter, block), where neither the user nor
+            ``set_global_initializer`` gave one.
         prefix: what its name begins with where the user gave none.
     """
     sizes = tuple(int(size) for size in ([shape] if isinstance(shape, int) else shape))
@@ -122,11 +124,14 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer
     name = attr.name or unique_name(prefix)
     recipe = attr.initializer or default
     if local.mode.is_static:
+        recipe = init.recipe_of(recipe)
         named = ParamAttr(
             name, recipe, attr.learning_rate, attr.regularizer, attr.trainable, attr.do_model_average, attr.need_clip
         )
         return static_hooks.create_parameter(sizes, kind, named, recipe)
-    parameter = wrap(recipe(ops.generator(), sizes, kind), stop_gradient=not attr.trainable)
+    own = init.is_own(recipe)
+    first = init.recipe_of(init.Constant(0.0) if own else recipe)
+    parameter = wrap(first(ops.generator(), sizes, kind), stop_gradient=not attr.trainable)
     parameter.__class__ = EagerParamBase
     parameter.is_parameter = True
     parameter.persistable = True
@@ -134,6 +139,8 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Initializer
     parameter.optimize_attr = {"learning_rate": attr.learning_rate}  # type: ignore[attr-defined]
     parameter.regularizer = attr.regularizer  # type: ignore[attr-defined]
     parameter.need_clip = attr.need_clip  # type: ignore[attr-defined]
+    if own:
+        recipe(parameter, default_main_program().global_block())
     return parameter
 
 

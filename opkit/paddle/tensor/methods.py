@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from opkit.eager import Tensor
+from opkit.eager.tensor import TensorFlagError
 from opkit.errors import DtypeError
 from opkit.ir import adopt, canonical_dtype
 from opkit.paddle.framework.place import CPUPlace, NoDeviceError
@@ -143,6 +146,8 @@ def _trainable(x: Tensor) -> bool:
 
 
 def _set_trainable(x: Tensor, value: bool) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TensorFlagError(f"trainable takes a bool, got {type(value).__name__} {value!r}")
     x.stop_gradient = not value
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from opkit.errors import UsageError
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.shim.missing import guard as _guard
 
 __all__ = ["LayerDict", "LayerList", "ParameterList", "Sequential"]
+
+
+class PairsError(UsageError, AssertionError):
+    """What a LayerDict was to be filled from is not a dict or a list of pairs."""
 
 
 class Sequential(Layer):
@@ -44,6 +49,9 @@ class Sequential(Layer):
     def __setitem__(self, name: Any, layer: Any) -> None:
         key = name if isinstance(name, str) else list(self._sub_layers)[name]
         self.add_sublayer(key, layer)
+
+    def __delitem__(self, name: Any) -> None:
+        del self._sub_layers[name if isinstance(name, str) else list(self._sub_layers)[name]]
 
     def __len__(self) -> int:
         return len(self._sub_layers)
@@ -107,8 +115,38 @@ class LayerDict(Layer):
 
     def __init__(self, sublayers: Any = None) -> None:
         super().__init__()
-        for name, layer in dict(sublayers or {}).items():
-            self.add_sublayer(name, layer)
+        if sublayers is not None:
+            self.update(sublayers)
+
+    def update(self, sublayers: Any) -> None:
+        """Add layers, or replace those of the same name.
+
+        Args:
+            sublayers: a dict, a LayerDict, or (name, layer) pairs.
+
+        Raises:
+            ValueError: an item is not a pair.
+        """
+        pairs = sublayers.items() if isinstance(sublayers, (Mapping, LayerDict)) else sublayers
+        if not isinstance(pairs, Iterable):
+            raise PairsError(f"LayerDict.update takes a dict or (name, layer) pairs, got {type(sublayers).__name__}")
+        for position, pair in enumerate(pairs):
+            if len(pair) != 2:
+                raise UsageError(
+                    f"LayerDict.update: item {position} is not a (name, layer) pair, its length is {len(pair)}"
+                )
+            self.add_sublayer(*pair)
+
+    def pop(self, key: str) -> Any:
+        """Take a layer out and return it."""
+        return self._sub_layers.pop(key)
+
+    def clear(self) -> None:
+        """Take all layers out."""
+        self._sub_layers.clear()
+
+    def __delitem__(self, name: str) -> None:
+        del self._sub_layers[name]
 
     def __getitem__(self, name: str) -> Any:
         return self._sub_layers[name]

@@ -8,8 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from opkit import static
 from opkit.eager import Tensor
 from opkit.errors import MissingNameError, UsageError, unknown
@@ -19,6 +17,8 @@ from opkit.paddle.framework import initializer as init
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.parameter import ParamAttr, is_parameter, make_parameter, parameter_shape
 from opkit.paddle.framework.place import NoDeviceError
+from opkit.paddle.nn.layer.hooks import Removable, add_hook, run_between
+from opkit.paddle.nn.layer.state import collect, load
 from opkit.shim.missing import guard as _guard
 from opkit.static.names import unique_name
 
@@ -29,16 +29,10 @@ class ParameterTypeError(UsageError, TypeError):
     """A parameter, buffer or sublayer was to be replaced by something else."""
 
 
-class _Hook:
-    """What ``register_forward_*_hook`` returns."""
+class LayerNameError(UsageError, KeyError):
+    """A parameter or buffer was to have a name under which it could not be reached."""
 
-    def __init__(self, hooks: dict[int, Any], key: int) -> None:
-        self._hooks = hooks
-        self._key = key
-
-    def remove(self) -> None:
-        """Take the hook away."""
-        self._hooks.pop(self._key, None)
+    __str__ = UsageError.__str__
 
 
 def _snake(name: str) -> str:
@@ -70,6 +64,7 @@ class Layer:
         setter(self, "_non_persistable_buffer_names_set", set())
         setter(self, "_pre_hooks", OrderedDict())
         setter(self, "_post_hooks", OrderedDict())
+        setter(self, "_state_dict_hooks", OrderedDict())
         setter(self, "_dtype", canonical_dtype(dtype) if dtype is not None else default_dtype())
         setter(self, "_full_name", unique_name(_snake(name_scope or type(self).__name__)))
 
@@ -82,18 +77,18 @@ class Layer:
         """Run forward, between the hooks; in a graph its ops are those of this layer."""
         if local.mode.is_static:
             with static.scoped(self._full_name):
-                return _run(self, inputs, kwargs)
+                return run_between(self, inputs, kwargs)
         if not self._pre_hooks and not self._post_hooks:
             return self.forward(*inputs, **kwargs)
-        return _run(self, inputs, kwargs)
+        return run_between(self, inputs, kwargs)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> _Hook:
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Removable:
         """Call ``hook(layer, inputs)`` before each forward; what it returns replaces the inputs."""
-        return _add_hook(self._pre_hooks, hook)
+        return add_hook(self._pre_hooks, hook)
 
-    def register_forward_post_hook(self, hook: Callable[..., Any]) -> _Hook:
+    def register_forward_post_hook(self, hook: Callable[..., Any]) -> Removable:
         """Call ``hook(layer, inputs, outputs)`` after each forward; what it returns replaces the outputs."""
-        return _add_hook(self._post_hooks, hook)
+        return add_hook(self._post_hooks, hook)
 
     def train(self) -> None:
         """Put this layer and its sublayers into the mode of training."""
@@ -147,6 +142,7 @@ class Layer:
         """Register a parameter under a name; return it."""
         if parameter is not None and not is_parameter(parameter):
             raise ParameterTypeError(f"add_parameter({name!r}) takes a parameter, got {type(parameter).__name__}")
+        self._checked(name, "parameter", self._parameters)
         self._parameters[name] = parameter
         return parameter
 
@@ -161,9 +157,21 @@ class Layer:
         """Register a Tensor that is state but not a parameter; ``persistable``: part of the state dict."""
         if tensor is not None and not hasattr(tensor, "_data"):
             raise ParameterTypeError(f"register_buffer({name!r}) takes a Tensor, got {type(tensor).__name__}")
+        self._checked(name, "buffer", self._buffers)
         self._buffers[name] = tensor
         kept = self._non_persistable_buffer_names_set
         kept.discard(name) if persistable else kept.add(name)
+
+    def _checked(self, name: Any, kind: str, table: Mapping[str, Any]) -> None:
+        """Refuse a name under which a parameter or buffer could not be reached."""
+        if not isinstance(name, str):
+            raise ParameterTypeError(f"{type(self).__name__}: the name of a {kind} is a string, got {name!r}")
+        if not name or "." in name:
+            raise LayerNameError(
+                f"{type(self).__name__}: the name of a {kind} is not empty and has no '.', got {name!r}"
+            )
+        if name not in table and hasattr(self, name):
+            raise LayerNameError(f"{type(self).__name__}: there is an attribute {name!r}, which a {kind} would hide")
 
     # ---- attributes ------------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
@@ -277,20 +285,24 @@ class Layer:
 
     # ---- state -----------------------------------------------------------------------------------------------------
     def state_dict(
-        self, destination: Any = None, include_sublayers: bool = True, structured_name_prefix: str = "", **kwargs: Any
+        self,
+        destination: Any = None,
+        include_sublayers: bool = True,
+        structured_name_prefix: str = "",
+        use_hook: bool = True,
     ) -> Any:
-        """Return parameters and persistable buffers by dotted name."""
-        found = OrderedDict() if destination is None else destination
-        layers = self.named_sublayers(include_self=True) if include_sublayers else iter([("", self)])
-        for path, layer in layers:
-            lead = structured_name_prefix + (f"{path}." if path else "")
-            for name, item in layer.__dict__["_parameters"].items():
-                if item is not None:
-                    found[lead + name] = item
-            for name, item in layer.__dict__["_buffers"].items():
-                if item is not None and name not in layer.__dict__["_non_persistable_buffer_names_set"]:
-                    found[lead + name] = item
-        return found
+        """Return parameters and persistable buffers by dotted name; ``use_hook``: as the state hooks change them."""
+        return collect(self, destination, include_sublayers, structured_name_prefix, transient=False, hooked=use_hook)
+
+    def to_static_state_dict(
+        self,
+        destination: Any = None,
+        include_sublayers: bool = True,
+        structured_name_prefix: str = "",
+        use_hook: bool = True,
+    ) -> Any:
+        """Return parameters and all buffers, those too that are not persistable, by dotted name."""
+        return collect(self, destination, include_sublayers, structured_name_prefix, transient=True, hooked=use_hook)
 
     def set_state_dict(self, state_dict: Mapping[str, Any], use_structured_name: bool = True) -> Any:
         """Load parameters and buffers.
@@ -300,25 +312,17 @@ class Layer:
             use_structured_name: names are dotted attribute names; else the parameters' own names.
 
         Returns:
-            ``(missing names, unexpected names)``. A name whose shape differs is in both; it is warned of and left as
-            it is (Paddle 2.6).
+            ``(missing names, unexpected names)``. A name that is missing or whose shape differs is warned of and left
+            as it is; a name whose shape differs is in both (Paddle 2.6.2).
         """
-        own = self.state_dict()
-        by_name = own if use_structured_name else {item.name: item for item in own.values()}
-        missing = [name for name in by_name if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in by_name]
-        for name, item in by_name.items():
-            if name in state_dict and not _load(name, item, state_dict[name]):
-                missing.append(name)
-                unexpected.append(name)
-        return missing, unexpected
+        return load(self, state_dict, use_structured_name)
 
     set_dict = set_state_dict
     load_dict = set_state_dict
 
-    def to_static_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Return all parameters and buffers by dotted name."""
-        return self.state_dict(*args, **kwargs)
+    def register_state_dict_hook(self, hook: Callable[[Any], Any]) -> Removable:
+        """Call ``hook(state)`` in ``state_dict()``; what it returns replaces the state."""
+        return add_hook(self._state_dict_hooks, hook)
 
     def clear_gradients(self) -> None:
         """Fill the gradients of all parameters with zeros."""
@@ -330,22 +334,43 @@ class Layer:
         """Change the dtype of floating-point parameters and buffers; return this layer."""
         if isinstance(device, str) and not device.startswith("cpu"):
             raise NoDeviceError(f"opkit runs on the CPU only, there is no device {device!r}")
-        if dtype is not None:
-            kind = canonical_dtype(dtype)
-            for item in [*self.parameters(), *self.buffers()]:
+        return self if dtype is None else self._cast(dtype)
+
+    def _cast(self, dtype: Any, excluded: tuple[type, ...] = ()) -> Any:
+        kind = canonical_dtype(dtype)
+        for layer in self.sublayers(include_self=True):
+            if isinstance(layer, excluded):
+                continue
+            for item in [*layer.parameters(False), *layer.buffers(False)]:
                 if item._data.dtype.kind == "f":
                     item._data = item._data.astype(kind)
-            for layer in self.sublayers(include_self=True):
-                object.__setattr__(layer, "_dtype", kind)
+            object.__setattr__(layer, "_dtype", kind)
         return self
 
     def astype(self, dtype: Any) -> Any:
         """Change the dtype of floating-point parameters and buffers; return this layer."""
         return self.to(dtype=dtype)
 
-    def float(self) -> Any:
-        """Make parameters and buffers float32; return this layer."""
-        return self.to(dtype="float32")
+    def float(self, excluded_layers: Any = None) -> Any:
+        """Make parameters and buffers float32, but not those of layers of the excluded classes; return this layer."""
+        given = () if excluded_layers is None else excluded_layers
+        kinds = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+        if not all(isinstance(kind, type) for kind in kinds):
+            raise ParameterTypeError(f"Layer.float: excluded_layers are classes of layers, got {excluded_layers!r}")
+        return self._cast("float32", kinds)
+
+    def float16(self, excluded_layers: Any = None) -> Any:
+        """Leave the layer as it is, with a warning, as Paddle does on a CPU; return it."""
+        warnings.warn("Layer.float16: a CPU does not compute in float16; the layer is left as it is", stacklevel=2)
+        return self
+
+    def backward(self, *inputs: Any) -> None:
+        """Refuse: a layer's gradient is that of the ops in ``forward``.
+
+        Raises:
+            ValueError: always.
+        """
+        raise UsageError(f"layer {type(self).__name__}: a Layer has no backward", help="write a PyLayer")
 
     # ---- printing --------------------------------------------------------------------------------------------------
     def extra_repr(self) -> str:
@@ -363,37 +388,4 @@ class Layer:
         return text + ")"
 
 
-def _add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> _Hook:
-    key = max(hooks, default=-1) + 1
-    hooks[key] = hook
-    return _Hook(hooks, key)
-
-
-def _load(name: str, item: Any, value: Any) -> bool:
-    """Load one value; say whether it fits."""
-    array = value._data if isinstance(value, Tensor) else np.asarray(value)
-    if array.shape != tuple(item.shape):
-        text = f"set_state_dict: {name!r} is left unchanged: its shape is {list(item.shape)}, that of the state "
-        warnings.warn(text + f"{list(array.shape)}", stacklevel=3)
-        return False
-    if isinstance(item, Tensor):
-        item.set_value(array.astype(item._data.dtype))  # type: ignore[attr-defined]  # attached at import
-    else:
-        item.set_value(array)
-    return True
-
-
 __getattr__ = _guard(__name__, globals())
-
-
-def _run(layer: Layer, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    for hook in list(layer._pre_hooks.values()):
-        changed = hook(layer, inputs)
-        if changed is not None:
-            inputs = changed if isinstance(changed, tuple) else (changed,)
-    outputs = layer.forward(*inputs, **kwargs)
-    for hook in list(layer._post_hooks.values()):
-        changed = hook(layer, inputs, outputs)
-        if changed is not None:
-            outputs = changed
-    return outputs

@@ -10,8 +10,8 @@ from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Variable, canonical_dtype
 from opkit.ops.kernels.initializer import Initializer, constant
+from opkit.paddle.framework.initializer import XavierUniform, global_or, recipe_of
 from opkit.paddle.framework.parameter import ParamAttr
-from opkit.paddle.nn.initializer import XavierUniform, global_or
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import layers
 from opkit.paddle.semantics.layers import Spec
@@ -29,7 +29,7 @@ def _spec(attr: Any) -> Spec | None:
         "need_clip": given.need_clip,
         "optimize_attr": {"learning_rate": given.learning_rate},
     }
-    return Spec(given.name or "", given.initializer, given.trainable, fields)
+    return Spec(given.name or "", given.initializer and recipe_of(given.initializer), given.trainable, fields)
 
 
 def _needed(attr: Any, layer: str) -> Spec:
@@ -51,11 +51,11 @@ def _activation(name: str | None) -> Callable[[Any], Any] | None:
 
 
 def _weight(attr_default: Initializer | None = None) -> Initializer:
-    return global_or(attr_default or XavierUniform(), is_bias=False)
+    return recipe_of(global_or(attr_default or XavierUniform(), is_bias=False))
 
 
 def _bias() -> Initializer:
-    return global_or(constant(0.0), is_bias=True)
+    return recipe_of(global_or(constant(0.0), is_bias=True))
 
 
 def fc(
