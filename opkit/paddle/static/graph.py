@@ -10,6 +10,7 @@ import numpy as np
 from opkit import static
 from opkit.errors import UsageError
 from opkit.ir import Block, Operation, Program, TensorDesc, Variable, canonical_dtype
+from opkit.paddle.framework.initializer import recipe_of
 from opkit.paddle.framework.parameter import parameter_shape
 from opkit.paddle.framework.place import CPUPlace
 from opkit.paddle.semantics.scope_tensor import install_get_tensor
@@ -77,7 +78,7 @@ def _create_parameter(
     made.is_parameter, made.trainable, made.need_clip = True, trainable, need_clip
     made.regularizer, made.optimize_attr = regularizer, dict(optimize_attr or {"learning_rate": 1.0})
     if initializer is not None:
-        initialize(made, initializer)
+        initialize(made, recipe_of(initializer))
     return made
 
 
