@@ -17,7 +17,7 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.thresholds import FILLED, LOOK_SEED, LOOK_SHARE, LOOK_STEP, LOOK_WEIGHTS
 from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
 from opkit.checker.search.scope import SearchScope
-from opkit.errors import AutogradError, OpkitError
+from opkit.errors import AutogradError
 
 __all__ = ["Trouble", "has_slope", "is_only_empty", "spreads", "stacks", "trouble_of"]
 
@@ -30,7 +30,7 @@ class Trouble:
         code: of the check that the case would fail.
         message: what backward does.
         is_silent: whether shapes fit, and values are wrong.
-        is_own: whether backward raises by itself, in numpy or the like.
+        is_own: whether backward raises by itself, in numpy or an op that it calls.
         is_refused: whether it is only that what it returns has another shape than the input. Not
             every runtime refuses such a gradient; some use a part of it.
     """
@@ -53,7 +53,7 @@ def trouble_of(checkable: Checkable, case: Case) -> Trouble | None:
         code = "GC181" if all(sizes_of(case)) else "GC160"
         message = f"backward raises {type(error).__name__}: {error}"
         is_refused = isinstance(error, AutogradError)
-        return Trouble(code, message, is_own=not isinstance(error, OpkitError), is_refused=is_refused)
+        return Trouble(code, message, is_own=not is_refused, is_refused=is_refused)
     for leaf, value in found.items():
         if isinstance(value, (np.ndarray, np.generic)) and value.shape != evaluator.array(leaf).shape:
             return Trouble("GC142", f"the gradient of {leaf} has shape {value.shape}", is_refused=True)
