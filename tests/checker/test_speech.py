@@ -49,6 +49,14 @@ def branched(ctx: Any, x: Any, y: Any) -> Any:
     return x * y if x.ndim == y.ndim else x
 
 
+def halved(ctx: Any, x: Any) -> Any:
+    return x[..., : x.shape[-1] // 2]
+
+
+def blocked(ctx: Any, x: Any) -> Any:
+    return x[: len(x) // 128]
+
+
 class Documented:
     """Takes arrays of any shape."""
 
@@ -56,6 +64,8 @@ class Documented:
 SAID = [
     ((plain, gradient), Speech()),
     ((plain, by_helper), Speech(broadcasts=True)),
+    ((halved, gradient), Speech(divisors=frozenset((2,)))),
+    ((blocked, gradient), Speech()),
     ((plain, by_axes), Speech(broadcasts=True)),
     ((worded, gradient), Speech(broadcasts=True)),
     ((counted, gradient), Speech(ranks=True)),

@@ -142,6 +142,8 @@ MOST_EXAMPLES, KIND_CASES = 12, 3
 #: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
 #: usual shape has. Cost.
 MOST_WIDENED, WIDE = 24, 11
+#: Largest number by which forward divides a size that counts as parts, like halves: greater ones are blocks. Tuned.
+MOST_DIVISOR = 8
 #: Sizes that an axis of size 0 is given to see whether forward takes the other sizes beside it. Cost.
 FILLED = (2, 4)
 #: Step and relative error of a first look at a gradient along one direction: a missing sum is off by far more. Tuned.

@@ -17,6 +17,7 @@ from opkit.checker.search.meant import Doubt
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
 from opkit.checker.search.relations import Relations
+from opkit.checker.search.remainders import remainder_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
@@ -101,6 +102,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         if not relations.is_settled(shapes):
             shapes = natural.further(relations.fits) + shapes
         shapes, doubts = relations.settle(shapes)
+    remainder = remainder_of(scope, shapes) if is_vague else None
     sweeps = Sweeps(scope, natural)
     shapes += sweeps.grown(shapes)
     large = sweeps.large(shapes)
@@ -109,4 +111,8 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if is_vague:
         cases, more = relations.settle(cases)
         large, doubts = relations.takes(large), doubts + more
+    if remainder is not None:
+        cases = [case for case in cases if not remainder.has(case)]
+        large = None if large is None or remainder.has(large) else large
+        doubts = [*doubts, remainder.doubt()]
     return SearchResult(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes, doubts)

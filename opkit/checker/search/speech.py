@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from opkit.checker.model.thresholds import MOST_DIVISOR
+
 __all__ = ["Speech", "speech_of"]
 
 #: Words for shapes that need not be equal, and for arrays of any number of axes.
@@ -32,10 +34,12 @@ class Speech:
     Args:
         broadcasts: it speaks of broadcasting or of any number of axes, or some function sums by the shapes it is given.
         ranks: forward raises by the number of axes that an input has: it takes what it means to take.
+        divisors: whole numbers above 1 by which forward divides, rounding down.
     """
 
     broadcasts: bool = False
     ranks: bool = False
+    divisors: frozenset[int] = frozenset()
 
 
 def speech_of(sources: Sequence[Any]) -> Speech:
@@ -51,7 +55,8 @@ def speech_of(sources: Sequence[Any]) -> Speech:
     texts = [_source_of(item) for item in (forward, backward, *helpers)]
     texts += [item.__doc__ or "" for item in others if isinstance(item, type)]
     sums = any(_sums_by_shape(_names_in(item)) for item in helpers) or _sums_by_shape(_names_in(backward), _LOOPS)
-    return Speech(sums or any(map(_WORDS.search, texts)), _refuses_ranks(texts[0]))
+    tree = _tree_of(texts[0])
+    return Speech(sums or any(map(_WORDS.search, texts)), _refuses_ranks(tree), frozenset(_divisors(tree)))
 
 
 def _code_of(function: Any) -> CodeType | None:
@@ -91,11 +96,22 @@ def _sums_by_shape(names: frozenset[str], needed: frozenset[str] = _AXES) -> boo
     return "sum" in names and bool(names & _AXES) and bool(names & needed)
 
 
-def _refuses_ranks(text: str) -> bool:
+def _tree_of(text: str) -> ast.AST:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError):  # a lambda within a larger expression
-        return False
+        return ast.Module([], [])
+
+
+def _divisors(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and isinstance(node.right, ast.Constant):
+            value = node.right.value
+            if type(value) is int and 1 < value <= MOST_DIVISOR:
+                yield value
+
+
+def _refuses_ranks(tree: ast.AST) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and any(isinstance(item, ast.Raise) for item in node.body):
             tests: ast.expr = node.test
