@@ -135,9 +135,9 @@ def _has(name: str) -> bool:
         if not isinstance(value, ModuleType | type):
             return True
         value = getattr(value, part, _NOTHING)
-        if value is _NOTHING or isinstance(value, MissingName | MissingModule):
+        if value is _NOTHING or isinstance(value, MissingName):
             return False
-    return True
+    return not isinstance(value, MissingModule)
 
 
 _NOTHING = object()

@@ -107,12 +107,15 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "flops",
     "framework",
     "get_cuda_rng_state",
     "get_default_dtype",
     "get_device",
     "get_flags",
+    "geometric",
     "grad",
+    "hapi",
     "in_dynamic_mode",
     "incubate",
     "int16",
@@ -145,6 +148,7 @@ __all__ = [
     "set_grad_enabled",
     "set_printoptions",
     "static",
+    "summary",
     "tensor",
     "uint8",
     "utils",
@@ -154,9 +158,14 @@ __all__ = [
 
 #: What is imported when a script first asks for it: name -> the module that it is or that defines it.
 _LATER = {
-    **{_name: f"{__name__}.{_name}" for _name in ("_C_ops", "amp", "distributed", "incubate", "jit", "reader")},
+    **{
+        _name: f"{__name__}.{_name}"
+        for _name in ("_C_ops", "amp", "distributed", "geometric", "hapi", "incubate", "jit", "reader")
+    },
     "DataParallel": f"{__name__}.distributed.data_parallel",
     "LazyGuard": f"{__name__}.framework.lazy_init",
+    "flops": f"{__name__}.hapi.dynamic_flops",
+    "summary": f"{__name__}.hapi.model_summary",
 }
 
 __getattr__ = _guard(__name__, globals(), later=_LATER)

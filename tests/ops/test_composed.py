@@ -30,6 +30,7 @@ from opkit.ops.composed import (
     products,
     recurrence,
     sampling,
+    segments,
     windows,
 )
 
@@ -199,3 +200,12 @@ def test_half_of_what_is_drawn_is_below_the_median(draw: Callable[[], Any], medi
     ops.seed(7)
     with speaking(STRICT):
         assert 0.45 < float((draw()._data < median).mean()) < 0.55
+
+
+def test_an_infinite_extreme_keeps_its_segment_and_takes_no_gradient() -> None:
+    """The term that carries the gradient is 0, also where the value itself is not finite."""
+    rows = paddle.to_tensor(np.array([[np.inf, 1.0], [2.0, 3.0]]), stop_gradient=False)
+    found = segments.reduced_rows(rows, paddle.to_tensor([1, 1]), 3, "max")
+    assert found.tolist() == [[0.0, 0.0], [np.inf, 3.0], [0.0, 0.0]]
+    paddle.sum(found).backward()
+    assert rows.grad.tolist() == [[0.0, 0.0], [0.0, 1.0]]

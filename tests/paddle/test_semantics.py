@@ -43,6 +43,7 @@ SCRIPTS = [
     "branches",
     "areas",
     "objects",
+    "rows_and_trees",
 ]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
@@ -143,6 +144,11 @@ DIFFERENCES = {
     "branches": {
         "while reads": "a loop's gradient reaches what its body reads",
         "while cond": "a loop's gradient goes through a branch in its body",
+    },
+    "rows_and_trees": {
+        "empty": "no rows are a shape of 0 rows",
+        "summary [1, 1, 8, 8]": "a list of sizes is a shape",
+        "conv2d_transpose {}": "the error is a UsageError",
     },
     "objects": {
         "kinds Variable beside": "a Variable stays one in dynamic mode",

@@ -39,6 +39,7 @@ __all__ = [
     "is_compiled_with_ipu",
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
+    "set_prim_eager_enabled",
 ]
 
 
@@ -49,6 +50,10 @@ class EOFException(Exception):
 def get_cuda_device_count() -> int:
     """Return the number of GPUs: none."""
     return 0
+
+
+def set_prim_eager_enabled(value: bool) -> None:
+    """Do nothing: a gradient is always made of ops that have gradients themselves."""
 
 
 __getattr__ = guard(__name__, globals())

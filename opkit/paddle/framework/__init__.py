@@ -2,6 +2,7 @@
 
 from opkit.paddle.framework.defaults import get_default_dtype, set_default_dtype
 from opkit.paddle.framework.flags import get_flags, set_flags
+from opkit.paddle.framework.kinds import Parameter
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
 from opkit.paddle.framework.static_mode import in_dynamic_mode, in_pir_mode, use_pir_api
@@ -12,6 +13,7 @@ __all__ = [
     "CUDAPinnedPlace",
     "CUDAPlace",
     "ParamAttr",
+    "Parameter",
     "get_default_dtype",
     "get_flags",
     "in_dynamic_mode",

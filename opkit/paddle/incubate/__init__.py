@@ -1,8 +1,10 @@
-"""``paddle.incubate``: fused linear functions; the rest can be imported only."""
+"""``paddle.incubate``: fused linear functions and reductions of segments; the rest can be imported only."""
 
+from opkit.paddle.geometric.messages import send_u_recv as graph_send_recv
+from opkit.paddle.geometric.segments import segment_max, segment_mean, segment_min, segment_sum
 from opkit.paddle.incubate import nn
 from opkit.shim.missing import guard
 
-__all__ = ["nn"]
+__all__ = ["graph_send_recv", "nn", "segment_max", "segment_mean", "segment_min", "segment_sum"]
 
 __getattr__ = guard(__name__, globals())

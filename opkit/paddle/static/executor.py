@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,22 @@ class _Settings:
 
 class BuildStrategy(_Settings):
     """Accepted for Paddle's sake."""
+
+    class ReduceStrategy(IntEnum):
+        """How gradients of several devices are joined; there is one."""
+
+        Reduce = 0
+        AllReduce = 1
+
+    class GradientScaleStrategy(IntEnum):
+        """By what gradients of several devices are divided; there is one."""
+
+        CoeffNumDevice = 0
+        One = 1
+        Customized = 2
+
+    reduce_strategy: Any = ReduceStrategy.AllReduce
+    gradient_scale_strategy: Any = GradientScaleStrategy.CoeffNumDevice
 
 
 class ExecutionStrategy(_Settings):

@@ -1,15 +1,18 @@
-"""Losses of whole sequences."""
+"""Losses of whole sequences, and the sequences of a beam search."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from opkit.errors import ShapeError
+from opkit.paddle.semantics import beams
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.losses import check_reduction, reduced
 from opkit.paddle.tensor.checks import need_value
+from opkit.paddle.tensor.search import dynamic_only
 from opkit.shim.missing import guard as _guard
 
-__all__ = ["ctc_loss"]
+__all__ = ["ctc_loss", "gather_tree"]
 
 
 def ctc_loss(
@@ -37,6 +40,24 @@ def ctc_loss(
     need_value("ctc_loss", "labels", labels)
     loss = ops.ctc_loss(logs, labels, input_lengths, label_lengths, blank, True, norm_by_times)
     return reduced(ops.div(loss, label_lengths) if reduction == "mean" else loss, reduction, "ctc_loss")
+
+
+def gather_tree(ids: Any, parents: Any) -> Any:
+    """Return the sequences of a beam search, followed from the last step to the first.
+
+    Args:
+        ids: (steps, batch, beams), the chosen words.
+        parents: (steps, batch, beams), from which beam of the step before each came.
+
+    Raises:
+        UnsupportedError: static mode is on.
+        ShapeError: the shapes differ, or are not of three axes.
+    """
+    dynamic_only("gather_tree")
+    words, steps = need_value("gather_tree", "ids", ids)._data, need_value("gather_tree", "parents", parents)._data
+    if words.ndim != 3 or words.shape != steps.shape:
+        raise ShapeError(f"gather_tree: ids and parents are (steps, batch, beams), got {words.shape}, {steps.shape}")
+    return ops.literal(beams.followed(words, steps))
 
 
 __getattr__ = _guard(__name__, globals())

@@ -2,7 +2,16 @@
 
 from opkit.paddle.framework.parameter import create_parameter
 from opkit.paddle.static.nn.control_flow import case, cond, switch_case, while_loop
-from opkit.paddle.static.nn.layers import batch_norm, conv2d, embedding, fc, layer_norm, prelu, sparse_embedding
+from opkit.paddle.static.nn.layers import (
+    batch_norm,
+    conv2d,
+    conv2d_transpose,
+    embedding,
+    fc,
+    layer_norm,
+    prelu,
+    sparse_embedding,
+)
 from opkit.paddle.static.program import py_func
 from opkit.shim.missing import guard
 
@@ -11,6 +20,7 @@ __all__ = [
     "case",
     "cond",
     "conv2d",
+    "conv2d_transpose",
     "create_parameter",
     "embedding",
     "fc",

@@ -16,7 +16,7 @@ from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import layers
 from opkit.paddle.semantics.layers import Spec
 
-__all__ = ["batch_norm", "conv2d", "embedding", "fc", "layer_norm", "prelu", "sparse_embedding"]
+__all__ = ["batch_norm", "conv2d", "conv2d_transpose", "embedding", "fc", "layer_norm", "prelu", "sparse_embedding"]
 
 
 def _spec(attr: Any) -> Spec | None:
@@ -154,6 +154,82 @@ def conv2d(
             made = ops.bias_add(made, vector, -1 if channels_last else 1)
         activation = _activation(act)
         return made if activation is None else activation(made)  # type: ignore[no-any-return]
+
+
+def conv2d_transpose(
+    input: Any,
+    num_filters: int,
+    output_size: Any = None,
+    filter_size: Any = None,
+    padding: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    groups: int | None = None,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    use_cudnn: bool = True,
+    act: str | None = None,
+    name: str | None = None,
+    data_format: str = "NCHW",
+) -> Variable:
+    """Return a transposed convolution of images with ``num_filters`` filters.
+
+    Args:
+        input: (batch, channels, height, width), or with the channels last.
+        num_filters: channels of the result.
+        output_size: its height and width; without a ``filter_size`` the filter is as large as they need.
+        filter_size: height and width of the filters.
+        padding: as ``paddle.nn.functional.conv2d_transpose`` takes it, like stride, dilation and groups.
+        stride: distance of the filters.
+        dilation: distance of a filter's elements.
+        groups: groups of channels.
+        param_attr: of the filters, (channels, num_filters / groups, height, width).
+        bias_attr: False for no bias.
+        use_cudnn: accepted, without effect.
+        act: name of a function of ``paddle.nn.functional``.
+        name: of the layer.
+        data_format: "NCHW" or "NHWC".
+
+    Raises:
+        UsageError: there is neither a filter_size nor an output_size.
+    """
+    functional: Any = importlib.import_module("opkit.paddle.nn.functional")
+    channels_last = data_format == "NHWC"
+    window = _pair(filter_size) if filter_size is not None else None
+    if window is None:
+        window = _window_for(input, output_size, _pair(stride), padding, _pair(dilation), channels_last=channels_last)
+    bias, layer = _spec(bias_attr), name or static.unique_name("conv2d_transpose")
+    shape = (input.shape[-1 if channels_last else 1], num_filters // (groups or 1), *window)
+    spec = _needed(param_attr, "conv2d_transpose")
+    weight = layers.parameter_of(layer, "w", spec, shape, input.desc.dtype, _weight())
+    with static.name_outputs(layer):
+        windows = {"dilation": dilation, "groups": groups or 1, "data_format": data_format}
+        size = None if filter_size is None else output_size
+        made = functional.conv2d_transpose(input, weight, None, stride, padding, output_size=size, **windows)
+        if bias is not None:
+            vector = layers.parameter_of(layer, "b", bias, (num_filters,), input.desc.dtype, _bias())
+            made = ops.bias_add(made, vector, -1 if channels_last else 1)
+        activation = _activation(act)
+        return made if activation is None else activation(made)  # type: ignore[no-any-return]
+
+
+def _pair(item: Any) -> tuple[int, int]:
+    first, second = (item, item) if isinstance(item, int) else item
+    return int(first), int(second)
+
+
+def _window_for(
+    x: Variable, size: Any, stride: tuple[int, int], padding: Any, dilation: tuple[int, int], *, channels_last: bool
+) -> tuple[int, int]:
+    """Return the filter that makes a result of this size of an image."""
+    if size is None:
+        raise UsageError("conv2d_transpose takes a filter_size or an output_size, both are None")
+    if isinstance(padding, str):
+        raise UsageError(f"conv2d_transpose: padding {padding!r} needs a filter_size")
+    own = x.shape[1:3] if channels_last else x.shape[2:4]
+    edges = zip(_pair(size), own, stride, _pair(padding), dilation)
+    height, width = ((out - (item - 1) * step + 2 * pad - 1) // far + 1 for out, item, step, pad, far in edges)
+    return height, width
 
 
 def batch_norm(
