@@ -190,4 +190,5 @@ class InputSpec:
         return cls(list(ndarray.shape), ndarray.dtype, name)
 
     def __repr__(self) -> str:
-        return f"InputSpec(shape={self.shape}, dtype=paddle.{self.dtype}, name={self.name}, stop_gradient={self.stop_gradient})"
+        kind = f"dtype=paddle.{self.dtype}, name={self.name}, stop_gradient={self.stop_gradient}"
+        return f"InputSpec(shape={self.shape}, {kind})"
