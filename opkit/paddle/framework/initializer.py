@@ -79,17 +79,21 @@ def is_own(initializer: Any) -> bool:
     return callable(initializer) and not isinstance(initializer, recipes.Initializer)
 
 
+class InitializerError(UsageError, TypeError):
+    """Something cannot give a parameter its first value (Paddle raises TypeError)."""
+
+
 def recipe_of(initializer: Any) -> recipes.Initializer:
     """Return what draws the values.
 
     Raises:
-        UsageError: a user's code gives them, or it is not an initializer.
+        InitializerError: a user's code gives them, or it is not an initializer.
     """
     if isinstance(initializer, recipes.Initializer):
         return initializer
     if isinstance(initializer, Initializer) and initializer.recipe is not None and not is_own(initializer):
         return initializer.recipe
-    raise UsageError(
+    raise InitializerError(
         f"a parameter of a graph starts from one of paddle.nn.initializer, got {type(initializer).__name__}",
         help="paddle.nn.initializer.Assign takes any array",
     )
