@@ -6,27 +6,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from opkit.errors import UsageError
+from opkit.ops.core.mode import local
 from opkit.paddle.semantics import builders as ops
 from opkit.shim.missing import guard as _guard
 
-__all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
+__all__ = ["ClipGradBase", "ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
 Pairs = Sequence[tuple[Any, Any]]
 
 
-class _Clip:
-    """Called with (parameter, gradient) pairs; works on the values of either mode."""
+class ClipGradBase:
+    """Called with (parameter, gradient) pairs; users' subclasses define ``_dygraph_clip`` and ``_static_clip``."""
 
-    def __call__(self, params_grads: Pairs) -> list[tuple[Any, Any]]:
+    def __call__(self, params_grads: Pairs) -> Any:
+        """Return the pairs with their gradients cut off or scaled."""
+        return self._static_clip(params_grads) if local.mode.is_static else self._dygraph_clip(params_grads)
+
+    def _dygraph_clip(self, params_grads: Pairs) -> Any:
         takes = [getattr(param, "need_clip", True) and grad is not None for param, grad in params_grads]
         clipped = iter(self._clip([grad for (_, grad), taken in zip(params_grads, takes) if taken]))
         return [(param, next(clipped) if taken else grad) for (param, grad), taken in zip(params_grads, takes)]
 
+    _static_clip = _dygraph_clip
+
     def _clip(self, grads: list[Any]) -> list[Any]:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} defines neither _dygraph_clip nor _static_clip")
 
 
-class ClipGradByValue(_Clip):
+class ClipGradByValue(ClipGradBase):
     """Cut every element off at ``min`` (left out: ``-max``) and ``max``."""
 
     def __init__(self, max: float, min: float | None = None) -> None:
@@ -37,7 +44,7 @@ class ClipGradByValue(_Clip):
         return [ops.clip(grad, self.min, self.max) for grad in grads]
 
 
-class ClipGradByNorm(_Clip):
+class ClipGradByNorm(ClipGradBase):
     """Scale each gradient whose norm exceeds ``clip_norm``, which must be positive, down to it."""
 
     def __init__(self, clip_norm: float) -> None:
@@ -54,7 +61,7 @@ class ClipGradByNorm(_Clip):
         return found
 
 
-class ClipGradByGlobalNorm(_Clip):
+class ClipGradByGlobalNorm(ClipGradBase):
     """Scale all gradients together where the norm of all of them exceeds ``clip_norm``."""
 
     def __init__(self, clip_norm: float, group_name: str = "default_group", auto_skip_clip: bool = False) -> None:

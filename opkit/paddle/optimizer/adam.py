@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
+from opkit.paddle.optimizer.optimizer import NO_GROUP, Optimizer, StateSpec
 from opkit.paddle.semantics import updates
 from opkit.shim.missing import guard as _guard
 
@@ -19,16 +19,20 @@ class _WithBetas(Optimizer):
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: float) -> None:
         self._beta1, self._beta2 = self._between("beta1", beta1), self._between("beta2", beta2)
         self._epsilon = float(epsilon)
-        self._rates = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
+
+    def _rates(self, group: Mapping[str, Any]) -> dict[str, float]:
+        own = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon}
+        return {name: float(group.get(name, value)) for name, value in own.items()}
 
     def _between(self, name: str, value: Any) -> float:
         if not 0 <= float(value) < 1:
             raise UsageError(f"{type(self).__name__}: {name} must be at least 0 and below 1, got {value!r}")
         return float(value)
 
-    def state_spec(self) -> StateSpec:
+    def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
         """Return the moments and the running powers of the betas."""
-        return {"moment1": None, "moment2": None, "beta1_pow_acc": self._beta1, "beta2_pow_acc": self._beta2}
+        rates = self._rates(group)
+        return {"moment1": None, "moment2": None, "beta1_pow_acc": rates["beta1"], "beta2_pow_acc": rates["beta2"]}
 
 
 class Adam(_WithBetas):
@@ -55,7 +59,7 @@ class Adam(_WithBetas):
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {**self._rates, **self.decay_of(parameter, group)}
+        return {**self._rates(group), **self.decay_of(parameter)}
 
 
 class AdamW(_WithBetas):
@@ -67,6 +71,7 @@ class AdamW(_WithBetas):
     """
 
     update = updates.ADAMW
+    adds_decay = groups_regularize = False
 
     def __init__(
         self,
@@ -95,7 +100,7 @@ class AdamW(_WithBetas):
         """Return the update op's attributes."""
         decays = self._decays is None or self._decays(parameter.name)
         coeff = float(group.get("weight_decay", self._coeff))
-        return {**self._rates, "coeff": coeff if decays else 0.0}
+        return {**self._rates(group), "coeff": coeff if decays else 0.0}
 
     def _update(self, parameter: Any, gradient: Any, rate: float, group: Mapping[str, Any]) -> None:
         factor = 1.0 if self._lr_ratio is None else self._lr_ratio(parameter)
@@ -121,13 +126,13 @@ class Adamax(_WithBetas):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._set_betas(beta1, beta2, epsilon)
 
-    def state_spec(self) -> StateSpec:
+    def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
         """Return the moment, the largest gradient and the running power of beta1."""
-        return {"moment": None, "inf_norm": None, "beta1_pow_acc": self._beta1}
+        return {"moment": None, "inf_norm": None, "beta1_pow_acc": self._rates(group)["beta1"]}
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {**self._rates, **self.decay_of(parameter, group)}
+        return {**self._rates(group), **self.decay_of(parameter)}
 
 
 class Lamb(_WithBetas):
@@ -140,6 +145,7 @@ class Lamb(_WithBetas):
     """
 
     update = updates.LAMB
+    adds_decay = False
 
     def __init__(
         self,
@@ -162,9 +168,10 @@ class Lamb(_WithBetas):
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        is_excluded = self._excludes is not None and self._excludes(parameter)
+        excludes = group.get("exclude_from_weight_decay_fn", self._excludes)
+        is_excluded = excludes is not None and excludes(parameter)
         return {
-            **self._rates,
+            **self._rates(group),
             "decay": 0.0 if is_excluded else float(group.get("lamb_weight_decay", self._decay)),
             "always_adapt": self._always_adapt,
         }

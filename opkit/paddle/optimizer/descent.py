@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opkit.errors import UsageError
-from opkit.paddle.optimizer.optimizer import Optimizer, StateSpec
+from opkit.paddle.optimizer.optimizer import NO_GROUP, Optimizer, StateSpec
 from opkit.paddle.semantics import updates
 
 __all__ = ["SGD", "Adadelta", "Adagrad", "Momentum", "RMSProp"]
@@ -56,10 +56,10 @@ class Momentum(Optimizer):
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
         return {
-            "mu": self._momentum,
-            "use_nesterov": self._use_nesterov,
-            "rescale_grad": self._rescale_grad,
-            **self.decay_of(parameter, group),
+            "mu": float(group.get("momentum", self._momentum)),
+            "use_nesterov": bool(group.get("use_nesterov", self._use_nesterov)),
+            "rescale_grad": float(group.get("rescale_grad", self._rescale_grad)),
+            **self.decay_of(parameter),
         }
 
 
@@ -90,11 +90,11 @@ class RMSProp(Optimizer):
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
         return {
-            "rho": self._rho,
-            "epsilon": self._epsilon,
-            "momentum": self._momentum,
-            "centered": self._centered,
-            **self.decay_of(parameter, group),
+            "rho": float(group.get("rho", self._rho)),
+            "epsilon": float(group.get("epsilon", self._epsilon)),
+            "momentum": float(group.get("momentum", self._momentum)),
+            "centered": bool(group.get("centered", self._centered)),
+            **self.decay_of(parameter),
         }
 
 
@@ -117,13 +117,13 @@ class Adagrad(Optimizer):
         self._epsilon = float(epsilon)
         self._first = float(initial_accumulator_value)
 
-    def state_spec(self) -> StateSpec:
+    def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
         """Return the sum of squares."""
-        return {"moment": ("full", self._first)}
+        return {"moment": ("full", float(group.get("initial_accumulator_value", self._first)))}
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {"epsilon": self._epsilon, **self.decay_of(parameter, group)}
+        return {"epsilon": float(group.get("epsilon", self._epsilon)), **self.decay_of(parameter)}
 
 
 class Adadelta(Optimizer):
@@ -149,4 +149,8 @@ class Adadelta(Optimizer):
 
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update op's attributes."""
-        return {"rho": self._rho, "epsilon": self._epsilon, **self.decay_of(parameter, group)}
+        return {
+            "rho": float(group.get("rho", self._rho)),
+            "epsilon": float(group.get("epsilon", self._epsilon)),
+            **self.decay_of(parameter),
+        }

@@ -24,6 +24,8 @@ __all__ = ["Optimizer", "StateSpec"]
 #: a number: that number in an array of one element; ("full", number): the number in the parameter's shape).
 StateSpec = dict[str, Any]
 
+NO_GROUP: Mapping[str, Any] = {}
+
 
 class Optimizer:
     """Base of all optimizers.
@@ -31,7 +33,8 @@ class Optimizer:
     Args:
         learning_rate: a number or an LRScheduler.
         parameters: the parameters to change (dynamic mode needs them), or a list of groups: dicts with "params" and
-            options of their own ("learning_rate" is a factor there).
+            options of their own. A group's "learning_rate" is a factor; it and the group's decay, or the optimizer's,
+            take the place of the parameters' own, as in Paddle 2.6.2.
         weight_decay: a number (L2), an L1Decay or an L2Decay; a parameter's own regularizer takes precedence.
         grad_clip: a ClipGradBy...; applied before the decay, as in Paddle.
         name: ignored.
@@ -43,6 +46,10 @@ class Optimizer:
     update: OpDef
     #: Its state.
     state: StateSpec = {}
+    #: Whether the update op adds the L1 and L2 terms to the gradient; else they are added before it.
+    adds_decay = True
+    #: Whether a group's "weight_decay" takes the place of its parameters' regularizers.
+    groups_regularize = True
 
     def __init__(
         self,
@@ -60,13 +67,35 @@ class Optimizer:
             )
         if isinstance(parameters, (Tensor, str, dict)):
             raise ParametersError(f"{type(self).__name__}: parameters is a list, got one {type(parameters).__name__}")
+        if grad_clip is not None and not callable(grad_clip):
+            raise ParametersError(
+                f"{type(self).__name__}: grad_clip is a ClipGradBy..., got {type(grad_clip).__name__}"
+            )
         self._learning_rate = learning_rate
         self._grad_clip = grad_clip
         self.regularization = _decay(weight_decay)
-        self._groups = _groups(parameters)
+        self._groups = self._grouped(parameters)
         self._parameter_list = None if parameters is None else [p for group in self._groups for p in group["params"]]
         self._accumulators: dict[int, tuple[Any, OrderedDict[str, np.ndarray]]] = {}
         self._waiting: dict[str, Any] = {}
+
+    def _grouped(self, parameters: Any) -> list[dict[str, Any]]:
+        """Return the groups, and give what a group says of the rate and the decay to its parameters."""
+        items = [] if parameters is None else list(parameters)
+        if not items or not isinstance(items[0], dict):
+            return [{"params": items}]
+        groups = [{**group, "params": _listed(group["params"])} for group in items]
+        seen: set[int] = set()
+        for group in groups:
+            if not seen.isdisjoint(map(id, group["params"])):
+                raise ParametersError(f"{type(self).__name__}: a parameter is in two groups")
+            seen.update(map(id, group["params"]))
+            decay = _decay(group.get("weight_decay", self.regularization)) if self.groups_regularize else None
+            for parameter in group["params"]:
+                if self.groups_regularize:
+                    parameter.regularizer = decay
+                parameter.optimize_attr = {"learning_rate": float(group.get("learning_rate", 1.0))}
+        return groups
 
     # ---- the rate --------------------------------------------------------------------------------------------------
     def get_lr(self) -> float:
@@ -85,7 +114,13 @@ class Optimizer:
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
-        """Let a scheduler decide on the learning rate."""
+        """Let a scheduler decide on the learning rate.
+
+        Raises:
+            RateError: it is not one.
+        """
+        if not isinstance(scheduler, LRScheduler):
+            raise RateError(f"set_lr_scheduler takes an LRScheduler, got {type(scheduler).__name__}")
         self._learning_rate = scheduler
 
     # ---- training --------------------------------------------------------------------------------------------------
@@ -142,7 +177,7 @@ class Optimizer:
         if clip is not None:
             with no_grad():
                 pairs = clip(pairs)
-        rate = self.get_lr() * float(group.get("learning_rate", 1.0))
+        rate = self.get_lr()
         for parameter, gradient in pairs:
             factor = getattr(parameter, "optimize_attr", {}).get("learning_rate", 1.0)
             self._update(parameter, gradient, rate * factor, group)
@@ -151,11 +186,20 @@ class Optimizer:
         data = parameter._data
         if not data.flags.writeable or not data.flags.c_contiguous:
             data = parameter._data = np.ascontiguousarray(data).copy()
-        states = self._states_of(parameter).values()
-        arrays = (data, gradient._data, np.array([rate], data.dtype), *states)
+        states = self._states_of(parameter, group).values()
+        slope = gradient._data if self.adds_decay else self._decayed(parameter, data, gradient._data)
+        arrays = (data, slope, np.array([rate], data.dtype), *states)
         run_kernel(self.update, arrays, self.options(parameter, group))
         if parameter._version is not None:
             parameter._version[0] += 1
+
+    def _decayed(self, parameter: Tensor, data: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Return a gradient with the terms of the parameter's regularizer."""
+        for name, term in (("l1", np.sign(data)), ("l2", data)):
+            weight = self.decay_of(parameter)[name]
+            if weight:
+                slope = slope + slope.dtype.type(weight) * term
+        return slope
 
     # ---- what a kind of optimizer defines ----------------------------------------------------------------------------
     def options(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,27 +209,23 @@ class Optimizer:
             parameter: the parameter.
             group: options of its group, which take precedence over the optimizer's own.
         """
-        return self.decay_of(parameter, group)
+        return self.decay_of(parameter)
 
-    def decay_of(self, parameter: Any, group: Mapping[str, Any]) -> dict[str, float]:
+    def decay_of(self, parameter: Any) -> dict[str, float]:
         """Return the weights of the L1 and L2 terms for a parameter."""
         own = getattr(parameter, "regularizer", None)
-        decay = (
-            own
-            if own is not None
-            else _decay(group["weight_decay"])
-            if "weight_decay" in group
-            else self.regularization
-        )
+        decay = self.regularization if own is None else own
         return {
             "l1": decay.coefficient if isinstance(decay, L1Decay) else 0.0,
             "l2": decay.coefficient if isinstance(decay, L2Decay) else 0.0,
         }
 
-    def first_state(self, shape: Sequence[int], dtype: np.dtype) -> OrderedDict[str, np.ndarray]:
+    def first_state(
+        self, shape: Sequence[int], dtype: np.dtype, group: Mapping[str, Any] = NO_GROUP
+    ) -> OrderedDict[str, np.ndarray]:
         """Return the first value of each state array of a parameter, by accumulator name."""
         found: OrderedDict[str, np.ndarray] = OrderedDict()
-        for name, value in self.state_spec().items():
+        for name, value in self.state_spec(group).items():
             if value is None:
                 found[name] = np.zeros(shape, dtype)
             elif isinstance(value, tuple):
@@ -194,14 +234,14 @@ class Optimizer:
                 found[name] = np.full((1,), value, dtype)
         return found
 
-    def state_spec(self) -> StateSpec:
-        """Return the state of the update op."""
+    def state_spec(self, group: Mapping[str, Any] = NO_GROUP) -> StateSpec:
+        """Return the state of the update op, for the parameters of a group."""
         return self.state
 
-    def _states_of(self, parameter: Tensor) -> OrderedDict[str, np.ndarray]:
+    def _states_of(self, parameter: Tensor, group: Mapping[str, Any]) -> OrderedDict[str, np.ndarray]:
         held = self._accumulators.get(id(parameter))
         if held is None:
-            states = self.first_state(parameter._data.shape, parameter._data.dtype)
+            states = self.first_state(parameter._data.shape, parameter._data.dtype, group)
             for name in states:
                 waiting = self._waiting.pop(_state_name(parameter, name), None)
                 if waiting is not None:
@@ -271,11 +311,8 @@ def _decay(weight_decay: Any) -> Any:
     raise UsageError(f"weight_decay is a number, an L1Decay or an L2Decay, got {type(weight_decay).__name__}")
 
 
-def _groups(parameters: Any) -> list[dict[str, Any]]:
-    items = [] if parameters is None else list(parameters)
-    if items and isinstance(items[0], dict):
-        return [{**group, "params": list(group["params"])} for group in items]
-    return [{"params": items}]
+def _listed(parameters: Any) -> list[Any]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
 
 
 __getattr__ = _guard(__name__, globals())

@@ -78,6 +78,8 @@ def apply_gradients(optimizer: Any, pairs: Pairs) -> list[Any]:
             factor = _factor(optimizer, parameter)
             if factor not in rates:
                 rates[factor] = ops.scalar_mul(rates[1.0], factor)
+            if not optimizer.adds_decay:
+                gradient = _decayed(optimizer, parameter, gradient)
             made += append_updates(
                 [(parameter, gradient)],
                 optimizer.update,
@@ -86,6 +88,15 @@ def apply_gradients(optimizer: Any, pairs: Pairs) -> list[Any]:
                 attrs=_options(optimizer),
             )
     return made
+
+
+def _decayed(optimizer: Any, parameter: Variable, gradient: Variable) -> Variable:
+    """Return a gradient with the terms of the parameter's regularizer."""
+    weights = optimizer.decay_of(parameter)
+    for name, term in (("l1", ops.sign), ("l2", lambda x: x)):
+        if weights[name]:
+            gradient = ops.add(gradient, ops.scalar_mul(term(parameter), weights[name]))
+    return gradient
 
 
 def _factor(optimizer: Any, parameter: Variable) -> float:
