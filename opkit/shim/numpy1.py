@@ -82,8 +82,8 @@ def _reshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(reshape)
     def function(a: Any, *args: Any, **kwargs: Any) -> Any:
-        if "newshape" in kwargs:
-            kwargs["shape"] = kwargs.pop("newshape")
+        if "newshape" in kwargs and not args:  # by its place: numpy 2.0 does not know it as "shape" yet
+            args = (kwargs.pop("newshape"),)
         return reshape(a, *args, **kwargs)
 
     return function

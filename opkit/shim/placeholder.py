@@ -10,7 +10,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn, Union
 
 from opkit.errors import Location, MissingNameError
@@ -91,7 +91,7 @@ class MissingName:
 
     def __call__(self, *args: Any, **kwargs: Any) -> MissingName:
         """Refuse; on a decorator's line what is decorated becomes missing too."""
-        if _is_decorating():
+        if _is_decorating(args):
             return self
         raise self._used("calling it")
 
@@ -127,10 +127,15 @@ for _doing, _methods in _USES.items():
         setattr(MissingName, f"__{_method}__", _refusing(_doing))
 
 
-def _is_decorating() -> bool:
+def _is_decorating(args: tuple[Any, ...]) -> bool:
     """Say whether the line of the user's file that is running is a decorator's."""
     site = user_site()
-    return site is not None and linecache.getline(site[0], site[1]).lstrip().startswith("@")
+    if site is None:
+        return False
+    line = linecache.getline(site[0], site[1]).lstrip()
+    # Before 3.11 Python says that a decorator is applied at the line of what it decorates.
+    is_applied = sys.version_info < (3, 11) and len(args) == 1 and isinstance(args[0], type | FunctionType | MissingName)
+    return line.startswith("@") or (is_applied and line.startswith(("def ", "async def ", "class ")))
 
 
 def missing_exception(path: str, release: str, help: Callable[[], str] = str) -> type[Exception]:

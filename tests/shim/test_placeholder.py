@@ -113,9 +113,17 @@ def test_a_decorator_makes_missing_what_it_decorates(name: MissingName) -> None:
     def given() -> int:
         return 1
 
-    for function in (plain, given):
+    @name
+    class Plain:
+        pass
+
+    for made in (plain, given, Plain):
         with pytest.raises(MissingNameError, match=r"acme\.vision\.Net"):
-            function()
+            made()
+    with pytest.raises(MissingNameError, match="calling it"):
+
+        def default(x: object = name()) -> None:
+            pass
 
 
 def test_python_asks_in_vain_for_special_names(name: MissingName) -> None:
