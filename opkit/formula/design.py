@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import UsageError
+from opkit.formula.budget import within_budget
 from opkit.formula.careful import careful_steps
 from opkit.formula.definition import infer_backward, infer_forward, sbp
 from opkit.formula.domain import Region, concrete_shapes, find_domain
@@ -98,8 +99,13 @@ def design(
         grad: whether to derive the gradient.
 
     Raises:
-        UsageError: the formula cannot be read, derived or computed; the message says why.
+        UsageError: the formula cannot be read, derived or computed, or not within the budget; the message says why.
     """
+    with within_budget():
+        return _design(text, attrs, inputs, outputs, grad)
+
+
+def _design(text: str, attrs: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str], grad: bool) -> Design:
     formula = read(text, attrs, inputs, outputs)
     _check_names(formula)
     _check_axes(formula, attrs)

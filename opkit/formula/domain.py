@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ class Region:
 
 #: ``1 / (1 - x**2)``, ``log(x) / (x - 1)``: what the checker tries too, so that a domain has no hole there.
 _POLES = (1.0, -1.0, 2.0, -2.0)
+#: How many choices of regions are tried; with many inputs there are more than can be counted.
+_MOST_PICKS = 1000
 #: Forward may overflow there; where it does not, as ``tanh(exp(x))``, its gradient must be a number too.
 _FAR = 800.0
 
@@ -86,10 +88,7 @@ def find_domain(
         UsageError: none of the regions gives finite results.
     """
     sizes = concrete_shapes(formula, shapes)
-    orders = sorted(
-        itertools.product(range(len(REGIONS)), repeat=len(formula.inputs)), key=lambda pick: (sum(pick), pick)
-    )
-    for pick in orders[:1000]:
+    for pick in itertools.islice(_picks(len(formula.inputs)), _MOST_PICKS):
         rng = np.random.default_rng(0)
         regions = {name: REGIONS[index] for name, index in zip(formula.inputs, pick, strict=True)}
         values = {name: region.draw(rng, sizes[name]) for name, region in regions.items()}
@@ -104,6 +103,28 @@ def find_domain(
         + ", ".join(region.name for region in REGIONS),
         help="check the formula at a few points, and the defaults of its attributes",
     )
+
+
+def _picks(count: int) -> Iterator[list[int]]:
+    """The regions' numbers for so many inputs, those of the least sum first, and in order within a sum."""
+    last = len(REGIONS) - 1
+
+    def least(places: int, total: int) -> list[int]:
+        full, rest = divmod(total, last)
+        return ([0] * places + [rest] + [last] * full)[-places:] if places else []
+
+    for total in range(count * last + 1):
+        pick = least(count, total)
+        while True:
+            yield pick
+            after = 0
+            for place in reversed(range(count)):
+                if after and pick[place] < last:
+                    pick = [*pick[:place], pick[place] + 1, *least(count - place - 1, after - 1)]
+                    break
+                after += pick[place]
+            else:
+                break
 
 
 def _far(region: Region, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

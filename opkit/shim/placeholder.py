@@ -134,8 +134,9 @@ def _is_decorating(args: tuple[Any, ...]) -> bool:
         return False
     line = linecache.getline(site[0], site[1]).lstrip()
     # Before 3.11 Python says that a decorator is applied at the line of what it decorates.
-    is_applied = sys.version_info < (3, 11) and len(args) == 1 and isinstance(args[0], type | FunctionType | MissingName)
-    return line.startswith("@") or (is_applied and line.startswith(("def ", "async def ", "class ")))
+    if sys.version_info < (3, 11) and len(args) == 1 and isinstance(args[0], type | FunctionType | MissingName):
+        return line.startswith(("@", "def ", "async def ", "class "))
+    return line.startswith("@")
 
 
 def missing_exception(path: str, release: str, help: Callable[[], str] = str) -> type[Exception]:

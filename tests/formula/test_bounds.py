@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
+import time
+
 import pytest
 
 from opkit.errors import UsageError
-from opkit.formula import design
+from opkit.formula import budget, design
+from opkit.formula.domain import _picks
 from opkit.formula.reading import read
 
 REFUSED = {
@@ -61,3 +66,33 @@ def test_what_numpy_would_refuse_is_refused(text: str) -> None:
 def test_a_choice_between_choices() -> None:
     """A comparison with what another comparison chooses is written as a condition."""
     assert design("maximum(3, x if x > t else t)", {}).forward
+
+
+#: Formulas that are short, and whose derivative is not: what is put in twice a line doubles.
+GROWING = "a0 = tanh(x) * exp(x); " + "; ".join(f"a{n} = tanh(a{n - 1}) * exp(a{n - 1})" for n in range(1, 60))
+
+
+def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so much of the processor's time, with what to do instead; the timer is as it was."""
+    monkeypatch.setattr(budget, "MOST_SECONDS", 0.1)
+    started = time.process_time()
+    with pytest.raises(UsageError, match=r"more than 0\.1 seconds of the processor") as raised:
+        design(GROWING, {})
+    assert time.process_time() - started < 2
+    assert "opkit new NAME --kind" in str(raised.value)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(("fault", "words"), [(RecursionError, "nested too deep"), (MemoryError, "more memory")])
+def test_what_uses_up_stack_or_memory_is_ended(fault: type[Exception], words: str) -> None:
+    """Where the parts are nested that are put in for one another, whatever the depth of the text."""
+    with pytest.raises(UsageError, match=words), budget.within_budget():
+        raise fault
+
+
+def test_a_formula_of_many_inputs_has_a_domain() -> None:
+    """As many choices of regions are tried as for few inputs, and in the same order."""
+    made = design(" + ".join(f"x{n}" for n in range(16)) + " + log(x5)", {})
+    assert [name for name, region in made.regions.items() if region.low is not None] == ["x5"]
+    assert list(itertools.islice(_picks(2), 6)) == [[0, 0], [0, 1], [1, 0], [0, 2], [1, 1], [2, 0]]
