@@ -16,7 +16,7 @@ from opkit.errors import UsageError
 __all__ = ["MOST_SECONDS", "within_budget"]
 
 #: Seconds of the processor. Ordinary formulas take one or two; algebra of what is nested may take for ever.
-MOST_SECONDS = 20.0
+MOST_SECONDS = 10.0
 #: Seconds after which the end is asked for again, where the first time was lost in a callback.
 _AGAIN = 0.05
 _HELP = "split it into ops of their own, or write the kernels by hand: opkit new NAME --kind elementwise"

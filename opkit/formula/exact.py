@@ -58,7 +58,11 @@ def _elements(expr: Expr, known: Mapping[str, Any]) -> Any:
     function = sympy.lambdify(symbols, expr, modules=_MODULES)
     if not symbols:
         return np.asarray(function(), object)
-    return np.asarray(np.frompyfunc(function, len(symbols), 1)(*(known[symbol.name] for symbol in symbols)), object)
+    # Element by element: a function of numpy's takes no more than 64 arrays.
+    arrays = np.broadcast_arrays(*(known[symbol.name] for symbol in symbols))
+    values = np.empty(arrays[0].shape, object)
+    values.reshape(-1)[:] = [function(*row) for row in zip(*(array.reshape(-1) for array in arrays), strict=True)]
+    return values
 
 
 def _axes(axes: Axes, names: Mapping[str, int]) -> Any:

@@ -264,6 +264,8 @@ def _add_note(
         error.add_note(note)
     elif len(error.args) == 1 and isinstance(error.args[0], str):  # Python 3.10 has no notes
         error.args = (f"{error.args[0]}\n{note}",)
+    else:
+        error.__notes__ = [*getattr(error, "__notes__", ()), note]  # type: ignore[attr-defined]
 
 
 def _line_of(error: Exception, kernel: UserKernel) -> Location:

@@ -135,9 +135,9 @@ def _renamed(item: Any, old: str, new: str) -> Any:
     if old == new:
         return item
     if type(item) is str:  # an outcome is a text too, and stays
-        return item.replace(old, new)
+        return item.replace(old, new) if old in item else item
     if type(item) is tuple:
-        return tuple(_renamed(part, old, new) for part in item)
+        return item and tuple(_renamed(part, old, new) for part in item)
     if type(item) is list:
         return [_renamed(part, old, new) for part in item]
     if type(item) is dict:
