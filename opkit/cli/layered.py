@@ -15,6 +15,8 @@ __all__ = ["Layout", "Rectangle", "layered"]
 _GAP, _ROW_GAP, _BAND_TOP, _BAND_BOTTOM, _MARGIN = 28.0, 40.0, 34.0, 14.0, 20.0
 _BEND_WIDTH = 10.0
 _SWEEPS = 8
+#: With more bends than that arrows run straight: a picture of thousands of rows would take hours.
+_MOST_BENDS = 50_000
 Node = str | tuple[int, int]
 
 
@@ -59,7 +61,8 @@ def layered(
     if not sizes:
         return Layout()
     rows = _rows(list(sizes), edges, bands)
-    chains = [_chain(number, edge, rows) for number, edge in enumerate(edges)]
+    bends = sum(abs(rows[start] - rows[end]) for start, end in edges)
+    chains = [_chain(number, edge, rows) if bends <= _MOST_BENDS else [] for number, edge in enumerate(edges)]
     ranks: dict[Node, int] = {}
     ranks.update(rows.items())
     ranks.update(bend for chain in chains for bend in chain)

@@ -69,9 +69,10 @@ def program_drawing(graph: ProgramGraph) -> Drawing:
     ops = graph.program.blocks[0].ops
     drawing = Drawing(graph.title)
     at: dict[Value, str] = {}
+    reading = _readers(ops)
     for kind, values in (("data", graph.inputs), ("held", _held(ops))):
         for value in values:
-            readers = [op for op in ops if value in op.inputs and not _changes(op, value)]
+            readers = [op for op in reading.get(value, ()) if not _changes(op, value)]
             if kind == "data" or readers:
                 at[value] = f"{kind}{len(drawing.nodes)}"
                 band = _band(readers[0]) if readers else "forward"
@@ -100,11 +101,23 @@ def program_drawing(graph: ProgramGraph) -> Drawing:
 def _bands(ops: Sequence[Operation]) -> dict[Operation, str]:
     """Return the band of each op; what an optimizer adds for the gradients to begin with belongs to them."""
     bands = {op: _band(op) for op in ops}
+    readers = _readers(ops)
     for op in reversed(ops):
-        readers = {bands[other] for other in ops if any(value in other.inputs for value in op.outputs)}
-        if bands[op] == "update" and "backward" in readers:
+        if bands[op] == "update" and "backward" in {
+            bands[other] for value in op.outputs for other in readers.get(value, ())
+        }:
             bands[op] = "backward"
     return bands
+
+
+def _readers(ops: Sequence[Operation]) -> dict[Value, list[Operation]]:
+    """Return {array: the ops that read it, in order}."""
+    readers: dict[Value, list[Operation]] = {}
+    for op in ops:
+        for value in dict.fromkeys(op.inputs):
+            if value is not None:
+                readers.setdefault(value, []).append(op)
+    return readers
 
 
 def _op_box(op: Operation, band: str) -> Box:

@@ -121,13 +121,13 @@ def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory,
 
 
 def _discover(path: Path) -> Iterator[OpDirectory]:
-    if path.is_file():
+    if os.path.isfile(path):
         if not is_part(path):
             raise UsageError(f"{str(path)!r} is not a file of an op directory (NAME{_SPEC} and its companions)")
         yield op_directory_of(path.parent)
         return
-    if not path.is_dir():
-        if path.is_symlink():
+    if not os.path.isdir(path):
+        if os.path.islink(path):
             raise UsageError(f"{str(path)!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {str(path)!r}", help=did_you_mean(near_files(path)[:1]))
     below = list(_walk(path, set()))

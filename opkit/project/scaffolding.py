@@ -154,6 +154,10 @@ def _kind(name: str) -> Kind:
     return KINDS[name]
 
 
+#: File systems take names of up to 255 bytes, and a file of an op has its name and more.
+_LONGEST_NAME = 200
+
+
 def check_name(name: str, *, has_spec: bool) -> None:
     """Raise a UsageError where the name cannot be an op's (or, without definitions, a module's)."""
     if any(sep in name for sep in ("/", "\\", os.sep)) or name in (".", ".."):
@@ -164,6 +168,8 @@ def check_name(name: str, *, has_spec: bool) -> None:
             f"{name!r} is not an identifier: letters, digits and underscores, and not a digit first",
             help=f"{near!r} would be one" if near.isidentifier() else "",
         )
+    if len(name) > _LONGEST_NAME:
+        raise UsageError(f"the name {name[:20]!r}... has {len(name)} characters, more than {_LONGEST_NAME}")
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a keyword of Python")
     if not has_spec and (name in sys.stdlib_module_names or name in ("numpy", "paddle", "oneflow", "opkit")):

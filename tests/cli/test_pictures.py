@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -61,6 +62,16 @@ def test_arrows_run_downwards_and_bands_are_stacked(seed: int) -> None:
         assert box.y + box.height <= bottom
     edges_of_bands = [value for _, pair in sorted(found.bands.items()) for value in pair]
     assert edges_of_bands == sorted(edges_of_bands)
+
+
+def test_arrows_run_straight_where_there_are_too_many_bends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture whose every row reads the first one has as many bends as rows times rows."""
+    names = [f"b{number}" for number in range(10)]
+    sizes, bands = dict.fromkeys(names, (50.0, 20.0)), dict.fromkeys(names, 0)
+    edges = [(start, end) for number, end in enumerate(names) for start in names[:number]]
+    assert max(map(len, layered(sizes, edges, bands).paths)) == 10
+    monkeypatch.setattr(sys.modules[layered.__module__], "_MOST_BENDS", 100)
+    assert max(map(len, layered(sizes, edges, bands).paths)) == 2
 
 
 def test_nothing_to_draw() -> None:

@@ -79,6 +79,8 @@ def test_unusable_paths(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(UsageError, match="no such file or folder"):
         discover([tmp_path / "nowhere"])
+    with pytest.raises(UsageError, match="no such file or folder"):
+        discover([tmp_path / ("long" * 1000)])
     with pytest.raises(UsageError, match=r"notes\.txt"):
         discover([tmp_path / "notes.txt"])
 

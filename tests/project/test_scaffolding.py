@@ -66,6 +66,7 @@ def test_pylayer_is_its_gradient(tmp_path: Path) -> None:
         ("", "not an identifier"),
         ("größe", "not an identifier"),
         ("lambda", "a keyword"),
+        ("a" * 201, "has 201 characters, more than 200"),
     ],
 )
 def test_unusable_names(name: str, message: str, tmp_path: Path) -> None:

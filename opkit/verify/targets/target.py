@@ -75,11 +75,11 @@ def _resolve(word: str) -> Iterator[Target]:
     if not head:
         head, name = word, ""
     path = Path(os.path.abspath(head))
-    if path.is_dir() or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
+    if os.path.isdir(path) or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
         for directory in discover([path]):
             yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
-    elif not path.exists():
-        if path.is_symlink():
+    elif not os.path.exists(path):  # Path's own method raises where a name is too long
+        if os.path.islink(path):
             raise UsageError(f"{head!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
