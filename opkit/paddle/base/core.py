@@ -40,6 +40,7 @@ __all__ = [
     "is_compiled_with_rocm",
     "is_compiled_with_xpu",
     "set_prim_eager_enabled",
+    "supports_bfloat16",
 ]
 
 
@@ -50,6 +51,11 @@ class EOFException(Exception):
 def get_cuda_device_count() -> int:
     """Return the number of GPUs: none."""
     return 0
+
+
+def supports_bfloat16() -> bool:
+    """Say whether there are Tensors of bfloat16: no."""
+    return False
 
 
 def set_prim_eager_enabled(value: bool) -> None:

@@ -8,6 +8,7 @@ from opkit.ops.core.mode import local
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.kinds import Parameter, Variable
 from opkit.paddle.framework.parameter import EagerParamBase
+from opkit.paddle.framework.place import expected_place as _current_expected_place
 from opkit.paddle.framework.static_mode import in_pir_mode, use_pir_api
 from opkit.paddle.semantics.dtypes import dtype_object as convert_np_dtype_to_dtype_
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
@@ -15,6 +16,7 @@ from opkit.shim.missing import guard
 from opkit.static import default_main_program, default_startup_program, program_guard, switch_default_programs
 
 __all__ = [
+    "_current_expected_place",
     "Block",
     "EagerParamBase",
     "Operator",

@@ -5,10 +5,12 @@ from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.kinds import Parameter
 from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
+from opkit.paddle.framework.place import expected_place as _current_expected_place
 from opkit.paddle.framework.static_mode import in_dynamic_mode, in_pir_mode, use_pir_api
 from opkit.shim.missing import guard
 
 __all__ = [
+    "_current_expected_place",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",

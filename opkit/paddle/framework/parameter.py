@@ -122,7 +122,7 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Any, prefix
     sizes = tuple(int(size) for size in ([shape] if isinstance(shape, int) else shape))
     kind = canonical_dtype(dtype)
     name = attr.name or unique_name(prefix)
-    recipe = attr.initializer or default
+    recipe = default if attr.initializer is None else attr.initializer
     if local.mode.is_static:
         recipe = init.recipe_of(recipe)
         named = ParamAttr(
@@ -139,6 +139,7 @@ def make_parameter(shape: Any, dtype: Any, attr: ParamAttr, default: Any, prefix
     parameter.optimize_attr = {"learning_rate": attr.learning_rate}  # type: ignore[attr-defined]
     parameter.regularizer = attr.regularizer  # type: ignore[attr-defined]
     parameter.need_clip = attr.need_clip  # type: ignore[attr-defined]
+    parameter.do_model_average = attr.do_model_average  # type: ignore[attr-defined]
     if own:
         recipe(parameter, default_main_program().global_block())
     return parameter
@@ -175,9 +176,10 @@ def create_parameter(
         raise UsageError(f"create_parameter: name is a str, got {name!r}")
     if name is not None and given.name is None:
         given.name = name
-    recipe = default_initializer or init.default_for(is_bias)
+    recipe = init.default_for(is_bias) if default_initializer is None else default_initializer
     kind = canonical_dtype(default_dtype() if dtype is None else dtype)
-    if not (is_bias or default_initializer or given.initializer) and not kind.startswith("float"):
+    is_drawn = not is_bias and default_initializer is None and given.initializer is None
+    if is_drawn and not kind.startswith("float"):
         raise DtypeError(
             f"create_parameter: Xavier's distribution draws floats, the dtype is {kind}",
             help="give a default_initializer, such as paddle.nn.initializer.Constant(0)",
@@ -187,6 +189,9 @@ def create_parameter(
 
 def _next() -> str:
     return unique_name("create_parameter").rpartition("_")[2]
+
+
+_copied: Any = Tensor.__deepcopy__  # type: ignore[attr-defined]  # methods are attached to Tensor at import
 
 
 class _IsParameter(type):
@@ -204,6 +209,17 @@ class EagerParamBase(Tensor, metaclass=_IsParameter):
     """
 
     __slots__ = ()
+
+    #: No parameter is spread over processes.
+    is_distributed = False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a copy named after this parameter."""
+        if id(self) in memo:
+            return memo[id(self)]
+        twin: Any = _copied(self, memo)
+        twin.name = unique_name(f"{self.name}_deepcopy")
+        return twin
 
     def __new__(cls, shape: Any, dtype: Any = "float32", **kwargs: Any) -> Any:
         """Return the parameter."""

@@ -15,6 +15,7 @@ __all__ = [
     "IPUPlace",
     "NoDeviceError",
     "XPUPlace",
+    "expected_place",
     "get_cuda_rng_state",
     "get_device",
     "is_compiled_with_cinn",
@@ -88,6 +89,11 @@ class CustomPlace(CUDAPlace):
 def get_device() -> str:
     """Return the name of the device, ``"cpu"``."""
     return "cpu"
+
+
+def expected_place() -> CPUPlace:
+    """Return where Tensors are made: the CPU."""
+    return CPUPlace()
 
 
 def set_device(device: Any) -> CPUPlace:

@@ -158,5 +158,6 @@ def install_graph() -> None:
     variable.place = property(_place)
     variable.type = LOD_TENSOR
     variable.lod_level = 0
+    variable.is_distributed = False
     install_unsupported(Variable)
     install_get_tensor()

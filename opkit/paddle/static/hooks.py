@@ -23,6 +23,7 @@ def _create_parameter(shape: Any, dtype: str, attr: Any, initializer: Any) -> Va
     fields = {
         "regularizer": attr.regularizer,
         "need_clip": attr.need_clip,
+        "do_model_average": attr.do_model_average,
         "optimize_attr": {"learning_rate": attr.learning_rate},
     }
     return create_parameter(attr.name, TensorDesc(shape, dtype), initializer, trainable=attr.trainable, **fields)

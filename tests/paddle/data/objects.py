@@ -15,6 +15,7 @@ def show(label, fact):
         print("#@", label, "!!", ",".join(kind.__name__ for kind in type(error).__mro__), flush=True)
 
 
+import copy
 import importlib
 import os
 import tarfile
@@ -152,6 +153,21 @@ def create_var():
 
 
 show("Block.create_var initializer", graph(create_var))
+
+def attributes(item):
+    names = ("optimize_attr", "regularizer", "do_model_average", "need_clip", "is_distributed", "trainable", "stop_gradient", "name")
+    return [type(getattr(item, name)).__name__ if name == "regularizer" else getattr(item, name) for name in names]
+
+
+ATTR = paddle.ParamAttr("weight", None, 0.5, paddle.regularizer.L2Decay(0.1), False, False, False)
+show("attributes", lambda: attributes(paddle.nn.Linear(2, 2, weight_attr=ATTR).weight))
+show("attributes copied", lambda: attributes(copy.deepcopy(paddle.nn.Linear(2, 2, weight_attr=paddle.ParamAttr("twin", None, 0.5, None, True, False, False)).weight)))
+show("attributes bare", lambda: attributes(paddle.nn.Linear(2, 2, weight_attr="other").weight))
+show("attributes static", graph(lambda: attributes(paddle.create_parameter([2], "float32", attr=ATTR))))
+show("create_parameter default array", lambda: paddle.create_parameter([2], "float32", default_initializer=np.ones(2)))
+show("create_parameter default zero", lambda: paddle.create_parameter([2], "float32", default_initializer=0))
+show("expected place", lambda: [str(place()) for place in (base.framework._current_expected_place, paddle.framework._current_expected_place)])
+
 
 # ---- a Tensor's own tensor
 
