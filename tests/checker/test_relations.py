@@ -77,6 +77,11 @@ RIGHT = {
         "ctx.t = t; return paddle.stack([x[:, 0] * 2, x[:, 1] + t], axis=1)",
         "return paddle.stack([dy[:, 0] * 2, dy[:, 1]], axis=1), dy[:, 1]",
     ),
+    "ThreeGates": (
+        "gates, c",
+        "i, f, g = paddle.chunk(gates, 3, -1); ctx.k = i, f, g, c; return f * c + i * g",
+        "i, f, g, c = ctx.k; return paddle.concat([dy * g, dy * c, dy * i], -1), dy * f",
+    ),
 }
 #: The same where a name or the source says that the others may be meant, or where a gradient is silently wrong.
 OPEN = {
@@ -127,6 +132,11 @@ FAULTY = {
     "HalfBias": ("x, b", "return x + b", "return dy, dy.sum(axis=0) / 2"),
     "MeanBias": ("x, b", "return x + b", "return dy, dy.mean(axis=0)"),
     "RightForOneRow": ("x", "ctx.x = x; return (x * x).sum(axis=-1)", "return 2 * dy * ctx.x"),
+    "LostGate": (
+        "gates, c",
+        "i, f, g = paddle.chunk(gates, 3, -1); ctx.k = i, f, g, c; return f * c + i * g",
+        "i, f, g, c = ctx.k; return paddle.concat([dy * g, dy * c, dy * g], -1), dy * f",
+    ),
     "LostAxis": ("x", "ctx.x = x; return 2 * x", "return (2 * dy).sum(axis=-1)"),
     "Transposed": (
         "x, w",

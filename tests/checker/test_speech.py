@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from opkit.checker.search.speech import Speech, speech_of
@@ -53,6 +54,10 @@ def halved(ctx: Any, x: Any) -> Any:
     return x[..., : x.shape[-1] // 2]
 
 
+def split(ctx: Any, x: Any) -> Any:
+    return np.split(x, 3, axis=-1)[0]
+
+
 def blocked(ctx: Any, x: Any) -> Any:
     return x[: len(x) // 128]
 
@@ -65,6 +70,7 @@ SAID = [
     ((plain, gradient), Speech()),
     ((plain, by_helper), Speech(broadcasts=True)),
     ((halved, gradient), Speech(divisors=frozenset((2,)))),
+    ((split, gradient), Speech(divisors=frozenset((3,)))),
     ((blocked, gradient), Speech()),
     ((plain, by_axes), Speech(broadcasts=True)),
     ((worded, gradient), Speech(broadcasts=True)),

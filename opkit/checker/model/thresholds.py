@@ -144,6 +144,8 @@ MOST_EXAMPLES, KIND_CASES = 12, 3
 MOST_WIDENED, WIDE = 24, 11
 #: Largest number by which forward divides a size that counts as parts, like halves: greater ones are blocks. Tuned.
 MOST_DIVISOR = 8
+#: Shapes that are tried of inputs of which some are like one part of another. Cost.
+MOST_PARTED = 256
 #: Sizes that an axis of size 0 is given to see whether forward takes the other sizes beside it. Cost.
 FILLED = (2, 4)
 #: Step and relative error of a first look at a gradient along one direction: a missing sum is off by far more. Tuned.

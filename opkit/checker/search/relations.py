@@ -244,12 +244,13 @@ class Relations:
     def _is_accidental(self, case: Case, meant: set[Kind], is_first: bool) -> bool:
         """Say whether backward fails on a case of equal sizes, and on all that it may stand for.
 
-        With other options than the first ones another relation may be meant, so that such a case says nothing.
+        Where forward takes no other sizes it stands for none: it is not of the relation whose sizes differ. With other
+        options than the first ones another relation may be meant, so that such a case says nothing.
         """
         if kind_of(case) in meant or not all(sizes_of(case)) or self._trouble(case) is None:
             return False
-        others = self._widened(case)
-        return (not is_first and not is_alike(kind_of(case))) or (bool(others) and not any(map(self.fits, others)))
+        is_other = not is_first and not is_alike(kind_of(case))
+        return is_other or (self.scope.roles is not None and not any(map(self.fits, self._widened(case))))
 
     def _forget_unsummed(self, kinds: Iterable[Kind]) -> None:
         """Take broadcasts for not meant that a sum over results hides, where equal shapes alone were thought of."""

@@ -10,7 +10,15 @@ from itertools import islice, product, zip_longest
 from typing import TypeAlias
 
 from opkit.checker.model.checkable import Arg
-from opkit.checker.model.thresholds import FIRST_SHAPES, LEAST_NEAR, MOST_NEAR, MOST_TOLD, RELATIONS, RELATIONS_OF_MANY
+from opkit.checker.model.thresholds import (
+    FIRST_SHAPES,
+    LEAST_NEAR,
+    MOST_NEAR,
+    MOST_PARTED,
+    MOST_TOLD,
+    RELATIONS,
+    RELATIONS_OF_MANY,
+)
 
 __all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature", "told_shapes"]
 
@@ -145,13 +153,20 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
             yield item
 
 
-def told_shapes(args: Sequence[Arg], is_vector: Sequence[bool]) -> Iterator[Assignment]:
+def told_shapes(args: Sequence[Arg], is_vector: Sequence[bool], parts: Sequence[int] = ()) -> Iterator[Assignment]:
     """Yield shapes of plain sizes for several inputs in all combinations of a few relations.
 
     Args:
         args: the inputs.
         is_vector: of each, whether a vector is likely.
+        parts: into how many parts forward may split an input's last axis; another input is like one part.
     """
+    for count in parts:
+        part, whole = (3, 2), (3, 2 * count)
+        kinds: tuple[Shape, ...] = (whole, part, whole[1:], part[1:])
+        for shapes in islice(product(kinds, repeat=len(args)), MOST_PARTED):
+            if {whole, part} <= set(shapes) and not any(arg.is_variadic for arg in args):
+                yield shapes
     for first in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (6,), (3, 3), (4, 2), (5, 3)):
         options = [_told(first, arg, one, not index) for index, (arg, one) in enumerate(zip(args, is_vector))]
         yield from islice(product(*options), MOST_TOLD)

@@ -23,6 +23,8 @@ _WORDS = re.compile(
     r"broadcast|sum_to|reduce_to|(?:sum|reduce)_like|\bany (?:rank|shape|number)|\barbitrary|\bn-?d (?:array|tensor)",
     re.IGNORECASE,
 )
+#: Functions that split an array into parts; a whole number is how many.
+_SPLITS = frozenset(("chunk", "split", "tensor_split", "array_split", "hsplit", "vsplit"))
 #: What a function reads of an array that asks for its axes, and what goes through them one by one.
 _AXES, _LOOPS = frozenset(("shape", "ndim", "dim")), frozenset(("enumerate", "zip"))
 
@@ -34,7 +36,7 @@ class Speech:
     Args:
         broadcasts: it speaks of broadcasting or of any number of axes, or some function sums by the shapes it is given.
         ranks: forward raises by the number of axes that an input has: it takes what it means to take.
-        divisors: whole numbers above 1 by which forward divides, rounding down.
+        divisors: whole numbers above 1 by which forward divides, rounding down, and into how many parts it splits.
     """
 
     broadcasts: bool = False
@@ -105,8 +107,13 @@ def _tree_of(text: str) -> ast.AST:
 
 def _divisors(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and isinstance(node.right, ast.Constant):
-            value = node.right.value
+        given: Sequence[ast.expr] = ()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            given = (node.right,)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SPLITS:
+            given = [*node.args[:2], *(item.value for item in node.keywords if item.arg != "axis")]
+        for item in given:
+            value = item.value if isinstance(item, ast.Constant) else None
             if type(value) is int and 1 < value <= MOST_DIVISOR:
                 yield value
 

@@ -198,6 +198,8 @@ show("type grad", lambda: ((lin(paddle.ones([1, 2]))).sum().backward(), type(lin
 show("trainable", lambda: (lin.weight.trainable, lin.weight.stop_gradient))
 for norm in (-1.0, 0.0, 0.5):
     show(f"clip by norm {norm}", lambda: paddle.nn.ClipGradByNorm(norm)([(lin.weight, t([[3.0, 4.0]]))])[0][1].tolist())
+for shape in ([5], [5, 3], [5, 3, 2]):
+    show(f"embedding of {shape}", lambda: paddle.nn.functional.embedding(paddle.to_tensor([0, 4]), paddle.ones(shape)).shape)
 paddle.enable_static()
 main, startup = paddle.static.Program(), paddle.static.Program()
 with paddle.static.program_guard(main, startup):

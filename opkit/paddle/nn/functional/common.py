@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import DtypeError, UsageError
+from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ops.composed import dropping, pairs
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.semantics import builders as ops
@@ -86,7 +86,9 @@ def embedding(
     """
     if need_value("embedding", "x", x)._data.dtype.kind not in "iu":
         raise DtypeError(f"embedding: x holds integers, got {x._data.dtype}")
-    rows = ops.gather(need_value("embedding", "weight", weight), x, 0)
+    if len(need_value("embedding", "weight", weight).shape) != 2:
+        raise ShapeError(f"embedding: weight must be (entries, size), got shape {list(weight.shape)}")
+    rows = ops.gather(weight, x, 0)
     if padding_idx is None or padding_idx == -1:
         return rows
     entries = weight.shape[0]
