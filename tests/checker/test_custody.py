@@ -211,6 +211,27 @@ def test_an_array_that_the_checker_fills_again_reaches_the_kernel_as_it_is_then(
     assert not custody.breaches
 
 
+def test_a_result_that_a_later_forward_overwrites_is_not_a_write_of_backward() -> None:
+    """What backward gets is what forward's result holds by then; only what changes during backward is its doing."""
+    buffer = np.empty(4)
+
+    def forward(arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> Sequence[np.ndarray]:
+        return [np.multiply(arrays["x"], 2.0, out=buffer)]
+
+    made = checkable_of(lambda x: 2 * x, lambda x, y, dy: y * dy, [X.copy()])
+    custody = Custody()
+    op = custody.over(replace(made, forward=forward))
+    assert op.backward is not None
+    inputs, others, ones = {"x": X.copy()}, {"x": 1 + X}, [np.ones(4)]
+    outputs = op.forward(inputs, {})
+    first = op.backward(inputs, outputs, ones, {}, frozenset("x"))
+    op.forward(others, {})
+    second = op.backward(inputs, outputs, ones, {}, frozenset("x"))
+    assert is_same_array(np.asarray(first["x"]), 2 * X)
+    assert is_same_array(np.asarray(second["x"]), 2 + 2 * X)
+    assert not custody.breaches
+
+
 def test_an_argument_that_a_pullback_keeps_is_not_filled_again() -> None:
     """What forward's context holds stays what it was, whatever the checker does with its array afterwards."""
 

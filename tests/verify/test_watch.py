@@ -39,7 +39,7 @@ def test_a_call_without_room_for_a_thread_is_repeated_when_others_have_ended() -
                 thread.start()
             threading.Timer(0.05, release.set).start()
             raise RuntimeError(FULL)
-        assert not any(thread.is_alive() for thread in threads[:4])
+        assert sum(thread.is_alive() for thread in threads) <= 4  # whichever had their turn
         return 2 * x
 
     assert (watched(forward)({"x": np.ones(2)}, {})[0] == 2).all()

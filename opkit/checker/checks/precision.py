@@ -266,18 +266,19 @@ def _noise(ev: Evaluator, rng: np.random.Generator) -> float | None:
         for _, array in arrays
     ]
     steps = steps_for(np.ones(1))
+    buffers, moving = ev.movable([leaf for leaf, _ in arrays], of_forward=True)
     values: list[list[np.ndarray]] = [[], []]
     for side, sign in ((0, 1.0), (1, -1.0)):
         for step in steps[0]:
-            inputs: dict[str, object] = dict(ev.inputs)
-            for (leaf, array), move in zip(arrays, moves):
-                inputs = ev.replaced(leaf, frozen(array + sign * step * move), inputs)
+            for buffer, (_, array), move in zip(buffers, arrays, moves):
+                buffer[...] = array + sign * step * move
             try:
-                values[side].append(ev.vector(ev.forward(inputs)))
+                values[side].append(ev.vector(moving()).copy())
             except Exception:  # out of the domain
                 return None
             if values[side][-1].size != sum(ev.sizes):
                 return None
+    moving.settle()
     base, eps = ev.vector(ev.outputs), ev.eps()
     entries = np.linspace(0, base.size - 1, min(base.size, NOISE_VALUES)).astype(int)
     plus, minus = (np.stack([item[entries] for item in side])[None] for side in values)

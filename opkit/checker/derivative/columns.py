@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.rows import Rows, candidates
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
 from opkit.checker.model.thresholds import (
     CENTRAL_ENOUGH,
@@ -73,11 +73,10 @@ class Columns:
 
     def __init__(self, evaluator: Evaluator, leaf: InputLeaf) -> None:
         self.leaf, self.array = leaf, evaluator.array(leaf)
-        self.buffer = np.array(self.array, order="C", copy=True)
-        self.flat = self.buffer.reshape(-1)
+        (buffer,), self.moving = evaluator.movable([leaf])
+        self.flat = buffer.reshape(-1)
         self.evaluator = evaluator
         self.scales = scales_of(self.array)
-        self.moving = evaluator.moving(evaluator.replaced(leaf, frozen(self.buffer)), leaf)
         self.call = self._caller()
         self.base = self.call().copy()
         self._rows: Rows | None = None

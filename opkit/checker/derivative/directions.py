@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker.derivative.columns import scales_of
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.ladder import settle, steps_for
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.thresholds import (
     BOUNDS,
     CORNER_BEND,
@@ -67,9 +67,8 @@ class _Line:
         self.direction = direction
         self.base = ev.value_at(ev.inputs)
         self.noise = self._noise()
-        self._exact = np.empty(self.array.shape)
-        self._moved = self._exact if self.array.dtype == np.float64 else np.empty_like(self.array)
-        self._inputs = ev.replaced(leaf, frozen(self._moved))
+        (self._moved,), self._moving = ev.movable([leaf])
+        self._exact = self._moved if self.array.dtype == np.float64 else np.empty(self.array.shape)
         self._change = np.empty_like(self.base)
 
     def moved(self, step: float) -> np.ndarray:
@@ -78,7 +77,9 @@ class _Line:
         np.add(self._exact, self.array, out=self._exact)
         if self._moved is not self._exact:
             self._moved[...] = self._exact
-        return self.ev.value_at(self._inputs)
+        found = self.ev.value_of(self._moving)
+        self._moving.settle()
+        return found
 
     def value(self, step: float) -> float:
         found = self.moved(step)

@@ -6,7 +6,6 @@ Along them ties stay ties, so that one correct answer is left where single eleme
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.derivative.resolution import finer_steps, has_slope, oscillates
-from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
+from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.thresholds import (
     BOUNDS,
     GRID_ULPS,
@@ -50,15 +49,17 @@ def compare_ties(
     direction = rates[places.reshape(-1)] * max(float(np.abs(pooled).max()), TIE_LENGTH)
     parts = np.split(direction, np.cumsum([array.size for array in arrays])[:-1])
 
+    buffers, moving = evaluator.movable(evaluator.leaves)
+
     def at(step: float) -> np.ndarray:
-        inputs: dict[str, Any] = dict(evaluator.inputs)
-        for leaf, array, part in zip(evaluator.leaves, arrays, parts):
-            moved = (array + step * part.reshape(array.shape)).astype(array.dtype)
-            inputs = evaluator.replaced(leaf, frozen(moved), inputs)
-        return evaluator.value_at(inputs)
+        for buffer, array, part in zip(buffers, arrays, parts):
+            buffer[...] = array + step * part.reshape(array.shape)
+        found: np.ndarray = evaluator.value_of(moving).copy()
+        return found
 
     steps = steps_for(np.ones(1), STEPS, float(np.finfo(arrays[0].dtype).eps))
     plus, minus = np.stack([at(step) for step in steps[0]])[None], np.stack([at(-step) for step in steps[0]])[None]
+    moving.settle()
     base = evaluator.value_at(evaluator.inputs)
     found = settle(plus, minus, base, steps, steps, evaluator.eps(), np.ones(1))
     with np.errstate(all="ignore"):

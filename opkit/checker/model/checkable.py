@@ -139,7 +139,7 @@ class Backward(Protocol):
 
 
 class Moving(Protocol):
-    """The reference as a function of inputs of which the caller changes one array, in place, between calls."""
+    """The reference as a function of inputs of which the caller changes some arrays, in place, between calls."""
 
     def __call__(self) -> Sequence[np.ndarray]:
         """Call the function on what the arrays hold now.
@@ -310,7 +310,7 @@ class Checkable:
     suppositions: tuple[Supposition, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
-    moving: Callable[[Arrays, Attrs, str], Moving] | None = None
+    moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

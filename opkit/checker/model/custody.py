@@ -17,7 +17,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
 from opkit.checker.model.copies import option_copied
 from opkit.checker.model.interpreter import Interpreter
-from opkit.checker.model.loans import Handed, Lent, Passed, Results
+from opkit.checker.model.loans import Handed, Kept, Lent, are_untouched, changes, left, passed
 from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_HANDED, MOST_NAMED
 from opkit.errors import KernelError
@@ -26,6 +26,8 @@ __all__ = ["Breach", "Custody", "Moving"]
 
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
+#: The last of the dtypes that numpy numbers first: booleans, integers, floats and complex numbers.
+_LAST_NUMBER = np.dtype(np.clongdouble).num
 _SURROGATE = "the SURROGATE"
 
 
@@ -45,9 +47,9 @@ class Breach:
 
 
 class Moving:
-    """Many calls of one function, between which the checker changes one array; for the inner loops of derivatives.
+    """Many calls of one function, between which the checker changes some arrays; for the inner loops of derivatives.
 
-    What the function did to that array is looked at after each call, all else when ``settle`` is called.
+    What the function did to these arrays is looked at after each call, all else when ``settle`` is called.
 
     Args:
         custody: what is found written is noted there.
@@ -55,37 +57,44 @@ class Moving:
         who: what it is called.
         arrays: the inputs.
         attrs: the attributes.
-        leaf: names the array; C-contiguous.
+        leaves: name the arrays; C-contiguous.
     """
 
     def __init__(
-        self, custody: Custody, function: Callable[..., Any], who: str, arrays: Arrays, attrs: Attrs, leaf: str
+        self,
+        custody: Custody,
+        function: Callable[..., Any],
+        who: str,
+        arrays: Arrays,
+        attrs: Attrs,
+        leaves: Sequence[str],
     ) -> None:
         self._custody, self._function, self._who = custody, function, who
-        self._arrays, self._attrs, self._leaf = arrays, attrs, leaf
+        self._arrays, self._attrs, self._leaves = arrays, attrs, leaves
         self._begin()
 
     def _begin(self) -> None:
         self._handed = handed = Handed(self._arrays, self._attrs)
-        self._loan = handed.loans[self._leaf]
-        self._own = self._loan.own.reshape(-1)
-        self._copy, self._flat = handed.alias(self._leaf)
+        self._moved = [(leaf, *handed.alias(leaf)) for leaf in self._leaves]
 
     def __call__(self) -> Sequence[Any]:
         """Call the function on what the arrays hold now."""
-        handed, own = self._handed, self._own
-        self._flat[...] = own
+        handed, moved = self._handed, self._moved
+        for _, own, _, flat in moved:
+            flat[...] = own
         try:
             outputs: Sequence[Any] = self._function(handed.inputs, handed.attrs)
         finally:
-            if self._copy.tobytes() != own.tobytes():
-                self._loan.content = own.tobytes()
-                self._look()
+            for leaf, own, copy, _ in moved:
+                if copy.tobytes() != own.tobytes():
+                    handed.expect(leaf, own)
+                    self._look()
         return outputs
 
     def settle(self) -> None:
         """Compare all that the function got."""
-        self._loan.content = self._copy.tobytes()  # which was looked at after the last call
+        for leaf, _, copy, _ in self._moved:
+            self._handed.expect(leaf, copy)  # which was looked at after the last call
         self._look()
 
     def _look(self) -> None:
@@ -114,6 +123,7 @@ class Custody:
         self._known: dict[int, Handed] = {}
         self._held: dict[int, Handed] = {}  # by pullbacks: they get no new content
         self._results: Lent | None = None
+        self._has_run = False  # something of the op's, since the results lent were looked at
 
     def over(self, checkable: Checkable) -> Checkable:
         """Return the checkable with all its functions given copies."""
@@ -145,9 +155,9 @@ class Custody:
 
     # --- handing out
     def _hand(self, arrays: Arrays, attrs: Attrs) -> Handed:
-        """Return the copies that inputs are handed out as, the same again where they are still of use."""
+        """Return the copies that inputs are handed out as, the same again while these hold what they held."""
         found = self._known.get(id(arrays))
-        if found is not None and found.serves(arrays, attrs):
+        if found is not None and found.serves(attrs):
             return found
         self._last = made = Handed(arrays, attrs, self._last)
         return _entered(self._known, arrays, made)
@@ -155,21 +165,22 @@ class Custody:
     def _hold(self, arrays: Arrays, attrs: Attrs) -> Handed:
         """Return copies that keep their content for as long as a pullback holds them."""
         found = self._held.get(id(arrays))
-        if found is not None and found.holds(arrays, attrs):
+        if found is not None and found.serves(attrs):
             return found
         return _entered(self._held, arrays, Handed(arrays, attrs))
 
     def _lend(self, results: Sequence[Any]) -> Lent:
         """Return forward's results as backward gets them, the same again for each call after one forward."""
         last = self._results
-        if last is None or not last.is_of(results):
+        if last is None or last.source is not results or (self._has_run and not last.is_of(results)):
             self._results = last = Lent(results)
         return last
 
     def note(self, handed: Handed, code: str, who: str, changed: Iterable[str]) -> None:
         """Note what a function wrote to."""
         for what in changed:
-            self._known, self._held = {}, {}  # what was written to is no longer handed out
+            self._known.clear()  # what was written to is no longer handed out
+            self._held.clear()
             self._last = self._results = None
             self._tell(handed, code, f"{who} wrote to its {what}")
 
@@ -196,15 +207,16 @@ class Custody:
 
         def forward(arrays: Arrays, attrs: Attrs) -> Any:
             handed = self._hand(arrays, attrs)
+            self._has_run = True
             try:
                 outputs = function(handed.inputs, handed.attrs)
                 for item in outputs:
-                    if type(item) is np.ndarray and item.dtype.kind not in "fiubc":
+                    if type(item) is np.ndarray and item.dtype.num > _LAST_NUMBER:
                         _arrays_of_numbers(outputs)
             except Exception as error:
                 raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
             finally:
-                if is_watchful or not handed.is_untouched():
+                if is_watchful or not are_untouched(handed.kept) or (handed.has_more and not handed.has_the_rest()):
                     self._look_after(handed, "GC122", who)
             return outputs
 
@@ -215,30 +227,43 @@ class Custody:
             arrays: Arrays, outputs: Sequence[Any], douts: Sequence[Any], attrs: Attrs, needs: frozenset[str]
         ) -> Any:
             handed = self._hand(arrays, attrs)
-            results, incoming = self._lend(outputs), Passed(douts)
+            results = self._lend(outputs)
+            values, incoming = passed(douts)
             try:
-                return function(handed.inputs, results.values, incoming.values, handed.attrs, needs)
+                return function(handed.inputs, results.values, values, handed.attrs, needs)
             except Exception as error:
                 raise readable(error)  # noqa: B904
             finally:
-                self._look(handed, results, incoming)
+                self._look(handed, results.values, results.kept, values, incoming)
+                self._has_run = False
 
         return backward
 
-    def _look(self, handed: Handed, results: Lent | Results, incoming: Passed) -> None:
+    def _look(
+        self,
+        handed: Handed,
+        results: Sequence[Any],
+        results_kept: Sequence[Kept],
+        douts: Sequence[Any],
+        douts_kept: Sequence[Kept],
+    ) -> None:
         """Compare all that backward got."""
-        if self._is_watchful or not handed.is_untouched():
-            self._look_after(handed, "GC123", "backward")
-        if not results.is_untouched():
-            self.note(handed, "GC123", "backward", results.changes("argument, forward's result"))
-        if not incoming.is_untouched():
-            self.note(handed, "GC123", "backward", incoming.changes("incoming gradient"))
+        if (
+            are_untouched([*handed.kept, *results_kept, *douts_kept])
+            and not self._is_watchful
+            and (not handed.has_more or handed.has_the_rest())
+        ):
+            return
+        self._look_after(handed, "GC123", "backward")
+        self.note(handed, "GC123", "backward", changes(results_kept, results, "argument, forward's result"))
+        self.note(handed, "GC123", "backward", changes(douts_kept, douts, "incoming gradient"))
 
     def _runner(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def run(arrays: Arrays, attrs: Attrs, douts: Sequence[Any]) -> Any:
             handed = self._hand(arrays, attrs)
+            self._has_run = True
             try:
-                return function(handed.inputs, handed.attrs, Passed(douts).values)
+                return function(handed.inputs, handed.attrs, passed(douts)[0])
             except Exception as error:
                 raise readable(error)  # noqa: B904
             finally:
@@ -249,6 +274,7 @@ class Custody:
     def _vjp(self, function: Callable[..., tuple[Sequence[Any], Pullback]]) -> Callable[..., Any]:
         def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[Any], Pullback]:
             handed = self._hold(arrays, attrs)
+            self._has_run = True
             try:
                 outputs, pullback = function(handed.inputs, handed.attrs)
                 _arrays_of_numbers(outputs)
@@ -258,16 +284,17 @@ class Custody:
                 if self._is_watchful or not handed.is_untouched():
                     self._look_after(handed, "GC122", "forward")
                     handed.keep_again()
-            results = Results(outputs)
+            results = left(outputs)
 
             def pull(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
-                incoming = Passed(douts)
+                values, incoming = passed(douts)
+                self._has_run = True
                 try:
-                    return pullback(incoming.values, needs)
+                    return pullback(values, needs)
                 except Exception as error:
                     raise readable(error)  # noqa: B904
                 finally:
-                    self._look(handed, results, incoming)
+                    self._look(handed, outputs, results, values, incoming)
 
             return outputs, pull
 

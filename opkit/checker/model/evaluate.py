@@ -145,10 +145,24 @@ class Evaluator:
         function = self.checkable.surrogate or self.checkable.forward
         return function(inputs, self.attrs)
 
-    def moving(self, inputs: Mapping[str, Any], leaf: InputLeaf) -> Moving:
-        """Return the reference as a function of inputs of which the caller changes one leaf's array between calls."""
+    def movable(self, leaves: Sequence[InputLeaf], of_forward: bool = False) -> tuple[list[np.ndarray], Moving]:
+        """Return arrays that hold what these leaves do, and the reference as a function of what they hold at a call.
+
+        Results that it returned before may change with the next call. With ``of_forward`` the function is forward
+        itself, and the arrays are float64 at least.
+        """
+        least = np.float64 if of_forward else np.bool_
+        given = [self.array(leaf) for leaf in leaves]
+        arrays = [np.array(one, np.result_type(one.dtype, least), order="C", copy=True) for one in given]
+        inputs: dict[str, Any] = dict(self.inputs)
+        for leaf, array in zip(leaves, arrays):
+            inputs = self.replaced(leaf, frozen(array), inputs)
+        if of_forward and self.checkable.surrogate is not None:
+            return arrays, Plain(self.forward, inputs)
         make = self.checkable.moving
-        return Plain(self.reference, inputs) if make is None else make(inputs, self.attrs, str(leaf))
+        if make is None:
+            return arrays, Plain(self.reference, inputs)
+        return arrays, make(inputs, self.attrs, [str(leaf) for leaf in leaves])
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> tuple[Sequence[np.ndarray], Pullback]:
         """Run forward and return its raw results and the pullback."""
@@ -200,8 +214,12 @@ class Evaluator:
 
     def value_at(self, inputs: Mapping[str, Any]) -> np.ndarray:
         """The reference's value as a vector, all NaN where it raises or changes its shapes."""
+        return self.value_of(lambda: self.reference(inputs))
+
+    def value_of(self, call: Callable[[], Sequence[np.ndarray]]) -> np.ndarray:
+        """A call's results as a vector, all NaN where it raises or changes their shapes."""
         try:
-            found = self.vector(self.reference(inputs))
+            found = self.vector(call())
         except Exception:  # a raise leaves the domain: no value there
             return np.full(sum(self.sizes), np.nan)
         return found if found.size == sum(self.sizes) else np.full(sum(self.sizes), np.nan)

@@ -1,214 +1,187 @@
-"""Loans: arrays, lists and options as one call gets them, copied, and the bits that they were handed out with.
+"""Loans: arrays, lists and options as calls get them, copied, and the bits that they were handed out with.
 
 What a change means, and who is to blame, is custody's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_ as _is
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs
-from opkit.checker.model.copies import LARGE, are_apart, copied, copied_alone, holds, is_same_option, option_copied
+from opkit.checker.model.copies import (
+    LARGE,
+    PLAIN,
+    copied,
+    copied_alone,
+    holds,
+    is_same_option,
+    option_copied,
+)
 from opkit.checker.model.evaluate import leaves_of
 
-__all__ = ["Handed", "Lent", "Loan", "Passed", "Results"]
+__all__ = ["Handed", "Kept", "Lent", "are_untouched", "changes", "left", "passed"]
 
+_ndarray = np.ndarray
 _MISSING = object()
-_MISSED = repeat(_MISSING)
+_NOTHING: Mapping[str, Any] = {}
+
+#: What reads an array's bits; the bits that it must keep; itself; the shape and dtype that it must keep; the checker's
+#: array that it is a copy of, None where it is not one. The bits are out of any kernel's reach. A tuple: many are made.
+Kept: TypeAlias = tuple[Callable[[], bytes], bytes, np.ndarray, tuple[int, ...], np.dtype, "np.ndarray | None"]
 
 
-class Loan:
-    """One array, and the copy of it that a function gets.
+def _in_place(array: np.ndarray, content: bytes) -> Callable[[], bytes]:
+    """Return what gives these bits while an array holds them, others when it does not; a large array is not copied."""
+    return lambda: content if holds(array, content) else b""
 
-    Attributes:
-        own: the checker's array, or a result that a kernel may have kept.
-        copy: read-only; in memory as its original.
-        content: the bits of both when the copy was made; out of any kernel's reach.
+
+def kept(array: np.ndarray, own: np.ndarray | None = None) -> Kept:
+    """Return what an array must go on holding: what it holds now, or what the array that it is a copy of does."""
+    source = array if own is None else own
+    content = source.tobytes()
+    read = array.tobytes if len(content) < LARGE else _in_place(array, content)
+    return read, content, array, source.shape, source.dtype, own
+
+
+def are_untouched(every: Iterable[Kept]) -> bool:
+    """Say whether arrays hold the bits, and have the shape and dtype, that stand with them."""
+    for read, content, array, shape, dtype, _ in every:
+        if read() != content or array.shape != shape or array.dtype is not dtype:
+            return False
+    return True
+
+
+def changes(every: Iterable[Kept], values: Sequence[Any], what: str) -> Iterator[str]:
+    """Yield the names of those of a function's values, or of what they are copies of, that were written to."""
+    touched = [one for one in every if not are_untouched([one])]
+    for place, value in enumerate(values):
+        if any(value is array or value is own for _, _, array, _, _, own in touched):
+            yield what if len(values) == 1 else f"{what} {place}"
+
+
+def passed(source: Sequence[Any], is_reachable: bool = False) -> tuple[list[Any], list[Kept]]:
+    """Return what a function gets of a list of arrays, and what must stay as it is; what is not an array is passed on.
+
+    Args:
+        source: the checker's arrays, or a kernel's results.
+        is_reachable: a kernel may have kept them, so that they must stay as they are too.
     """
+    values: list[Any] = []
+    every: list[Kept] = []
+    for item in source:
+        if type(item) is _ndarray:
+            copy = item.copy()  # what copied_alone does, without a call
+            if copy.strides != item.strides:
+                copy = copied_alone(item)
+            copy.setflags(False)
+            content, shape, dtype = item.tobytes(), item.shape, item.dtype
+            is_small = len(content) < LARGE
+            read = copy.tobytes if is_small else _in_place(copy, content)
+            every.append((read, content, copy, shape, dtype, item))
+            if is_reachable:
+                read = item.tobytes if is_small else _in_place(item, content)
+                every.append((read, content, item, shape, dtype, item))
+            values.append(copy)
+        else:
+            values.append(item)
+    return values, every
 
-    __slots__ = ("content", "copy", "dtype", "own", "shape")
 
-    def __init__(self, own: np.ndarray, copy: np.ndarray | None = None) -> None:
-        self.own = own
-        self.copy = copied_alone(own) if copy is None else copy
-        self.content, self.shape, self.dtype = own.tobytes(), own.shape, own.dtype
+def left(source: Sequence[Any]) -> list[Kept]:
+    """Return what forward's results must go on holding."""
+    return [kept(item) for item in source if type(item) is np.ndarray]
 
-    def is_of(self, array: Any) -> bool:
-        """Say whether the copy is of this array as it is now; whoever made the array may have written to it."""
-        own = self.own
-        if array is not own:
-            return False
-        return own.tobytes() == self.content if own.nbytes < LARGE else holds(own, self.content)
 
-    def is_untouched(self) -> bool:
-        """Say whether the copy holds what it was handed out with."""
-        copy = self.copy
-        same = copy.tobytes() == self.content if copy.nbytes < LARGE else holds(copy, self.content)
-        return same and copy.shape == self.shape and copy.dtype is self.dtype
-
-    def refill(self, content: bytes) -> bool:
-        """Put what the array holds now, these bits, into the copy; False where the array is of another form now."""
-        own, copy = self.own, self.copy
-        if own.shape != self.shape or own.dtype is not self.dtype:
-            return False
-        copy.setflags(True)  # type: ignore[call-arg]  # as keywords they take twice as long
-        copy[...] = own
-        copy.setflags(False)  # type: ignore[call-arg]
-        self.content = content
-        return True
-
-    def keep_again(self) -> None:
-        """Take what the copy holds now as what it was handed out with."""
-        self.content = self.copy.tobytes()
+def _is_current(loan: Kept) -> bool:
+    """Say whether an array that was copied holds what it held then."""
+    _, content, _, _, _, own = loan
+    return own is None or (own.tobytes() == content if len(content) < LARGE else holds(own, content))
 
 
 class Lent:
-    """Values of a list, and what a function gets of them: copies of arrays; what is not an array is passed on."""
+    """Forward's results, and the copies that backward gets of them; both must stay as they are.
 
-    __slots__ = ("count", "kept", "source", "values")
+    Attributes:
+        source: the results, which a kernel may have kept.
+        values: what backward gets; what is not an array is passed on.
+        kept: what ``are_untouched`` looks at.
+    """
+
+    __slots__ = ("kept", "source", "values")
 
     def __init__(self, source: Sequence[Any]) -> None:
-        self.source, self.count = source, len(source)
-        self.kept: list[tuple[int, np.ndarray, np.ndarray, bytes, tuple[int, ...]]] = []
-        self.values = values = list(source)
-        for place, item in enumerate(source):
-            if type(item) is np.ndarray:
-                values[place] = copy = copied_alone(item)
-                self.kept.append((place, item, copy, item.tobytes(), item.shape))
+        self.source = source
+        self.values, self.kept = passed(source, is_reachable=True)
 
     def is_of(self, source: Sequence[Any]) -> bool:
         """Say whether the copies are those of these values still."""
-        if source is not self.source or len(source) != self.count:
-            return False
-        for place, own, _, content, _ in self.kept:  # noqa: SIM110 (a generator would take as long as the comparisons)
-            if source[place] is not own or not holds(own, content):
-                return False
-        return True
-
-    def is_untouched(self) -> bool:
-        """Say whether the copies, and what they were made of, hold what was handed out."""
-        for _, own, copy, content, shape in self.kept:
-            if not holds(copy, content) or not holds(own, content):
-                return False
-            if copy.shape != shape or copy.dtype is not own.dtype:
-                return False
-        return True
-
-    def changes(self, what: str) -> Iterator[str]:
-        """Yield the names of what was written to."""
-        for place, own, copy, content, shape in self.kept:
-            is_kept = holds(copy, content) and holds(own, content)
-            if not is_kept or copy.shape != shape or copy.dtype is not own.dtype:
-                yield what if self.count == 1 else f"{what} {place}"
-
-
-class Results:
-    """What forward returned, and the bits that it held then; backward reaches it by way of what forward saved."""
-
-    __slots__ = ("count", "kept")
-
-    def __init__(self, source: Sequence[Any]) -> None:
-        self.count = len(source)
-        self.kept = [
-            (place, item, item.tobytes(), item.shape) for place, item in enumerate(source) if type(item) is np.ndarray
-        ]
-
-    def is_untouched(self) -> bool:
-        """Say whether all still hold what they held."""
-        for _, item, content, shape in self.kept:  # noqa: SIM110
-            if not holds(item, content) or item.shape != shape:
-                return False
-        return True
-
-    def changes(self, what: str) -> Iterator[str]:
-        """Yield the names of what was written to."""
-        for place, item, content, shape in self.kept:
-            if not holds(item, content) or item.shape != shape:
-                yield what if self.count == 1 else f"{what} {place}"
-
-
-class Passed:
-    """Arrays that the checker alone holds, and the copies that a function gets of them in one call."""
-
-    __slots__ = ("pairs", "values")
-
-    def __init__(self, source: Sequence[Any]) -> None:
-        self.pairs: list[tuple[int, np.ndarray, np.ndarray]] = []
-        self.values = values = list(source)
-        for place, item in enumerate(source):
-            if type(item) is np.ndarray:
-                values[place] = copy = copied_alone(item)
-                self.pairs.append((place, item, copy))
-
-    def is_untouched(self) -> bool:
-        """Say whether the copies hold what was handed out."""
-        for _, own, copy in self.pairs:  # noqa: SIM110
-            if not _is_alike(own, copy):
-                return False
-        return True
-
-    def changes(self, what: str) -> Iterator[str]:
-        """Yield the names of what was written to."""
-        for place, own, copy in self.pairs:
-            if not _is_alike(own, copy):
-                yield what if len(self.values) == 1 else f"{what} {place}"
-
-
-def _is_alike(own: np.ndarray, copy: np.ndarray) -> bool:
-    same = copy.tobytes() == own.tobytes() if own.nbytes < LARGE else holds(copy, own.tobytes())
-    return same and copy.shape == own.shape and copy.dtype is own.dtype
+        owns = self.kept[1::2]
+        arrays = [item for item in source if type(item) is np.ndarray]
+        is_same = source is self.source and len(source) == len(self.values) and len(arrays) == len(owns)
+        return is_same and all(item is own[2] for item, own in zip(arrays, owns)) and are_untouched(owns)
 
 
 class Handed:
-    """The copies that one set of inputs and attributes was handed out as.
+    """The copies that one set of inputs and attributes is handed out as, call after call.
+
+    What they hold may change for the arrays that the checker moves (``alias``); else they serve no longer then.
 
     Args:
         arrays: the inputs.
         attrs: the attributes.
         last: what was handed out before; copies of arrays that are the same still are handed out again.
+
+    Attributes:
+        kept: what ``are_untouched`` looks at.
+        has_more: whether there are lists or attributes to be looked at besides.
     """
 
-    __slots__ = ("attrs", "inputs", "lists", "loans", "source", "source_attrs")
+    __slots__ = ("_has_plain_attrs", "attrs", "has_more", "inputs", "kept", "lists", "loans", "source", "source_attrs")
 
     def __init__(self, arrays: Arrays, attrs: Attrs, last: Handed | None = None) -> None:
         self.source, self.source_attrs = arrays, attrs
-        self.inputs: dict[str, Any] = {}
+        self._has_plain_attrs: bool
         self.lists: list[tuple[str, list[Any]]] = []
-        self.loans: dict[str, Loan] = {}
-        if not self._take(arrays, {} if last is None else last.loans):
+        self.loans: dict[str, Kept] = {}
+        self.inputs: dict[str, Any] = {}
+        if not self._take(arrays, _NOTHING if last is None else last.loans):
             self._take_all(arrays)
-        if last is not None and last.source_attrs is attrs and last.has_attrs():
+        self.kept = list(self.loans.values())
+        self.has_more = bool(attrs or self.lists)
+        if last is not None and last.source_attrs is attrs:
             self.attrs: dict[str, Any] = last.attrs
+            self._has_plain_attrs = last._has_plain_attrs
         else:
-            self.attrs = {name: option_copied(value) for name, value in attrs.items()}
+            self._has_plain_attrs = not attrs or all(type(value) in PLAIN for value in attrs.values())
+            self.attrs = dict(attrs) if self._has_plain_attrs else _options_copied(attrs)
 
-    def _take(self, arrays: Arrays, known: Mapping[str, Loan]) -> bool:
+    def _take(self, arrays: Arrays, known: Mapping[str, Kept]) -> bool:
         """Copy arrays one by one; False where they are in lists or share memory."""
-        loans, inputs = self.loans, self.inputs
+        loans, inputs, memories = self.loans, self.inputs, set()
         for name, value in arrays.items():
-            if type(value) is not np.ndarray:
-                if value is not None:
-                    return False
+            if type(value) is _ndarray:
+                loan = known.get(name)
+                if loan is None or loan[5] is not value or not _is_current(loan):
+                    loan = kept(copied_alone(value), value)
+                loans[name], inputs[name] = loan, loan[2]
+                base = value.base
+                memories.add(id(value if base is None else base))
+            elif value is None:
                 inputs[name] = None
-                continue
-            loan = known.get(name)
-            if loan is None or not loan.is_of(value):
-                loan = Loan(value)
-            loans[name] = loan
-            inputs[name] = loan.copy
-        return len(loans) < 2 or are_apart([loan.own for loan in loans.values()])
+            else:
+                return False
+        return len(memories) == len(loans)
 
     def _take_all(self, arrays: Arrays) -> None:
         """Copy all arrays, those in lists too, and what they share."""
         leaves = [(leaf, item) for leaf, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
         copies = copied([array for _, array in leaves])
-        self.loans = {str(leaf): Loan(array, copy) for (leaf, array), copy in zip(leaves, copies)}
+        self.loans = {str(leaf): kept(copy, array) for (leaf, array), copy in zip(leaves, copies)}
         rest = iter(copies)
         for name, value in arrays.items():
             if isinstance(value, (list, tuple)):
@@ -218,77 +191,60 @@ class Handed:
             else:
                 self.inputs[name] = next(rest) if isinstance(value, np.ndarray) else value
 
-    def serves(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether this can be handed out for these inputs: the very arrays, which may hold something new."""
-        if arrays is not self.source or attrs is not self.source_attrs or len(arrays) != len(self.inputs):
+    def serves(self, attrs: Attrs) -> bool:
+        """Say whether this is what the inputs, which hold what they held, and these attributes are handed out as."""
+        if attrs is not self.source_attrs:
             return False
-        if self.lists:
-            return self._serves_lists(arrays) and self.has_attrs()
-        for name, loan in self.loans.items():
-            own = loan.own
-            if arrays[name] is not own:
+        for loan in self.kept:  # noqa: SIM110 (a generator would take as long as the comparisons)
+            if not _is_current(loan):
                 return False
-            if own.nbytes >= LARGE and holds(own, loan.content):
-                continue
-            content = own.tobytes()
-            if content != loan.content and not loan.refill(content):
-                return False
-        return not attrs or self.has_attrs()
-
-    def holds(self, arrays: Arrays, attrs: Attrs) -> bool:
-        """Say whether this is what these inputs are handed out as, without a change."""
-        if arrays is not self.source or attrs is not self.source_attrs or len(arrays) != len(self.inputs):
-            return False
-        if self.lists:
-            return self._serves_lists(arrays) and self.has_lists() and self.has_attrs()
-        for name, loan in self.loans.items():
-            if not loan.is_of(arrays[name]) or not loan.is_untouched():
-                return False
-        return not attrs or self.has_attrs()
-
-    def _serves_lists(self, arrays: Arrays) -> bool:
-        now = [item for _, item in leaves_of(arrays) if isinstance(item, np.ndarray)]
-        return len(now) == len(self.loans) and all(loan.is_of(item) for loan, item in zip(self.loans.values(), now))
+        return True
 
     def is_untouched(self) -> bool:
         """Say whether all still holds what was handed out."""
-        for loan in self.loans.values():
-            copy = loan.copy
-            same = copy.tobytes() == loan.content if copy.nbytes < LARGE else holds(copy, loan.content)
-            if not same or copy.shape != loan.shape or copy.dtype is not loan.dtype:
-                return False
-        return (not self.lists or self.has_lists()) and (not self.source_attrs or self.has_attrs())
+        return are_untouched(self.kept) and (not self.has_more or self.has_the_rest())
 
-    def alias(self, leaf: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the copy of an array, and its elements (n,) through which the checker writes to it."""
-        copy = self.loans[leaf].copy
-        copy.setflags(True)  # type: ignore[call-arg]
+    def has_the_rest(self) -> bool:
+        """Say whether lists and attributes are what was handed out."""
+        return (not self.lists or self._has_lists()) and (not self.source_attrs or self._has_attrs())
+
+    def alias(self, leaf: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the elements (n,) of an array, its copy, and those of the copy, through which the checker writes."""
+        _, _, copy, _, _, own = self.loans[leaf]
+        copy.setflags(True)  # type: ignore[call-arg]  # as a keyword it takes twice as long, by flags ten times
         flat = copy.reshape(-1)
         copy.setflags(False)  # type: ignore[call-arg]
-        return copy, flat
+        return np.asarray(own).reshape(-1), copy, flat
+
+    def expect(self, leaf: str, array: np.ndarray) -> None:
+        """Hold an array's copy to what another array holds now: the checker has written it there."""
+        _, _, copy, shape, dtype, own = self.loans[leaf]
+        read, content, *_ = kept(copy, array)
+        self.loans[leaf] = read, content, copy, shape, dtype, own
+        self.kept = list(self.loans.values())
 
     def keep_again(self) -> None:
         """Take what the copies hold now as what was handed out: what was written so far is noted already."""
-        for loan in self.loans.values():
-            loan.keep_again()
+        for leaf, loan in list(self.loans.items()):
+            self.expect(leaf, loan[2])
 
-    def has_attrs(self) -> bool:
+    def _has_attrs(self) -> bool:
         """Say whether the attributes are what was handed out."""
         source, attrs = self.source_attrs, self.attrs
-        if len(source) != len(attrs):
-            return False
-        if all(map(_is, map(attrs.get, source, _MISSED), source.values())):
-            return True
-        return all(name in attrs and is_same_option(value, attrs[name]) for name, value in source.items())
+        if self._has_plain_attrs and len(source) == len(attrs) and all(map(_is, attrs.values(), source.values())):
+            return list(attrs) == list(source)
+        return len(source) == len(attrs) and all(
+            name in attrs and is_same_option(value, attrs[name]) for name, value in source.items()
+        )
 
-    def has_lists(self) -> bool:
+    def _has_lists(self) -> bool:
         """Say whether the lists hold the copies that were handed out in them."""
         return all(_is_same_list(items, self.inputs[name]) for name, items in self.lists)
 
     def changes(self) -> Iterator[str]:
         """Yield the names of what no longer holds what was handed out."""
         for leaf, loan in self.loans.items():
-            if not loan.is_untouched():
+            if not are_untouched([loan]):
                 yield f"argument {leaf}"
         for name, items in self.lists:
             if not _is_same_list(items, self.inputs[name]):
@@ -302,6 +258,10 @@ class Handed:
         """Return the call's inputs as a case of its own."""
         mine = Handed(self.source, self.source_attrs)
         return Case(mine.inputs, mine.attrs, "normal", origin="called")
+
+
+def _options_copied(attrs: Attrs) -> dict[str, Any]:
+    return {name: option_copied(value) for name, value in attrs.items()}
 
 
 def _is_same_list(one: Sequence[Any], other: Sequence[Any]) -> bool:
