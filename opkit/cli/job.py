@@ -37,6 +37,8 @@ def run_job(
 ) -> int:
     """Run a script as ``__main__`` and return the exit status that ``python`` would give it.
 
+    Where that is 0 and a report cannot be written, the status says so.
+
     Args:
         path: the script.
         argv: its arguments.
@@ -55,19 +57,21 @@ def run_job(
     keep_freed_memory()
     fit_blas()
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
+    unwritten: list[int] = []
     with contextlib.ExitStack() as stack:
         stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu, cluster=cluster))
         if profile:
             from opkit.cli.profile import profiled
 
-            stack.enter_context(profiled(Path(path).stem + ".trace.json", reports))
+            unwritten = stack.enter_context(profiled(Path(path).stem + ".trace.json", reports))
         if with_numpy1_names:
             from opkit.shim.numpy1 import numpy1_names
 
             stack.enter_context(numpy1_names())
         # Never undone: threads and exit handlers of the script may still import when its last line has run.
         install_frameworks()
-        return _status_of(path, argv)
+        status = _status_of(path, argv)
+    return status or max(unwritten, default=0)
 
 
 def _no_script(path: str) -> UsageError:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import opkit
 from opkit.cli.console import console, error_line, warn
+from opkit.cli.edge import FINDINGS, USAGE
 from opkit.cli.report_file import now, write_report
 from opkit.errors import UsageError
 from opkit.ops.core.observers import observe
@@ -20,18 +21,22 @@ __all__ = ["profiled"]
 
 
 @contextmanager
-def profiled(trace: str | None = None, reports: Sequence[tuple[str, Path]] = ()) -> Iterator[None]:
+def profiled(trace: str | None = None, reports: Sequence[tuple[str, Path]] = ()) -> Iterator[list[int]]:
     """Observe every op of this thread; at the end show a table on standard error, the costliest op first.
 
     Args:
         trace: where to write a trace for Chrome or Perfetto, None for nowhere.
         reports: (form, file) of what is written besides: "html" or "json".
+
+    Yields:
+        a list that holds, at the end, an exit status for each report that could not be written.
     """
     command = shlex.join(["opkit", *sys.argv[1:]])  # the script may change its arguments
     profile = Profile()
+    unwritten: list[int] = []
     try:
         with observe(profile.observe):
-            yield
+            yield unwritten
     finally:
         _show(profile)
         if trace is not None and profile.events:
@@ -42,11 +47,12 @@ def profiled(trace: str | None = None, reports: Sequence[tuple[str, Path]] = ())
             else:
                 warn(f"trace: {Path(trace)} (open it in chrome://tracing or ui.perfetto.dev)")
         for form, path in reports:
-            _report(profile, form, path, command)
+            status = _report(profile, form, path, command)
+            unwritten += [status] if status else []
 
 
-def _report(profile: Profile, form: str, path: Path, command: str) -> None:
-    """Write a report; what prevents it does not change how the script ends."""
+def _report(profile: Profile, form: str, path: Path, command: str) -> int:
+    """Write a report; return 0, or the exit status for what prevents it."""
     from opkit.reporters.profile_page import profile_json, profile_page
 
     if form == "html":
@@ -57,10 +63,12 @@ def _report(profile: Profile, form: str, path: Path, command: str) -> None:
         write_report(path, text)
     except UsageError as error:
         warn(error_line(error))
+        return USAGE
     except OSError as error:
         warn(f"error: --report: cannot write {str(path)!r}: {error.strerror or error}")
-    else:
-        warn(f"report: {path}")
+        return FINDINGS
+    warn(f"report: {path}")
+    return 0
 
 
 def _show(profile: Profile) -> None:

@@ -1,11 +1,15 @@
 """``opkit run`` behaves as ``python job.py`` does: compared with the interpreter itself, run on the same script."""
 
+import errno
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from opkit.cli.profile import profiled
+from opkit.cli.report_file import write_report
 
 SCRIPTS = {
     "identity": """
@@ -186,12 +190,31 @@ def test_profile(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        check=True,
     )
+    assert ran.returncode == 2
     assert ran.stdout == "[3]\n"
     assert re.search(r"^tanh +4 ", ran.stderr, re.MULTILINE)
     assert ">tanh<" in (tmp_path / "p.html").read_text()
     assert "cannot write 'no/p': there is no folder 'no'" in ran.stderr
+
+
+def test_a_report_that_does_not_fit_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is an exit status of its own, as a missing folder is; the other reports are written."""
+
+    def write(path: Path, text: str) -> None:
+        if path.name == "full.json":
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write_report(path, text)
+
+    monkeypatch.setattr("opkit.cli.profile.write_report", write)
+    names = ("full.json", "no/folder.json", "some.json")
+    with profiled(reports=[("json", tmp_path / name) for name in names]) as unwritten:
+        pass
+    assert unwritten == [1, 2]
+    assert "full.json': No space left on device" in capsys.readouterr().err
+    assert (tmp_path / "some.json").is_file()
 
 
 def test_profile_of_a_script_in_debug_mode(tmp_path: Path) -> None:

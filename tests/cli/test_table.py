@@ -66,6 +66,8 @@ ROWS = (
     Row("run --numpy1-names job.py 4", 0, r"4\n", ""),
     Row("run --profile --show-plan --gpu-as-cpu job.py 5", 0, rf"5\n{ANY}", ANY),
     Row("run --report html=p.html job.py 5", 2, "", r"error: opkit run --report writes a profile\n  help: .*\n"),
+    Row("run --profile --report json=no/p job.py 5", 2, r"5\n", rf"{ANY}error: --report: cannot write 'no/p': {ANY}"),
+    Row("run --profile --report json=no/p job.py", 1, "", rf"{ANY}IndexError{ANY}error: --report: cannot write 'no/p': {ANY}"),
     Row("run job.py", 1, "", rf"Traceback{ANY}IndexError{ANY}"),
     Row("run jab.py", 2, "", r"error: cannot run 'jab.py': no such file\n  help: did you mean 'job.py'\?\n"),
     Row("test empty", 5, rf"{ANY}no tests ran{ANY}", ""),
