@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Evidence, OpReport, Status
 from opkit.errors import UsageError
 from opkit.verify import FailureStore
+from opkit.verify.failures.domain import domain_of
+from opkit.verify.options import RunOptions
+from opkit.verify.workers.alone import check_former
 
 pytestmark = pytest.mark.bounded
 
@@ -63,6 +67,71 @@ def test_what_is_gone_is_forgotten_only_when_all_was_checked(tmp_path: Path) -> 
     assert store.of(op())
     store.update(OpReport("file.py::Op"))
     assert not store.of(op())
+
+
+CASES = "LOW = 1.0\n\ndef cases(rng):\n    yield {'x': rng.uniform(LOW, 2, 3)}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_replayed"),
+    [
+        ("", "", True),
+        ("", CASES, False),
+        (CASES, "", False),
+        (CASES, "# the domain\n" + CASES, True),
+        (CASES, CASES + "TOLERANCE = {'x': 1e-4}\nALLOW: dict = {'GC105': 'why'}\n", True),
+        (CASES, CASES.replace("1.0", "1.5"), False),
+        (CASES, "def cases(rng", False),
+    ],
+)
+def test_a_failure_is_replayed_only_in_the_domain_that_it_was_found_in(
+    before: str, after: str, is_replayed: bool, tmp_path: Path
+) -> None:
+    """New or other cases, of a directory or of a Python file, say that other inputs are meant."""
+    made = tmp_path / "op"
+    made.mkdir()
+    layers = tmp_path / "layers.py"
+    store = FailureStore(str(tmp_path / "failures"))
+    found = []
+    for text in (before, after):
+        (made / "op_cases.py").write_text(text)
+        layers.write_text("class Op: pass\n\nA = 1\n" + text)
+        for name, directory in (("op_forward", str(made)), (f"{layers}::Op", None)):
+            if text is before:
+                store.update(replace(report(), op=name, dir=directory))
+            found.append(bool(store.of(replace(op(), name=name, directory=directory))))
+    # A function may take its numbers from anywhere in a Python file; only its own text is compared there.
+    assert found == [True, True, is_replayed, is_replayed or "1.5" in after]
+
+
+def test_cases_of_another_op_of_the_file_are_no_domain(tmp_path: Path) -> None:
+    """``cases_Name`` is an op's own, and wins over ``cases``."""
+    file = tmp_path / "two.py"
+    file.write_text("def cases_A(rng): yield [1]\n\ndef cases(rng): yield [2]\n\nclass A: pass\n")
+    first = [domain_of(None, f"{file}::{name}") for name in ("A", "B")]
+    file.write_text("def cases_A(rng): yield [3]\n\ndef cases(rng): yield [2]\n\nclass A: pass\n")
+    second = [domain_of(None, f"{file}::{name}") for name in ("A", "B")]
+    assert [one == other for one, other in zip(first, second)] == [False, True]
+    assert domain_of(None, "function") == domain_of(None, "none.py::A") == ""
+
+
+def test_a_failure_of_other_shapes_than_those_asked_for_is_not_replayed(tmp_path: Path) -> None:
+    """``--shape`` leaves out former failures that have another one."""
+    FailureStore(str(tmp_path)).update(report(size=3))
+    wrong = replace(op(), forward=broken)
+    for shape, is_replayed in (((3,), True), ((4,), False)):
+        options = RunOptions.of({"cache": str(tmp_path), "shapes": {"x": shape}})
+        CALLS.clear()
+        check_former(wrong, options)
+        assert bool(CALLS) is is_replayed
+
+
+CALLS: list[int] = []
+
+
+def broken(arrays: Any, attrs: Any) -> Any:
+    CALLS.append(1)
+    raise ValueError
 
 
 def test_attributes_that_are_no_data_are_not_replayed(tmp_path: Path) -> None:

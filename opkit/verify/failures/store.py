@@ -26,6 +26,7 @@ from opkit.checker.model.case import plain
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.foreign import read_array, read_entries, read_file
+from opkit.verify.failures.domain import domain_of
 
 __all__ = ["Failure", "FailureStore", "former", "op_key"]
 
@@ -93,11 +94,16 @@ class FailureStore:
         self.folder = Path(folder) if folder else Path(base) / "opkit" / "failures"
 
     def of(self, checkable: Checkable) -> list[Failure]:
-        """Return the failures remembered of an op, in the order of their ids."""
+        """Return the failures remembered of an op, in the order of their ids.
+
+        Cases say what an op is meant for: what failed before they were written, or changed, is not asked for again.
+        """
         folder = self._folder(op_key(checkable.directory, checkable.name), checkable.name)
         known = {arg.name for arg in checkable.inputs}
         found = [failure for path in sorted(folder.glob("*.npz")) if (failure := _read(path)) is not None]
-        usable = (item for item in found if item.facts["is_replayable"] and set(item.case.inputs) <= known)
+        domain = domain_of(checkable.directory, checkable.name) if found else ""
+        meant = (item for item in found if item.facts.get("domain", "") == domain)
+        usable = (item for item in meant if item.facts["is_replayable"] and set(item.case.inputs) <= known)
         return [replace(item, case=_retyped(item.case, checkable.default_attrs)) for item in usable]
 
     def find(self, failure_id: str) -> Failure:
@@ -168,6 +174,7 @@ def _failure(key: str, report: OpReport, result: CheckResult, device: str) -> Fa
         "result": result.to_json(),
         "regime": evidence.case.regime,
         "seed": evidence.case.seed,
+        "domain": domain_of(report.dir, report.op),
         "attrs": evidence.case.attrs,
         "is_replayable": _is_plain(evidence.case.attrs),
         "order": list(evidence.case.inputs),

@@ -6,8 +6,9 @@ Which process this is, and what becomes of it, is decided elsewhere.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from opkit.checker import Checkable, CheckResult, OpReport, Status, check
 from opkit.checker.model.case import plain
@@ -85,10 +86,17 @@ def check_former(checkable: Checkable, options: RunOptions) -> tuple[CheckResult
         return ()
     found: list[CheckResult] = []
     for failure in FailureStore(options.cache).of(checkable):
+        if not _has_shapes(failure.case.inputs, options.check.shapes):
+            continue
         once = replace(checkable, recorded=(failure.case,), cases=None, beyond=None)
         settings = replace(options.check, select=frozenset({failure.code}), power=False)
         found += [item for item in check(once, settings).findings if former(item) == failure.key]
     return tuple(found)
+
+
+def _has_shapes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Say whether inputs have the shapes that were asked for."""
+    return all(getattr(inputs.get(name), "shape", shape) == tuple(shape) for name, shape in shapes.items())
 
 
 def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
