@@ -16,12 +16,14 @@ from opkit.paddle.framework.place import (
     is_compiled_with_rocm,
     is_compiled_with_xpu,
 )
+from opkit.paddle.framework.tracer import AmpLevel
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
 from opkit.paddle.semantics.variable_types import VarDesc
 from opkit.shim.missing import guard
 from opkit.static import Scope
 
 __all__ = [
+    "AmpLevel",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",

@@ -10,6 +10,7 @@ from opkit.paddle.framework.kinds import Parameter, Variable
 from opkit.paddle.framework.parameter import EagerParamBase
 from opkit.paddle.framework.place import expected_place as _current_expected_place
 from opkit.paddle.framework.static_mode import in_pir_mode, use_pir_api
+from opkit.paddle.framework.tracer import dygraph_tracer as _dygraph_tracer
 from opkit.paddle.semantics.dtypes import dtype_object as convert_np_dtype_to_dtype_
 from opkit.paddle.static.program import cpu_places, cuda_places, device_guard, name_scope
 from opkit.shim.missing import guard
@@ -17,6 +18,7 @@ from opkit.static import default_main_program, default_startup_program, program_
 
 __all__ = [
     "_current_expected_place",
+    "_dygraph_tracer",
     "Block",
     "EagerParamBase",
     "Operator",

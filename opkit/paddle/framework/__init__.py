@@ -7,10 +7,12 @@ from opkit.paddle.framework.parameter import ParamAttr
 from opkit.paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace
 from opkit.paddle.framework.place import expected_place as _current_expected_place
 from opkit.paddle.framework.static_mode import in_dynamic_mode, in_pir_mode, use_pir_api
+from opkit.paddle.framework.tracer import dygraph_tracer as _dygraph_tracer
 from opkit.shim.missing import guard
 
 __all__ = [
     "_current_expected_place",
+    "_dygraph_tracer",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",

@@ -166,6 +166,32 @@ show("attributes bare", lambda: attributes(paddle.nn.Linear(2, 2, weight_attr="o
 show("attributes static", graph(lambda: attributes(paddle.create_parameter([2], "float32", attr=ATTR))))
 show("create_parameter default array", lambda: paddle.create_parameter([2], "float32", default_initializer=np.ones(2)))
 show("create_parameter default zero", lambda: paddle.create_parameter([2], "float32", default_initializer=0))
+
+
+def tracer():
+    return base.framework._dygraph_tracer()
+
+
+def recorded():
+    held = tracer()
+    held._has_grad = False
+    x = paddle.ones([1])
+    x.stop_gradient = False
+    found = paddle.is_grad_enabled(), (x * 2).stop_gradient
+    held._has_grad = True
+    with paddle.no_grad():
+        return *found, tracer()._has_grad
+
+
+def within(**options):
+    with paddle.amp.auto_cast(**options):
+        return str(tracer()._amp_level), tracer()._amp_dtype, tracer()._amp_level == base.core.AmpLevel.O0
+
+
+show("tracer", lambda: (tracer()._has_grad, str(tracer()._amp_level), tracer()._amp_dtype, tracer()._train_mode))
+show("tracer records", recorded)
+show("tracer in auto_cast", lambda: (within(), within(level="O2", dtype="bfloat16")))
+show("tracer static", graph(tracer))
 show("expected place", lambda: [str(place()) for place in (base.framework._current_expected_place, paddle.framework._current_expected_place)])
 
 
