@@ -44,6 +44,7 @@ SCRIPTS = [
     "areas",
     "objects",
     "rows_and_trees",
+    "own_gradients",
 ]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
@@ -149,6 +150,12 @@ DIFFERENCES = {
         "empty": "no rows are a shape of 0 rows",
         "summary [1, 1, 8, 8]": "a list of sizes is a shape",
         "conv2d_transpose {}": "the error is a UsageError",
+    },
+    "own_gradients": {
+        "reads outer": "the functions may read other Variables",
+        "nested list": "the error is an OwnGradientError",
+        "same in": "Paddle 2.6.2 gives an input that is passed twice its last gradient twice",
+        "constant forward": "a result that rests on no input has a gradient too",
     },
     "objects": {
         "kinds Variable beside": "a Variable stays one in dynamic mode",

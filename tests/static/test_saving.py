@@ -168,3 +168,14 @@ def test_a_model_that_an_earlier_opkit_saved() -> None:
     found = executor.run(program, feed={feeds[0]: np.arange(6, dtype="float32").reshape(2, 3)}, fetch_list=fetches)[0]
     expected = [[0.2434626817703247, 0, 0, 0], [0, 0, 0.48440253734588623, 0]]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_fetched_dropout_is_saved(tmp_path: Path) -> None:
+    """The op is gone in the copy for inference; what it stood for is saved under its name."""
+    x = fed(shape=[None, 3], stops=True)
+    out = paddle.nn.functional.dropout(x * 2, 0.5)
+    paddle.static.save_inference_model(tmp_path / "net", [x], [out], paddle.static.Executor())
+    program, feeds, fetches = paddle.static.load_inference_model(tmp_path / "net", paddle.static.Executor())
+    got = paddle.static.Executor().run(program, feed={feeds[0]: X}, fetch_list=fetches)[0]
+    np.testing.assert_allclose(got, X * 2)
+    assert fetches[0].name == out.name

@@ -18,6 +18,9 @@ import numpy as np
 from opkit.atomic import placed, write_together
 from opkit.errors import UsageError
 from opkit.ir import Program, Variable
+from opkit.ops.basis.creation import IDENTITY
+from opkit.ops.core.define import NO_ATTRS
+from opkit.static.builder import append, build_in
 from opkit.static.functions import Allow, Functions, SerialiseError
 from opkit.static.program_file import ops_between, program_bytes, program_of
 from opkit.static.scope import Scope
@@ -101,6 +104,8 @@ def save_inference_program(
         raise UsageError("save_inference_model: fetch_vars is empty")
     program = fetches[0].block.program.clone(for_test=True)
     block = program.blocks[0]
+    for item in fetches:
+        _own_value(block.var(item.name))
     fed = {block.var(item.name).value for item in feeds}
     wanted = [block.var(item.name).value for item in fetches]
     ops, states = ops_between(block.ops, fed, wanted)
@@ -119,6 +124,14 @@ def save_inference_program(
             raise StorageError(f"variable {name!r} has no data in the scope", help="run the startup program first")
         arrays[name] = holder.array
     _write(stem, {".pdmodel": program_bytes(program, ops, names), ".pdiparams": archive_of(arrays)})
+
+
+def _own_value(variable: Variable) -> None:
+    """Give a Variable a Value of its own where it means another's, since the op between them is gone for inference."""
+    held = variable.value
+    if held.variable is not variable:
+        with build_in(variable.block.program):
+            append(variable.block, IDENTITY, (held.variable.at(held),), NO_ATTRS, into=[variable])
 
 
 def load_inference_program(

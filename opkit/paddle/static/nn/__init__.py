@@ -12,6 +12,7 @@ from opkit.paddle.static.nn.layers import (
     prelu,
     sparse_embedding,
 )
+from opkit.paddle.static.nn.static_pylayer import static_pylayer
 from opkit.paddle.static.program import py_func
 from opkit.shim.missing import guard
 
@@ -28,6 +29,7 @@ __all__ = [
     "prelu",
     "py_func",
     "sparse_embedding",
+    "static_pylayer",
     "switch_case",
     "while_loop",
 ]
