@@ -19,6 +19,7 @@ from typing import Any, get_origin
 
 from typer.main import get_command
 
+from opkit.atomic import write_file
 from opkit.cli.app import application
 
 __all__ = ["command_line_page", "pages", "python_page"]
@@ -217,4 +218,4 @@ def _section(heading: str, text: str) -> Iterator[str]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     for file, made in pages().items():
-        (folder / file).write_text(made, encoding="utf-8")
+        write_file(folder / file, made.encode("utf-8"))

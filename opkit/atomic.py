@@ -14,12 +14,12 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from opkit.scratch import folder_lock, is_own, scratch_file, scratch_folder, sweep
+from opkit.scratch import folder_lock, is_own, is_scratch, scratch_file, scratch_folder, sweep
 
-__all__ = ["open_up", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
+__all__ = ["is_fault_of_disk", "open_up", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
 
 _DONE = ".opkit-save"
 #: The list of a save's files, within its folder.
@@ -34,8 +34,13 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     is there and is neither file nor folder, such as a pipe or ``/dev/stdout``, is written to as it is.
 
     Raises:
-        OSError: it cannot be written; what was there before is untouched then.
+        OSError: it cannot be written, and its name says so; what was there before is untouched then.
     """
+    with _naming(path):
+        _write_file(path, data)
+
+
+def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
     full = os.path.realpath(path)
     if os.path.exists(full) and not os.path.isfile(full) and not os.path.isdir(full):
         with open(full, "wb") as stream:
@@ -80,11 +85,12 @@ def write_together(
             check(finished)
         for name in files:
             _check_place(top, name)
-        with scratch_folder(top) as scratch:
+        with _naming(folder), scratch_folder(top) as scratch:
             for name, data in files.items():
                 place = Path(scratch.path, name)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                write_synced(place, data)
+                with _naming(Path(folder, name)):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    write_synced(place, data)
             write_synced(Path(scratch.path, _LIST), "\n".join(files).encode("utf-8", "surrogateescape"))
             for sub in {Path(scratch.path, name).parent for name in files}:
                 sync_folder(sub)
@@ -92,6 +98,23 @@ def write_together(
             os.rename(scratch.path, top / f".{label}{_DONE}")
         sync_folder(top)
         _finish(top)
+
+
+def is_fault_of_disk(error: OSError) -> bool:
+    """Say whether the disk, and not what was asked for, keeps a file from being written."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
+@contextlib.contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error name what was to be written, where it names nothing or scratch beside it."""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename
+        if error.errno is None or (named is not None and not (isinstance(named, str) and is_scratch(named))):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def placed(folder: str | os.PathLike[str], label: str, name: str) -> Path:

@@ -20,7 +20,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Held", "folder_lock", "is_own", "scratch_file", "scratch_folder", "sweep"]
+__all__ = ["Held", "folder_lock", "is_own", "is_scratch", "scratch_file", "scratch_folder", "sweep"]
 
 _PREFIX = ".opkit-"
 _NAME = re.compile(r"\.opkit-[a-z0-9_]{8}")
@@ -132,6 +132,11 @@ def _close(handle: int) -> None:
 def is_own(path: str | os.PathLike[str]) -> bool:
     """Say whether a file or folder is this user's."""
     return sys.platform == "win32" or os.lstat(path).st_uid == os.geteuid()
+
+
+def is_scratch(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is that of scratch, or leads through it."""
+    return any(_NAME.fullmatch(part) for part in Path(path).parts)
 
 
 def _remove_dead(path: str) -> None:

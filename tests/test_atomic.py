@@ -29,10 +29,39 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, failing)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as raised:
         atomic.write_file(tmp_path / "f", b"new")
+    assert raised.value.filename == str(tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize(("step", "named"), [("fsync", "f"), ("chmod", "")])
+def test_a_failed_save_of_several_names_what_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, named: str
+) -> None:
+    """The file, or the folder that they belong to; nothing is changed."""
+
+    def failing(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, failing)
+    with pytest.raises(OSError, match="No space left") as raised:
+        atomic.write_together(tmp_path, "save", {"f": b"new", "g": b"new"})
+    assert raised.value.filename == str(tmp_path / named)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the scratch file, which nobody has asked for."""
+
+    def refused(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path / ".opkit-abcdefgh"))
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    with pytest.raises(PermissionError) as raised:
+        atomic.write_file(tmp_path / "f", b"new")
+    assert raised.value.filename == str(tmp_path / "f")
 
 
 def test_the_data_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

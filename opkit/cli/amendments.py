@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from opkit import project  # as a whole: what amends is imported only where something is lacking
-from opkit.atomic import write_together
+from opkit.atomic import is_fault_of_disk, write_together
 from opkit.cli.console import hint, styled, uses_colour, warn
 from opkit.errors import UsageError
 
@@ -40,6 +40,8 @@ def write_amendments(directories: Iterable[OpDirectory]) -> None:
         try:
             write_together(directory.path, name, {name: amendment.after.encode("utf-8")})
         except OSError as error:
+            if is_fault_of_disk(error):
+                raise
             raise UsageError(f"--fix cannot write {os.fspath(directory.spec)!r}: {error.strerror}") from error
         for line in amendment.additions:
             warn(f"fixed {directory.spec}: {line}")

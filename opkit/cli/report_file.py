@@ -5,11 +5,10 @@ What is in a report is not known here.
 
 from __future__ import annotations
 
-import errno
 from datetime import datetime, timezone
 from pathlib import Path
 
-from opkit.atomic import write_file
+from opkit.atomic import is_fault_of_disk, write_file
 from opkit.errors import UsageError
 
 __all__ = ["now", "write_report"]
@@ -32,6 +31,6 @@ def write_report(path: Path, text: str) -> None:
     try:
         write_file(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise OSError(error.errno, error.strerror, str(path)) from error
+        if is_fault_of_disk(error):
+            raise
         raise UsageError(f"--report: cannot write {str(path)!r}: {error.strerror}") from error

@@ -5,7 +5,6 @@ Nothing is compiled or run here.
 
 from __future__ import annotations
 
-import errno
 import keyword
 import os
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 import jinja2
 
 import opkit
-from opkit.atomic import write_together
+from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
@@ -117,7 +116,7 @@ def write_new(name: str, folder: Path, texts: Mapping[str, str], *, is_directory
             lambda finished: _refuse_taken(folder, name, texts, finished, is_directory=is_directory, force=force),
         )
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):  # not what the command line says, but the disk
+        if is_fault_of_disk(error):
             raise
         raise UsageError(
             f"cannot write into {str(folder)!r}: {error.strerror}", help="choose a writable folder with --dir"

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import opkit
-from opkit.atomic import write_together
+from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
 from opkit.project.scaffolding import rendered
 
@@ -36,5 +36,7 @@ def scaffold_workflow(folder: Path, *, force: bool = False) -> Path:
         text = rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
         write_together(folder, path.name, {_PLACE: text.encode()})
     except OSError as error:
+        if is_fault_of_disk(error):
+            raise
         raise UsageError(f"cannot write {str(path)!r}: {error.strerror}", help="choose a folder with --dir") from error
     return path

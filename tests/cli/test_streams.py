@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from opkit.__main__ import main
 from opkit.project import scaffold
+from tests.cli.test_links import API, KERNEL
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,6 +64,29 @@ def test_a_report_that_does_not_fit_on_the_disk(tmp_path: Path) -> None:
     ran = opkit(["gradcheck", "my_op", "--select", "GC101", "--report", "html=/dev/full"], tmp_path)
     assert ran.returncode == 1
     assert "'/dev/full': No space left on device" in ran.stderr
+
+
+@pytest.mark.parametrize("words", [["new", "b"], ["new", "--ci"], ["build", "--fix", "a"]])
+def test_a_full_disk_is_not_a_mistake_of_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """The status is 1, the message names the file, and nothing was written."""
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a_py_kernel.py").write_text(KERNEL)
+    (tmp_path / "a" / "a_py_api.py").write_text(API)
+    before = sorted(tmp_path.rglob("*.*"))
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(sys, "argv", ["opkit", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert re.match(r"error: '.*(b_\w+\.py|b_cpp_def\.cpp|opkit\.yml|a_cpp_def\.cpp)': No space", capsys.readouterr().err)
+    assert sorted(tmp_path.rglob("*.*")) == before
 
 
 def test_a_vanished_working_folder(tmp_path: Path) -> None:
