@@ -234,7 +234,9 @@ def _tensors(value: Any, takes_gradient: bool, known: dict[Any, Tensor] | None) 
     takes_gradient = takes_gradient and value.dtype.kind == "f"
     if known is None or not value.size:
         return wrap(value, stop_gradient=not takes_gradient)
-    place = (value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str, takes_gradient)
+    place: tuple[Any, ...] = (id(value), takes_gradient)
+    if value.base is not None:  # two views may be of one place
+        place = (value.__array_interface__["data"][0], value.shape, value.strides, value.dtype.str, takes_gradient)
     if place not in known:
         known[place] = wrap(value, stop_gradient=not takes_gradient)
     return known[place]
@@ -284,11 +286,8 @@ def _listening(layer: type, heard: list[Any]) -> type:
     backward = layer.backward  # type: ignore[attr-defined]
 
     def listening(ctx: Any, *douts: Any) -> Any:
-        if all(type(dout) is Tensor for dout in douts):
-            owned = Owned({})
-            owned.keep(_INCOMING, douts)
-        else:  # lists among them: backward may change those too
-            owned = Owned({_INCOMING: list(douts)})
+        is_one = len(douts) == 1 and type(douts[0]) is Tensor  # else lists may be among them, which it may change too
+        owned = Owned({_INCOMING: douts[0] if is_one else list(douts)})
         result = backward(ctx, *douts)
         owned.verify("backward")
         heard.append(result)
