@@ -116,9 +116,9 @@ class set_grad_enabled:  # noqa: N801
 
     def __call__(self, function: Function) -> Function:
         """Return a function that runs with the mode; what was set at once is undone."""
-        mode = local.mode.is_grad_enabled
+        inside: _GradMode = enable_grad() if local.mode.is_grad_enabled else no_grad()
         local.mode.is_grad_enabled = self._before
-        return (enable_grad if mode else no_grad)(function)  # type: ignore[no-any-return]
+        return inside(function)
 
     def __enter__(self) -> None:
         """Keep what was set when the object was made."""
