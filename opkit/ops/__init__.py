@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         swapaxes,
         transpose,
     )
+    from opkit.ops.arrange.sizes import fill_by, range_by, reshape_by, size_vector
     from opkit.ops.arrange.slicing import pad, slice
     from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
     from opkit.ops.arrange.turning import flip, repeat_interleave, roll, tile
@@ -237,13 +238,13 @@ __all__ = [
     "BoundOp",
     "MOMENTUM_UPDATE",
     "Mode",
-    "SPECIAL_FORMS",
     "Observer",
     "OpDef",
     "OpType",
     "RMSPROP_UPDATE",
     "Registry",
     "SGD_UPDATE",
+    "SPECIAL_FORMS",
     "Value",
     "abs",
     "acos",
@@ -318,6 +319,7 @@ __all__ = [
     "explain",
     "expm1",
     "eye",
+    "fill_by",
     "flatten",
     "flip",
     "floor",
@@ -412,6 +414,7 @@ __all__ = [
     "random_mask_like",
     "randperm",
     "range",
+    "range_by",
     "reciprocal",
     "reciprocal_no_nan",
     "reduce_all",
@@ -426,6 +429,7 @@ __all__ = [
     "relu6",
     "repeat_interleave",
     "reshape",
+    "reshape_by",
     "reshape_like",
     "resize",
     "right_shift",
@@ -453,6 +457,7 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "size_vector",
     "slice",
     "smooth_l1_loss",
     "softmax",
@@ -510,6 +515,7 @@ _FAMILIES = {
     ),
     "arrange.selection": "batch_gather gather index_select one_hot unsorted_segment_sum",
     "arrange.shape": "expand_dims flatten reshape reshape_like squeeze swapaxes transpose",
+    "arrange.sizes": "fill_by range_by reshape_by size_vector",
     "arrange.slicing": "pad slice",
     "arrange.sort": "argsort argwhere in_top_k masked_select searchsorted sort topk unique",
     "arrange.turning": "flip repeat_interleave roll tile",

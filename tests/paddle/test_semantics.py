@@ -45,6 +45,7 @@ SCRIPTS = [
     "objects",
     "rows_and_trees",
     "own_gradients",
+    "run_shapes",
 ]
 
 #: Facts that differ on purpose: label -> why. docs/paddle-differences.md speaks of each.
@@ -150,6 +151,10 @@ DIFFERENCES = {
         "empty": "no rows are a shape of 0 rows",
         "summary [1, 1, 8, 8]": "a list of sizes is a shape",
         "conv2d_transpose {}": "the error is a UsageError",
+    },
+    "run_shapes": {
+        "reshape by a vector": "a size that is known is in the shape",
+        "broadcast_to": "a size that is known is in the shape",
     },
     "own_gradients": {
         "reads outer": "the functions may read other Variables",

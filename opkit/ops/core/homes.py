@@ -27,6 +27,7 @@ HOMES: Mapping[str, str] = {
         "gather_nd scatter_nd scatter_nd_like tensor_scatter_nd_add tensor_scatter_nd_update dim_gather "
         "dim_scatter_add_like put_along_axis multiply_along_axis"
     ),
+    "arrange.sizes": "shape_of fill_by reshape_by range_by",
     "arrange.slicing": (
         "slice slice_grad slice_update logical_slice logical_slice_assign pad pad_grad pad_mode pad_mode_grad"
     ),

@@ -13,7 +13,7 @@ from opkit.errors import UnsupportedError, UsageError
 from opkit.ops.core.mode import local
 from opkit.paddle.nn.layer import LayerList, Sequential
 from opkit.paddle.semantics import builders as ops
-from opkit.paddle.static.program import InputSpec
+from opkit.paddle.static.input_spec import InputSpec
 from opkit.shim.missing import guard
 
 __all__ = ["summary"]

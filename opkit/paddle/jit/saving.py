@@ -17,7 +17,7 @@ from opkit.ops.core.mode import local
 from opkit.paddle.jit.static_function import StaticFunction, spec_of
 from opkit.paddle.nn.layer.layers import Layer
 from opkit.paddle.semantics.saving import load_inference_program, save_inference_program
-from opkit.paddle.static.program import InputSpec
+from opkit.paddle.static.input_spec import InputSpec
 from opkit.static.functions import Allow
 from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data

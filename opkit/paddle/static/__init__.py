@@ -9,6 +9,7 @@ from opkit.paddle.static import nn
 from opkit.paddle.static.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor
 from opkit.paddle.static.graph import install_graph
 from opkit.paddle.static.hooks import install_hooks
+from opkit.paddle.static.input_spec import InputSpec
 from opkit.paddle.static.io import (
     load,
     load_inference_model,
@@ -20,7 +21,6 @@ from opkit.paddle.static.io import (
 )
 from opkit.paddle.static.metrics import accuracy, auc
 from opkit.paddle.static.program import (
-    InputSpec,
     Print,
     cpu_places,
     create_global_var,
@@ -30,6 +30,7 @@ from opkit.paddle.static.program import (
     gradients,
     name_scope,
     py_func,
+    setitem,
 )
 from opkit.shim.missing import guard
 from opkit.static import (
@@ -84,6 +85,7 @@ __all__ = [
     "save_inference_model",
     "scope_guard",
     "set_program_state",
+    "setitem",
 ]
 
 __getattr__ = guard(__name__, globals())

@@ -138,6 +138,22 @@ def _place(self: Variable, *args: Any) -> Any:
     return CPUPlace()
 
 
+class SetItemError(UsageError, RuntimeError):
+    """A Variable was assigned to at an index (Paddle raises RuntimeError)."""
+
+
+def _set_item(self: Variable, index: Any, value: Any) -> None:
+    raise SetItemError(
+        f"variable {self.name!r} cannot be changed at an index while a graph is built",
+        help="x = paddle.static.setitem(x, index, value) makes a new one",
+    )
+
+
+def _self(self: Variable, *args: Any) -> Variable:
+    """Return the Variable itself: there is one device."""
+    return self
+
+
 def install_graph() -> None:
     """Give the classes Paddle's methods."""
     block: Any = Block
@@ -156,6 +172,8 @@ def install_graph() -> None:
     variable.to_string, variable.detach = _to_string, _detach
     variable.grad_name = property(lambda self: self.name + "@GRAD")
     variable.place = property(_place)
+    variable.cpu = variable.cuda = _self
+    variable.__setitem__ = _set_item
     variable.type = LOD_TENSOR
     variable.lod_level = 0
     variable.is_distributed = False

@@ -13,13 +13,13 @@ from opkit.ops.core.mode import local
 from opkit.ops.kernels.initializer import constant
 from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import CPUPlace
+from opkit.paddle.semantics import builders as ops
 from opkit.static.builder import building
 from opkit.static.parameters import create_state
 from opkit.static.parameters import data as add_data
 from opkit.static.py_func import StaticModeError
 
 __all__ = [
-    "InputSpec",
     "Print",
     "cpu_places",
     "create_global_var",
@@ -29,6 +29,7 @@ __all__ = [
     "gradients",
     "name_scope",
     "py_func",
+    "setitem",
 ]
 
 
@@ -79,6 +80,11 @@ def gradients(targets: Any, inputs: Any, target_gradients: Any = None, no_grad_s
     """Return the gradients of targets with respect to inputs: None for one that has none, [] where no input has one."""
     found: list[Any] = static.gradients(targets, inputs, target_gradients, no_grad_set)
     return found if any(gradient is not None for gradient in found) else []
+
+
+def setitem(x: Variable, index: Any, value: Any) -> Variable:
+    """Return a copy of x with a value at an index; with gradients, as ``x[index] = value`` has in dynamic mode."""
+    return ops.setitem(x, index, value)  # type: ignore[no-any-return]
 
 
 def Print(
@@ -157,38 +163,3 @@ def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
 def cuda_places(device_ids: Any = None) -> list[Any]:
     """Refuse: opkit runs on the CPU only."""
     raise UnsupportedError("opkit runs on the CPU only, there are no GPU places", help="use cpu_places()")
-
-
-class InputSpec:
-    """Shape, dtype and name of an input.
-
-    Args:
-        shape: sizes, None or -1 where any.
-        dtype: its dtype.
-        name: its name.
-        stop_gradient: whether it takes no gradient.
-    """
-
-    def __init__(
-        self, shape: Sequence[Any], dtype: Any = "float32", name: str | None = None, stop_gradient: bool = False
-    ) -> None:
-        if not isinstance(shape, (list, tuple)):
-            raise UsageError(f"InputSpec takes a list or tuple as shape, got {type(shape).__name__}")
-        self.shape = tuple([-1 if size is None else int(size) for size in shape])
-        self.dtype = canonical_dtype(dtype)
-        self.name = name
-        self.stop_gradient = stop_gradient
-
-    @classmethod
-    def from_tensor(cls, tensor: Any, name: str | None = None) -> InputSpec:
-        """Return the spec of a tensor."""
-        return cls(list(tensor.shape), tensor._data.dtype, name or tensor.name)
-
-    @classmethod
-    def from_numpy(cls, ndarray: Any, name: str | None = None) -> InputSpec:
-        """Return the spec of an array."""
-        return cls(list(ndarray.shape), ndarray.dtype, name)
-
-    def __repr__(self) -> str:
-        kind = f"dtype=paddle.{self.dtype}, name={self.name}, stop_gradient={self.stop_gradient}"
-        return f"InputSpec(shape={self.shape}, {kind})"

@@ -16,6 +16,7 @@ from opkit.paddle.framework.defaults import default_dtype
 from opkit.paddle.framework.place import place_of
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value, plain_shape, shape_or_size
+from opkit.paddle.tensor.run_shapes import filled_in_run, range_in_run
 from opkit.shim.missing import guard as _guard
 from opkit.static.overwriting import overwrite
 
@@ -140,6 +141,11 @@ def _dtype(dtype: Any) -> str:
     return default_dtype() if dtype is None else canonical_dtype(dtype)
 
 
+def _filled(function: str, shape: Any, number: Any, kind: str) -> Any:
+    made = filled_in_run(shape, number, kind) if ever.static and local.mode.is_static else None
+    return ops.constant(number, shape_or_size(function, shape), kind) if made is None else made
+
+
 def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return a tensor filled with one number; without a dtype, the default one. An int is the shape of one axis."""
     value = fill_value.item() if hasattr(fill_value, "item") else fill_value
@@ -148,7 +154,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
         number = float(value) if kind.startswith("float") else value
     except (TypeError, ValueError):
         raise UsageError(f"full: fill_value is a number, got {fill_value!r}") from None
-    return ops.constant(number, shape_or_size("full", shape), kind)
+    return _filled("full", shape, number, kind)
 
 
 def fill_constant(
@@ -161,12 +167,12 @@ def fill_constant(
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return a tensor of zeros; an int is the shape of one axis."""
-    return ops.constant(0, shape_or_size("zeros", shape), _dtype(dtype))
+    return _filled("zeros", shape, 0, _dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return a tensor of ones; an int is the shape of one axis."""
-    return ops.constant(1, shape_or_size("ones", shape), _dtype(dtype))
+    return _filled("ones", shape, 1, _dtype(dtype))
 
 
 def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
@@ -199,6 +205,10 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     """Return ``start, start + step, ...`` below ``end``; int64 for ints, the default dtype for floats."""
     if end is None:
         start, end = 0, start
+    if ever.static and local.mode.is_static:
+        made = range_in_run(start, end, step, "int64" if dtype is None else canonical_dtype(dtype))
+        if made is not None:
+            return made
     values = [item.item() if hasattr(item, "item") else item for item in (start, end, step)]
     if not all(isinstance(item, (int, float)) for item in values):
         raise UsageError(f"arange takes numbers, got {start!r}, {end!r}, {step!r}")

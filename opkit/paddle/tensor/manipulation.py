@@ -11,6 +11,7 @@ from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import indexing
 from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
+from opkit.paddle.tensor.run_shapes import sizes_of_run
 from opkit.shim.missing import guard as _guard
 
 __all__ = [
@@ -61,7 +62,10 @@ def cast(x: Any, dtype: Any) -> Any:
 
 def reshape(x: Any, shape: Any, name: str | None = None) -> Any:
     """Return x in another shape; one size may be -1, a 0 keeps the size at its place."""
-    return ops.reshape(need_value("reshape", "x", x), plain_shape("reshape", shape))
+    computed = sizes_of_run(need_value("reshape", "x", x), shape)
+    if computed is not None:
+        return ops.reshape_by(x, *computed)
+    return ops.reshape(x, plain_shape("reshape", shape))
 
 
 def transpose(x: Any, perm: Any, name: str | None = None) -> Any:
@@ -104,7 +108,9 @@ def flatten(x: Any, start_axis: int = 0, stop_axis: int = -1, name: str | None =
 
 def expand(x: Any, shape: Any, name: str | None = None) -> Any:
     """Return x broadcast to a shape; -1 keeps a size, an int is the shape of one axis."""
-    need_value("expand", "x", x)
+    computed = sizes_of_run(need_value("expand", "x", x), shape, keeps=-1)
+    if computed is not None:
+        return ops.broadcast_like(x, ops.fill_by(computed[0], 0.0, x._data.dtype.name, computed[1]))
     sizes = list(shape_or_size("expand", shape))
     held = x._data.shape
     offset = len(sizes) - len(held)
@@ -300,8 +306,9 @@ def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
 
 
 def shape(input: Any) -> Any:
-    """Return the shape as an int32 tensor."""
-    return ops.literal(np.array(need_value("shape", "input", input)._data.shape, np.int32))
+    """Return the shape as an int32 tensor; in a graph, that of each run."""
+    held = need_value("shape", "input", input)._data.shape
+    return ops.size_vector(input) if -1 in held else ops.literal(np.array(held, np.int32))
 
 
 __getattr__ = _guard(__name__, globals())

@@ -351,6 +351,36 @@ show("save_inference_model no fetch", graph(lambda: saved("x", "")))
 show("save_inference_model feed fetched", graph(lambda: saved("x", "x")))
 show("save_inference_model executor", graph(lambda: static.save_inference_model("/nonexistent/m", [static.data("x", [2])], [static.data("x", [2]) * 2], None)))
 
+# ---- InputSpec, and Variables at an index
+S = static.InputSpec
+for a in (([None, 2],), ((2,), "int32"), ([2], "float32", "n"), ([2], "float32", "n", True), ([],), ([-1],), ([2.5],), (["a"],), (3,), (np.array([2, 3]),), ([2], "abc")):
+    show(f"spec {a}", lambda: str(S(*a)))
+show("spec Tensor size", lambda: S([paddle.to_tensor(3)]))
+show("spec dtype", lambda: (S([2], "int32").dtype == paddle.int32, type(S([2]).shape).__name__))
+show("spec eq", lambda: (S([2]) == S([2]), S([2]) == S([3]), S([2], name="a") == S([2], name="b"), S([2]) != S([2]), S([2]) == 3, S([2], stop_gradient=True) == S([2]), len({S([2]), S([2])})))
+show("spec batch", lambda: (str(S([2]).batch(3)), (lambda s: s.batch(2) is s)(S([1]))))
+for size in ([3, 4], "a", None):
+    show(f"spec batch {size}", lambda: S([2]).batch(size))
+show("spec unbatch", lambda: str(S([3, 2]).unbatch()))
+show("spec unbatch none", lambda: S([]).unbatch())
+show("spec from", lambda: [str(S.from_tensor(paddle.ones([2, 3]), "x")), str(S.from_numpy(np.ones((2, 2)), "n"))])
+show("spec from 3", lambda: S.from_tensor(3))
+
+
+def at_index():
+    x, v = static.data("x", [2, 2]), static.data("v", [2])
+    x.stop_gradient = v.stop_gradient = False
+    h = x * 1.0
+    y, z = static.setitem(h, (0,), 5.0), static.setitem(h, (slice(None), 1), v)
+    grads = static.gradients(paddle.sum(y * y) + paddle.sum(z * z), [x, v])
+    feed = {"x": np.arange(4.0).reshape(2, 2).astype("float32"), "v": np.array([7, 8], "float32")}
+    return [item.tolist() for item in static.Executor().run(feed=feed, fetch_list=[y, z, h, *grads])], y is h
+
+
+show("setitem", graph(at_index))
+show("assigned at an index", graph(lambda: static.data("x", [2]).__setitem__(0, 1.0)))
+show("cpu and cuda", graph(lambda: (static.data("x", [2]).cpu().shape, static.data("x", [2]).cuda().shape)))
+
 # ---- in place in graphs
 
 

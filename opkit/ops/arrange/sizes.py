@@ -1,0 +1,118 @@
+"""Shapes as data: the sizes of a value, and shapes that are computed while a program runs.
+
+Where all sizes are known, ``opkit.ops.arrange.shape`` and ``opkit.ops.basis`` have the plain ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opkit.ir import TensorDesc, canonical_dtype
+from opkit.ops.arrange.shape import reshape_like
+from opkit.ops.core.define import NO_ATTRS, define
+from opkit.ops.core.inference import shape_error
+from opkit.ops.core.mode import local
+from opkit.ops.core.opdef import OpDef
+from opkit.ops.core.value import Value
+
+__all__ = ["fill_by", "range_by", "reshape_by", "size_vector"]
+
+
+def _sizes(given: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(size) for size in given)
+
+
+def _known(op: str, descs: Sequence[TensorDesc], place: int, attrs: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return what is known of the sizes, -1 for each that is not, if they fit the vector that brings them."""
+    known, desc = tuple(attrs["known"]), descs[place]
+    if desc.ndim != 1 or desc.shape[0] not in (-1, len(known)) or not desc.dtype.startswith("int"):
+        raise shape_error(op, descs, f"the sizes are a vector of {len(known)} integers")
+    return known
+
+
+def _range_by(start: np.ndarray, limit: np.ndarray, step: np.ndarray, dtype: Any) -> np.ndarray:
+    first, end, far = (int(item.reshape(-1)[0]) for item in (start, limit, step))
+    return np.arange(first, end, far, dtype=np.dtype(dtype))
+
+
+def _infer_fill_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(_known("fill_by", descs, 0, attrs), attrs["dtype"])]
+
+
+def _infer_reshape_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    return [TensorDesc(_known("reshape_by", descs, 1, attrs), descs[0].dtype)]
+
+
+def _infer_range_by(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
+    if any(not desc.dtype.startswith("int") or set(desc.shape) - {1, -1} for desc in descs):
+        raise shape_error("range_by", descs, "start, limit and step are integers")
+    return [TensorDesc((-1,), attrs["dtype"])]
+
+
+def _reshape_by_grad(applied: Any, douts: Sequence[Any]) -> Sequence[Any]:
+    return (reshape_like(douts[0], applied.inputs[0]), None)
+
+
+SHAPE_OF: OpDef = define(
+    "shape_of",
+    "=x",
+    "out",
+    lambda x: np.array(x.shape, np.int32),
+    infer=lambda descs, attrs: [TensorDesc((descs[0].ndim,), "int32")],
+)
+FILL_BY: OpDef = define(
+    "fill_by",
+    "sizes",
+    "out",
+    lambda sizes, value, dtype, known: np.full(_sizes(sizes), value, dtype),
+    infer=_infer_fill_by,
+    attrs="value:double dtype:data_type known:vector<int64>",
+)
+RESHAPE_BY: OpDef = define(
+    "reshape_by",
+    "x sizes",
+    "out",
+    lambda x, sizes, known: np.array(x.reshape(_sizes(sizes))),
+    infer=_infer_reshape_by,
+    grad=_reshape_by_grad,
+    attrs="known:vector<int64>",
+)
+RANGE_BY: OpDef = define(
+    "range_by",
+    "start limit step",
+    "out",
+    _range_by,
+    infer=_infer_range_by,
+    attrs="dtype:data_type",
+)
+
+
+def size_vector(x: Value) -> Value:
+    """Return the sizes of a value as a vector of int32: those of the run where they are unknown before."""
+    return local.mode.apply(SHAPE_OF, (x,), NO_ATTRS)
+
+
+def fill_by(sizes: Value, value: float, dtype: Any, known: Sequence[int]) -> Value:
+    """Return a tensor filled with one number, of a shape that a vector of integers brings.
+
+    Args:
+        sizes: the vector.
+        value: the number.
+        dtype: of the result.
+        known: what is known of the sizes before the run, -1 for each that is not.
+    """
+    attrs = {"value": float(value), "dtype": canonical_dtype(dtype), "known": tuple(known)}
+    return local.mode.apply(FILL_BY, (sizes,), attrs)
+
+
+def reshape_by(x: Value, sizes: Value, known: Sequence[int]) -> Value:
+    """Return ``x`` in a shape that a vector of integers brings; one of them may be -1, arguments as in ``fill_by``."""
+    return local.mode.apply(RESHAPE_BY, (x, sizes), {"known": tuple(known)})
+
+
+def range_by(start: Value, limit: Value, step: Value, dtype: Any = "int64") -> Value:
+    """Return the integers from ``start`` up to but excluding ``limit``, every ``step``-th, each of one element."""
+    return local.mode.apply(RANGE_BY, (start, limit, step), {"dtype": canonical_dtype(dtype)})
