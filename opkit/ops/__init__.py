@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from opkit.ops.network.ctc import ctc_loss
     from opkit.ops.network.layer_normalization import instance_norm, layer_norm
     from opkit.ops.network.layers import bias_add, dropout, l2_normalize
-    from opkit.ops.network.loss import sigmoid_cross_entropy, smooth_l1_loss
+    from opkit.ops.network.loss import binary_cross_entropy, sigmoid_cross_entropy, smooth_l1_loss
     from opkit.ops.network.pool import (
         adaptive_pool,
         avg_pool,
@@ -273,6 +273,7 @@ __all__ = [
     "batch_norm",
     "bernoulli",
     "bias_add",
+    "binary_cross_entropy",
     "bincount",
     "bitwise_and",
     "bitwise_not",
@@ -543,7 +544,7 @@ _FAMILIES = {
     "network.ctc": "ctc_loss",
     "network.layer_normalization": "instance_norm layer_norm",
     "network.layers": "bias_add dropout l2_normalize",
-    "network.loss": "sigmoid_cross_entropy smooth_l1_loss",
+    "network.loss": "binary_cross_entropy sigmoid_cross_entropy smooth_l1_loss",
     "network.pool": "adaptive_pool avg_pool global_avg_pool global_max_pool max_pool max_pool_places",
     "network.resize": "resize",
     "network.unpool": "max_unpool",

@@ -420,6 +420,7 @@ row(
     dtypes=("float64", "float32"),
     unknown=(),
 )
+row("binary_cross_entropy", ops.binary_cross_entropy, between(0.05, 0.95, 3, 4), between(0, 1, 3, 4))
 row("sigmoid_cross_entropy", ops.sigmoid_cross_entropy, real(3, 4), between(0, 1, 3, 4))
 row(
     "smooth_l1_loss", lambda x, y: ops.smooth_l1_loss(x, y, 0.7), real(3, 4), fixed(np.linspace(2, 3, 12).reshape(3, 4))

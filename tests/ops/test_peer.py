@@ -124,6 +124,13 @@ row(
     x34() * 30,
 )
 row(
+    "binary_cross_entropy",
+    ops.binary_cross_entropy,
+    lambda x, y: F.binary_cross_entropy(x, y, reduction="none"),
+    positive34() / 4,
+    positive34() / 3,
+)
+row(
     "binary_cross_entropy_with_logits",
     ops.sigmoid_cross_entropy,
     lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none"),

@@ -9,7 +9,6 @@ from opkit.ops.core.value import Value
 
 __all__ = [
     "absolute_or_square",
-    "binary_entropy",
     "binary_entropy_of_logits",
     "focal",
     "gaussian_likelihood",
@@ -46,8 +45,9 @@ def softened(label: Value, epsilon: float, prior: Value | None = None) -> Value:
 
 
 def relative_entropy(logs: Value, label: Value) -> Value:
-    """Return ``label * (log(label) - logs)``, 0 where the label is 0."""
-    return ops.sub(ops.xlogy(label, label), ops.mul(label, logs))
+    """Return ``label * (log(label) - logs)``, 0 where the label is not positive."""
+    mass = ops.where(ops.less_equal(label, 0.0), ops.zeros_like(label), label)
+    return ops.sub(ops.xlogy(mass, mass), ops.mul(mass, logs))
 
 
 def margin_scores(x: Value, label: Value, factor: float, angle: float, gap: float) -> Value:
@@ -67,14 +67,6 @@ def margin_scores(x: Value, label: Value, factor: float, angle: float, gap: floa
 
 
 # ---- two classes -----------------------------------------------------------------------------------------------------
-def binary_entropy(chance: Value, label: Value, floor: float) -> Value:
-    """Return the cross entropy of probabilities and labels between 0 and 1; logarithms are of at least the floor."""
-    first = ops.mul(label, ops.log(ops.maximum(chance, ops.full_like(chance, floor))))
-    rest = ops.sub(1.0, chance)
-    second = ops.mul(ops.sub(1.0, label), ops.log(ops.maximum(rest, ops.full_like(chance, floor))))
-    return ops.neg(ops.add(first, second))
-
-
 def binary_entropy_of_logits(logit: Value, label: Value, positive: Value | None = None) -> Value:
     """Return the cross entropy of logits and labels between 0 and 1; ``positive`` weighs the labels' part."""
     # softplus(-x) for the positives, softplus(x) = x + softplus(-x) for the negatives.

@@ -81,7 +81,10 @@ HOMES: Mapping[str, str] = {
         "softmax_cross_entropy_grad softmax_cross_entropy"
     ),
     "network.layer_normalization": "layer_norm_grad layer_norm",
-    "network.loss": "sigmoid_cross_entropy_grad sigmoid_cross_entropy smooth_l1_loss_grad smooth_l1_loss",
+    "network.loss": (
+        "binary_cross_entropy_grad binary_cross_entropy sigmoid_cross_entropy_grad sigmoid_cross_entropy "
+        "smooth_l1_loss_grad smooth_l1_loss"
+    ),
     "pointwise.power": (
         "scalar_pow_grad scalar_pow broadcast_pow pow_x_grad pow_y_grad pow atan2_x_grad atan2_y_grad atan2 "
         "xlogy_x_grad xlogy_y_grad xlogy xdivy_x_grad xdivy_y_grad xdivy floordiv_x_grad floordiv_y_grad floordiv"

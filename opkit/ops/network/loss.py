@@ -1,4 +1,4 @@
-"""Losses per element: sigmoid cross entropy and smooth l1, with their gradient ops.
+"""Losses per element: cross entropies of probabilities and of logits, and smooth l1, with their gradient ops.
 
 Cross entropies over classes are in ``opkit.ops.network.cross_entropy``; reductions are the facades' concern.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import TensorDesc
-from opkit.ops.basis.arithmetic import mul, neg, scalar_div, sub
-from opkit.ops.basis.creation import cast_like
+from opkit.ops.basis.arithmetic import div, mul, neg, scalar_div, scalar_mul, sub
+from opkit.ops.basis.creation import cast_like, full_like
 from opkit.ops.core.define import NO_ATTRS, define, quiet
 from opkit.ops.core.inference import (
     check_floating,
@@ -21,11 +21,11 @@ from opkit.ops.core.inference import (
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
-from opkit.ops.pointwise.compare import less
+from opkit.ops.pointwise.compare import greater, less, maximum
 from opkit.ops.pointwise.elementwise import abs as absolute
-from opkit.ops.pointwise.elementwise import sigmoid, sigmoid_of
+from opkit.ops.pointwise.elementwise import log, sigmoid, sigmoid_of
 
-__all__ = ["sigmoid_cross_entropy", "smooth_l1_loss"]
+__all__ = ["binary_cross_entropy", "sigmoid_cross_entropy", "smooth_l1_loss"]
 
 
 # ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
@@ -96,6 +96,90 @@ SIGMOID_CE: OpDef = define(
 def sigmoid_cross_entropy(prediction: Value, label: Value) -> Value:
     """Return the binary cross entropy of logits with labels in [0, 1], per element, without overflow."""
     return local.mode.apply(SIGMOID_CE, (prediction, label), NO_ATTRS)
+
+
+# ---- cross entropy of probabilities ----------------------------------------------------------------------------------
+@quiet
+def _binary_ce(prediction: np.ndarray, label: np.ndarray, limit: float, floor: float) -> Any:
+    least = prediction.dtype.type(-limit)
+    first = np.maximum(np.log(prediction), least)
+    second = np.maximum(np.log1p(-prediction), least)
+    return -(label * first + (1 - label) * second)
+
+
+@quiet
+def _binary_ce_slope(
+    prediction: np.ndarray, loss_diff: np.ndarray, label: np.ndarray, limit: float, floor: float
+) -> Any:
+    spread = np.maximum((1 - prediction) * prediction, prediction.dtype.type(floor))
+    return loss_diff * (prediction - label) / spread
+
+
+def _logarithms(prediction: Value, limit: float) -> Value:
+    """Return ``log(1 - p) - log(p)``, each of at least minus the limit: how the loss grows with the label."""
+    least = full_like(prediction, -limit)
+    return sub(maximum(log(sub(1.0, prediction)), least), maximum(log(prediction), least))
+
+
+def _binary_ce_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, label = applied.inputs
+    need_prediction, need_label = applied.needs
+    slope = local.mode.apply(BINARY_CE_GRAD, (prediction, douts[0], label), applied.attrs) if need_prediction else None
+    by_label = mul(douts[0], _logarithms(prediction, applied.attrs["limit"])) if need_label else None
+    return slope, by_label
+
+
+def _binary_ce_slope_grad(applied: Any, douts: Sequence[Value]) -> Sequence[Any]:
+    prediction, dy, label = applied.inputs
+    floor = float(applied.attrs["floor"])
+    area = mul(sub(1.0, prediction), prediction)
+    spread = maximum(area, full_like(prediction, floor))
+    gap = sub(prediction, label)
+    # The derivative of the spread is 1 - 2p where it is not the floor.
+    bent = mul(cast_like(greater(area, floor), prediction), sub(1.0, scalar_mul(prediction, 2.0)))
+    by_prediction = sub(div(dy, spread), div(mul(mul(dy, gap), bent), mul(spread, spread)))
+    return (
+        mul(douts[0], by_prediction),
+        div(mul(douts[0], gap), spread),
+        neg(div(mul(douts[0], dy), spread)),
+    )
+
+
+BINARY_CE_GRAD: OpDef = define(
+    "binary_cross_entropy_grad",
+    "prediction loss_diff label",
+    "prediction_diff",
+    _binary_ce_slope,
+    infer=_infer_with_label("binary_cross_entropy_grad"),
+    attrs="limit:float floor:float",
+    grad=_binary_ce_slope_grad,
+    reads="prediction loss_diff label",
+    elementwise=True,
+)
+BINARY_CE: OpDef = define(
+    "binary_cross_entropy",
+    "prediction label",
+    "loss",
+    _binary_ce,
+    infer=_infer_with_label("binary_cross_entropy"),
+    attrs="limit:float floor:float",
+    grad=_binary_ce_grad,
+    reads="prediction label",
+    elementwise=True,
+)
+
+
+def binary_cross_entropy(prediction: Value, label: Value, limit: float = 100.0, floor: float = 1e-12) -> Value:
+    """Return the cross entropy of probabilities with labels in [0, 1], per element.
+
+    Args:
+        prediction: probabilities.
+        label: of the same shape and dtype.
+        limit: logarithms are of at least its negative.
+        floor: in the gradient ``p * (1 - p)``, by which is divided, is at least this.
+    """
+    attrs = {"limit": float(limit), "floor": float(floor)}
+    return local.mode.apply(BINARY_CE, (prediction, label), attrs)
 
 
 # ---- smooth l1 -------------------------------------------------------------------------------------------------------

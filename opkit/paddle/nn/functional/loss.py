@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import losses, pairs
 from opkit.paddle.semantics import builders as ops
@@ -141,10 +142,20 @@ def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = N
 def binary_cross_entropy(
     input: Any, label: Any, weight: Any = None, reduction: str = "mean", name: str | None = None
 ) -> Any:
-    """Return the cross entropy of probabilities and labels between 0 and 1."""
+    """Return the cross entropy of probabilities and labels between 0 and 1; logarithms are of at least -100.
+
+    Raises:
+        ValueError: an input is not between 0 and 1.
+    """
     check_reduction(reduction, "binary_cross_entropy")
     _pair("binary_cross_entropy", input, label)
-    loss = losses.binary_entropy(input, label, 1e-12)
+    if isinstance(input, Tensor) and input.size and not (input._data.min() >= 0 and input._data.max() <= 1):
+        raise UsageError(
+            "binary_cross_entropy: the input must be between 0 and 1, "
+            f"it is between {input._data.min()} and {input._data.max()}",
+            help="binary_cross_entropy_with_logits takes any input",
+        )
+    loss = ops.binary_cross_entropy(input, ops.cast_like(label, input))
     return reduced(loss if weight is None else ops.mul(loss, weight), reduction, "binary_cross_entropy")
 
 
