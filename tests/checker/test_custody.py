@@ -232,6 +232,34 @@ def test_a_result_that_a_later_forward_overwrites_is_not_a_write_of_backward() -
     assert not custody.breaches
 
 
+def test_a_write_is_found_though_the_list_of_arrays_is_emptied() -> None:
+    """A backward that writes to an incoming gradient, and takes it out of the list that it got, has written to it."""
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        by_flag(douts[0])
+        douts.clear()
+        return {"x": 2 * arrays["x"]}
+
+    custody, op = guarded(lambda x: x * x, backward=backward)
+    assert op.backward is not None
+    op.backward({"x": X}, [X * X], [np.ones(4)], {}, frozenset("x"))
+    assert [breach.message for breach in custody.breaches] == ["backward wrote to its incoming gradient"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_of_several_results_that_backward_writes_to_is_named(place: int) -> None:
+    """GC123 names the result by its place, and no other one."""
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        by_flag(outputs[place])
+        return {}
+
+    custody, op = guarded(lambda x: x, backward=backward)
+    assert op.backward is not None
+    op.backward({"x": X}, [X * X, X + 1], [np.ones(4), np.ones(4)], {}, frozenset("x"))
+    assert [breach.message for breach in custody.breaches] == [f"backward wrote to its argument, forward's result {place}"]
+
+
 def test_an_argument_that_a_pullback_keeps_is_not_filled_again() -> None:
     """What forward's context holds stays what it was, whatever the checker does with its array afterwards."""
 

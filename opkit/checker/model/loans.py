@@ -56,12 +56,17 @@ def are_untouched(every: Iterable[Kept]) -> bool:
     return True
 
 
-def changes(every: Iterable[Kept], values: Sequence[Any], what: str) -> Iterator[str]:
-    """Yield the names of those of a function's values, or of what they are copies of, that were written to."""
+def changes(every: Iterable[Kept], values: Sequence[Any], what: str) -> list[str]:
+    """Return the names of those of a function's values, or of what they are copies of, that were written to."""
     touched = [one for one in every if not are_untouched([one])]
-    for place, value in enumerate(values):
-        if any(value is array or value is own for _, _, array, _, _, own in touched):
-            yield what if len(values) == 1 else f"{what} {place}"
+    places = [
+        place
+        for place, value in enumerate(values)
+        if any(value is array or value is own for _, _, array, _, _, own in touched)
+    ]
+    if len(values) == 1 or not places:  # none is found where a kernel changed the list, too
+        return [what] if touched else []
+    return [f"{what} {place}" for place in places]
 
 
 def passed(source: Sequence[Any], is_reachable: bool = False) -> tuple[list[Any], list[Kept]]:
