@@ -138,7 +138,7 @@ def embedding(
     with name_outputs(layer):
         table = parameter_of(layer, "w", spec, tuple(size), dtype, initializer)
         found = ops.gather(table, x, 0)
-        if padding_idx is not None and padding_idx != -1:
+        if padding_idx is not None:
             row = padding_idx % size[0]
             kept = ops.cast(ops.not_equal(x, row), dtype)
             found = ops.mul(found, ops.expand_dims(kept, -1))

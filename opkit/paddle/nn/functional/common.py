@@ -89,7 +89,7 @@ def embedding(
     if len(need_value("embedding", "weight", weight).shape) != 2:
         raise ShapeError(f"embedding: weight must be (entries, size), got shape {list(weight.shape)}")
     rows = ops.gather(weight, x, 0)
-    if padding_idx is None or padding_idx == -1:
+    if padding_idx is None:
         return rows
     entries = weight.shape[0]
     if not -entries <= padding_idx < entries:

@@ -60,8 +60,8 @@ class Embedding(Layer):
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise UsageError(f"Embedding: padding_idx must be within [-{num_embeddings}, {num_embeddings})")
         self._sizes = num_embeddings, embedding_dim, sparse
-        at = None if padding_idx is None or padding_idx == -1 else padding_idx % num_embeddings
-        self._padding_idx = at
+        at = None if padding_idx is None else padding_idx % num_embeddings
+        self._padding_idx = padding_idx
         self.weight = self.create_parameter(
             [num_embeddings, embedding_dim], weight_attr, default_initializer=XavierUniform()
         )
