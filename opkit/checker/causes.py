@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.pattern import FLAT
 from opkit.checker.model.report import CheckResult, Status
 
 __all__ = ["folded", "hint_of"]
@@ -84,6 +85,11 @@ def hint_of(item: CheckResult) -> str:
         return "a reduction without keepdims=True loses the axis that the next operation lines up with"
     if item.code in ("GC140", "GC142", "GC148", "GC160", "GC161"):
         return _of_shapes(item.expected, item.actual)
+    if item.evidence is not None and item.evidence.pattern == FLAT:
+        return (
+            "a step has the derivative 0: if backward passes through it on purpose, declare the function whose "
+            'derivative it is, SURROGATE = {"forward": function}'
+        )
     if item.code == "GC101" and "element" in message and _repeats_index(item):
         return "an index occurs several times: np.add.at adds its contributions up, an assignment keeps one of them"
     return ""

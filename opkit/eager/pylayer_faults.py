@@ -9,6 +9,7 @@ from opkit.errors import AutogradError, Location, UnsupportedError
 from opkit.ir import current_dialect
 
 __all__ = [
+    "GradientCountError",
     "MissingBackwardError",
     "MissingForwardError",
     "NoTensorError",
@@ -28,6 +29,10 @@ class PyLayerError(AutogradError, ValueError):
 
     Source: Paddle 2.6 raises ValueError.
     """
+
+
+class GradientCountError(PyLayerError):
+    """A PyLayer's backward returned more or fewer gradients than forward has Tensor inputs."""
 
 
 class NoTensorError(PyLayerError):
@@ -58,9 +63,9 @@ def function_location(cls: Any, name: str) -> Location | None:
     return Location(code.co_filename, code.co_firstlineno, function=f"{cls.__qualname__}.{name}")
 
 
-def refuse(cls: Any, name: str, message: str, help: str = "") -> NoReturn:
+def refuse(cls: Any, name: str, message: str, help: str = "", kind: type[PyLayerError] = PyLayerError) -> NoReturn:
     """Raise a PyLayerError about ``forward`` or ``backward`` of a class."""
-    raise PyLayerError(f"PyLayer {cls.__name__}: {message}", where=function_location(cls, name), help=help)
+    raise kind(f"PyLayer {cls.__name__}: {message}", where=function_location(cls, name), help=help)
 
 
 def refuse_result(cls: Any, described: str) -> NoReturn:

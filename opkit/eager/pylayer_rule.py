@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.eager.pylayer_faults import note, refuse
+from opkit.eager.pylayer_faults import GradientCountError, note, refuse
 from opkit.eager.pylayer_records import GeneralRecord, Input, Place, Slot
 from opkit.eager.tensor import Tensor, wrap
 from opkit.ir import current_dialect
@@ -55,7 +55,7 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
     inputs, slots = ctx.walk_record.inputs, ctx.walk_record.slots
     given = _as_outputs(result, slots)
     if len(given) > len(slots):
-        refuse(cls, "backward", _count_message(len(slots), len(given)))
+        refuse(cls, "backward", _count_message(len(slots), len(given)), kind=GradientCountError)
     grads: list[Any] = [None] * len(inputs)
     for position, slot in enumerate(slots):
         count = 1 if slot.members is None else len(slot.members[1])
@@ -67,6 +67,7 @@ def checked_grads(ctx: Any, result: Any, release: bool) -> Sequence[Any]:
                     "backward",
                     _count_message(len(slots), len(given)),
                     help="return None only for inputs whose stop_gradient is True; those at the end may be left out",
+                    kind=GradientCountError,
                 )
             continue
         values = _slot_values(cls, slot, given[position], position)

@@ -104,3 +104,9 @@ def test_an_option_that_breaks_a_gradient_beyond_a_recording_is_a_hint() -> None
     report = gradcheck(forward=lambda x, k=1.0: x * k, backward=lambda x, dy: dy, inputs=[np.arange(3.0)])
     open_ = [item for item in report.ops[0].checks if item.beyond]
     assert [item.hint for item in open_] == ["backward may not get the option k, or not use it"]
+
+
+def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:
+    """Straight through a rounding: the failure says how a surrogate is declared."""
+    (finding,) = check(checkable_of(lambda x: np.round(4 * x) / 4, lambda x, y, dy: dy, X)).findings
+    assert "SURROGATE" in finding.hint

@@ -285,10 +285,9 @@ def single_cases(session: CheckSession) -> list[Evaluator]:
     for ev in session.diverse(SINGLE_CASES, 0, session.evaluators):
         if not any(array.dtype == np.float64 for _, array in leaves_of(ev.inputs)):
             continue
-        if session.checkable.infer is None and session.checkable.recorded:
-            continue  # other dtypes than the recorded ones need not be accepted
-        if session.checkable.infer is None and session.checkable.seen and not ev.case.precision:
-            continue  # nor those near a recording in float64 alone
+        is_recorded = bool(session.checkable.recorded or session.checkable.seen)
+        if session.checkable.infer is None and is_recorded and not ev.case.precision:
+            continue  # other dtypes than those seen need not be accepted
         case = replace(cast_case(ev.case, "float32"), label=ev.case.label)
         outcome = session.trial.probe(case)
         if outcome.is_accepted:

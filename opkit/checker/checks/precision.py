@@ -112,7 +112,8 @@ def _compare_single(
     low_outcome = session.trial.probe(low_case)
     high_case = cast_case(low_case, "float64")
     high_outcome = session.trial.probe(high_case)
-    is_extreme = ev.case.regime.split()[0] in EXTREME
+    # Nothing says how large values may be where neither a definition nor cases do.
+    is_extreme = ev.case.regime.split()[0] in EXTREME or (ev.checkable.infer is None and ev.case.origin == "search")
     if high_outcome.is_accepted and low_outcome.answer is Answer.NONFINITE:
         message = _overflow(high_outcome, low_outcome)
         # Where forward overflows it leaves its domain; that it need not is worth a note, but is not a failure. NaN, as
@@ -176,7 +177,7 @@ def _overflow(high: Attempt, low: Attempt) -> str | None:
         if bad.any():
             place = tuple(int(i) for i in np.argwhere(bad)[0])
             text = f"output {index}{list(place) if place else ''} is {single[place]} in float32 and {exact[place]:.9g}"
-            return f"{text} in float64: a step on the way overflows"
+            return f"{text} in float64: a step on the way overflows, or becomes 0"
     return None
 
 

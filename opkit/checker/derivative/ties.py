@@ -17,9 +17,11 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.thresholds import (
     BOUNDS,
     GRID_ULPS,
+    HAS_SLOPE,
     HUGE_SLOPE,
     MAGNITUDES,
     OSCILLATION_ULPS,
+    QUARTER,
     STEPS,
     TIE_BOUND,
     TIE_FINER_ABOVE,
@@ -103,11 +105,23 @@ def compare_ties(
 
 
 def _has_it_on_a_finer_scale(at: Callable[[float], np.ndarray], entry: int, claimed: float, reach: float) -> bool:
+    """Say whether small steps have the claimed slope, or slopes on both sides of the point that it lies between."""
     if claimed == 0:
         return False
     steps = finer_steps(claimed, reach)
-    return has_slope(
-        lambda step: (at(step)[entry], at(-step)[entry]),
-        claimed,
-        steps[(steps > TIE_FINER_ABOVE) & (steps < TIE_FINER_BELOW)],
+    steps = steps[(steps > TIE_FINER_ABOVE) & (steps < TIE_FINER_BELOW)]
+    if has_slope(lambda step: (at(step)[entry], at(-step)[entry]), claimed, steps):
+        return True
+    base = float(at(0.0)[entry])
+    return any(_is_between(at, entry, claimed, base, step) for step in steps)
+
+
+def _is_between(at: Callable[[float], np.ndarray], entry: int, claimed: float, base: float, step: float) -> bool:
+    """Say whether the point is a kink whose one-sided slopes, the same over a quarter of a step, hold a slope."""
+    right, left = (
+        [sign * (float(at(sign * part)[entry]) - base) / part for part in (step, QUARTER * step)]
+        for sign in (1.0, -1.0)
     )
+    slack = HAS_SLOPE * abs(claimed)
+    is_steady = abs(right[0] - right[1]) <= slack and abs(left[0] - left[1]) <= slack
+    return is_steady and min(right[1], left[1]) - slack <= claimed <= max(right[1], left[1]) + slack

@@ -11,7 +11,10 @@ from opkit.checker.model.thresholds import (
     PATTERN,
 )
 
-__all__ = ["guess_pattern"]
+__all__ = ["FLAT", "guess_pattern"]
+
+#: What a gradient is that passes through a step.
+FLAT = "nonzero where the derivative is 0"
 
 
 def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ...]) -> str:
@@ -28,7 +31,7 @@ def guess_pattern(claimed: np.ndarray, numeric: np.ndarray, shape: tuple[int, ..
     claimed, numeric = np.where(finite, claimed, 0.0), np.where(finite, numeric, 0.0)
     size = float(np.abs(numeric).max(initial=0.0))
     if not size:
-        return "nonzero where the derivative is 0" if np.abs(claimed).max(initial=0.0) else ""
+        return FLAT if np.abs(claimed).max(initial=0.0) else ""
     if not np.abs(claimed).max(initial=0.0):
         return "always zero"
     close = _Close(size)

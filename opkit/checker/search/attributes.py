@@ -13,6 +13,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
 from opkit.checker.model.thresholds import GUARD, MOST_MIXED, MOST_VALUES
 from opkit.checker.search.extents import arrays_of
+from opkit.checker.search.names import is_index_name
 
 __all__ = ["alternatives", "fits", "is_mark", "pairwise"]
 
@@ -37,6 +38,7 @@ _ROUND_WORDS = ("iter", "iters", "niter", "maxiter", "iterations", "niterations"
 _EXACT_WORDS = ("tol", "atol", "rtol", "xtol", "ftol", "tolerance", "threshold")
 #: Exponents and orders of families of functions, with 1 as a limit that needs a formula of its own.
 _ORDER_WORDS = ("alpha", "order", "exponent", "p", "q", "t", "t1", "t2")
+_COUNT_WORDS = ("num", "count", "size", "length", "groups", "k", "n", "bins", "classes", "rows", "columns")
 _AXIS_WORDS = ("axis", "axes", "dim", "dims")
 
 
@@ -82,6 +84,8 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
 def _instead_of_none(name: str, constants: Sequence[Any]) -> list[Any]:
     """Return values for an option that may be left out and whose kind nothing tells."""
     words = [value for value in constants if isinstance(value, str)]
+    if is_index_name(name) or _has_word(name, _COUNT_WORDS):
+        return [0, 1, 2]
     return [0, -1, 1] if _is_axis(name) else [0.5, -0.5, 1, 2, 1.7, True, *words[:4]]
 
 

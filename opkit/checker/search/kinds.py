@@ -26,6 +26,7 @@ __all__ = [
     "labels_in",
     "leads",
     "rank_of",
+    "unstretched",
     "wider",
 ]
 
@@ -138,6 +139,23 @@ def wider(assignment: Assignment, size: int) -> Iterator[Assignment]:
         ]
         for chosen in _subsets(places):
             yield _changed(assignment, [(0, axis), *chosen], size)
+
+
+def unstretched(assignment: Assignment, size: int, *, is_tied: bool) -> Iterator[Assignment]:
+    """Yield shapes in which an axis of size 1 of a further input has another size.
+
+    Args:
+        assignment: the shapes.
+        size: what the axis becomes.
+        is_tied: whether all other axes of size 1 become that, too.
+    """
+    ones = [
+        (index, place) for index, shape in enumerate(assignment) for place, one in enumerate(shape or ()) if one == 1
+    ]
+    if is_tied:
+        yield _changed(assignment, ones, size)
+    else:
+        yield from (_changed(assignment, [one], size) for one in ones if one[0])
 
 
 def _subsets(places: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:

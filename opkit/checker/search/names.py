@@ -5,10 +5,14 @@ A suggestion orders what is tried and settles what is ambiguous; it is never a v
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 __all__ = [
     "is_broadcast_name",
     "is_index_name",
     "is_label_name",
+    "is_looked_up",
+    "is_order_name",
     "is_operand_name",
     "is_parameter_name",
     "is_table_name",
@@ -29,8 +33,12 @@ _OPERANDS = frozenset(("x", "y", "z", "a", "b", "p", "q", "u", "v", "left", "rig
 _TABLES = frozenset(("table", "embedding", "embeddings", "embed", "codebook", "position", "positions", "pos", "pe"))
 #: Names of inputs with one entry for each row of the others.
 _LABELS = frozenset(("label", "labels"))
+#: Names of inputs that hold each place once.
+_ORDERS = frozenset(("perm", "permutation", "order"))
 #: Names of inputs that usually hold whole numbers.
-_INDICES = frozenset(("index", "indices", "idx", "ids", "id", "label", "labels", "target", "targets", "segments"))
+_INDICES = _ORDERS | frozenset(
+    ("index", "indices", "idx", "ids", "id", "label", "labels", "target", "targets", "segments")
+)
 
 
 def is_broadcast_name(name: str, first: str) -> bool:
@@ -58,6 +66,11 @@ def is_table_name(name: str) -> bool:
     return _has(name, _TABLES)
 
 
+def is_looked_up(name: str, others: Iterable[str]) -> bool:
+    """Say whether an input is a matrix of which whole numbers among the others choose rows, by their names."""
+    return (is_table_name(name) or _has(name, _PARAMETERS)) and any(map(is_index_name, others))
+
+
 def is_label_name(name: str) -> bool:
     """Say whether an input has one entry for each row of the others, by its name."""
     return _has(name, _LABELS)
@@ -66,6 +79,11 @@ def is_label_name(name: str) -> bool:
 def is_index_name(name: str) -> bool:
     """Say whether an input holds whole numbers, by its name."""
     return _has(name, _INDICES)
+
+
+def is_order_name(name: str) -> bool:
+    """Say whether an input of whole numbers holds each place of an axis once, by its name."""
+    return _has(name, _ORDERS)
 
 
 def _has(name: str, words: frozenset[str]) -> bool:

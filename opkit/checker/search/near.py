@@ -15,6 +15,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.thresholds import MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
 from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.names import is_order_name
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
@@ -73,7 +74,8 @@ class Near(Natural):
     def _readings(self, seen: Sequence[Case]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may hold: the wider reading of the values seen first."""
         kinds = [
-            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])]) for arg in self.scope.args
+            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])], is_order_name(arg.name))
+            for arg in self.scope.args
         ]
         yield tuple(kind[0] for kind in kinds)
         if any(len(kind) > 1 for kind in kinds):
@@ -103,15 +105,21 @@ def _arrays(case: Case) -> Iterator[np.ndarray]:
         yield from _items(value)
 
 
-def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
-    """Return the readings of an input's values, the widest first."""
+def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
+    """Return the readings of an input's values, the widest first.
+
+    Args:
+        arrays: as they were seen.
+        is_order: whether whole numbers are by their name an order of places.
+    """
     if not arrays:
         return [Role()]
     values = np.concatenate([array.ravel() for array in arrays])
     if values.dtype.kind != "f":
         if values.dtype == bool or not values.size:
             return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
-        return [Role("real", arrays[0].dtype.name, int(values.max()) + 1, int(values.min()), is_fixed=True)]
+        limit, least = int(values.max()) + 1, int(values.min())
+        return [Role("real", arrays[0].dtype.name, limit, least, is_fixed=True, is_order=is_order)]
     if not values.size:
         return [Role()]
     low, high = float(values.min()), float(values.max())

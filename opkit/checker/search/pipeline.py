@@ -13,6 +13,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.holding import Holding
 from opkit.checker.search.meant import Doubt
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
@@ -96,11 +97,12 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
-    relations = Relations(scope)
+    holding = Holding(scope)
+    relations = Relations(scope, holding)
     doubts: list[Doubt] = []
     if is_vague:
         if not relations.is_settled(shapes):
-            shapes = natural.further(relations.fits) + shapes
+            shapes = natural.further(holding.fits) + shapes
         shapes, doubts = relations.settle(shapes)
     remainder = remainder_of(scope, shapes) if is_vague else None
     sweeps = Sweeps(scope, natural)

@@ -21,6 +21,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes
+from opkit.checker.search.names import is_order_name
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
@@ -28,6 +29,7 @@ from opkit.ir import TensorDesc
 
 __all__ = ["Roles"]
 
+_PLACES = ("int64", "int32")
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 #: Those that are tried where nothing says that whole numbers are wanted.
 _TELLING_DTYPES = ("int64", "bool")
@@ -146,7 +148,8 @@ class Roles:
                     if self._is_hopeless(variant):
                         continue
                     base = tuple(
-                        Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
+                        self._whole(index, dtype) if index in chosen else Role()
+                        for index in range(len(self.scope.args))
                     )
                     if said and self.scope.trial.says(self.scope.case(assignment, attrs, base)) == said:
                         continue
@@ -165,8 +168,11 @@ class Roles:
         """Yield floats for all inputs, then whole numbers for those that are said to hold them."""
         yield (Role(),) * len(is_index)
         if any(is_index):
-            mixed = tuple(Role("real", "int64", 2) if one else Role() for one in is_index)
+            mixed = tuple(self._whole(index, "int64") if one else Role() for index, one in enumerate(is_index))
             yield from self._with_limits(mixed, assignment, attrs)
+
+    def _whole(self, index: int, dtype: str) -> Role:
+        return Role("real", dtype, 2, is_order=dtype in _PLACES and is_order_name(self.scope.args[index].name))
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""

@@ -33,6 +33,7 @@ class Role:
         limit, least: whole numbers lie from ``least`` to below ``limit``.
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
         is_rows: whether the last axis holds shares that sum to 1.
+        is_order: whether whole numbers are the places along their last axis, each once.
     """
 
     domain: str = "real"
@@ -41,6 +42,7 @@ class Role:
     least: int = 0
     is_fixed: bool = False
     is_rows: bool = False
+    is_order: bool = False
 
     @property
     def is_integer(self) -> bool:
@@ -107,6 +109,10 @@ class SearchScope:
             return values / values.sum(axis=-1, keepdims=True) if role.is_rows and values.ndim else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
+        if role.is_order:
+            return (
+                np.argsort(rng.uniform(size=shape), axis=-1).astype(role.dtype) if shape else np.zeros((), role.dtype)
+            )
         values = np.asarray(rng.integers(role.least, max(role.limit, role.least + 1), shape))
         if values.size > 1 and regime == "ties":
             values[...] = values.flat[0]

@@ -28,8 +28,9 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Attempt
 from opkit.checker.search.attributes import alternatives, fits, is_mark, pairwise
 from opkit.checker.search.empty import cut, partly_cut
-from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
+from opkit.checker.search.extents import arrays_of, elements, flat_sizes, ranks_of, resized, shapes_of, sizes_of
 from opkit.checker.search.kinds import has_ones, kind_of
+from opkit.checker.search.names import is_index_name
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
@@ -173,7 +174,8 @@ class Sweeps:
                     continue
                 is_late = number >= FIRST_VALUES and type(value) is float
                 limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
-                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
+                fitting = [case for case in shapes if not _is_beyond(attr.name, value, case)]
+                cases = self._cases_with({**base, attr.name: value}, fitting, limit, 100 + number, value)
                 is_count = type(value) is type(attr.default) is int
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
@@ -304,7 +306,8 @@ class Sweeps:
         if not isinstance(value, np.ndarray):
             return value
         if role.is_integer:
-            return self.scope.array(value.shape, role, regime, rng, "") if regime == "ties" else value
+            is_tied = regime == "ties" and not role.is_order
+            return self.scope.array(value.shape, role, regime, rng, "") if is_tied else value
         return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
 
     def without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
@@ -331,6 +334,13 @@ class Sweeps:
                 "while it does at others; a CHECK in the definition would say so"
             )
         return [case for case in cases if ranks_of(case) not in foreign]
+
+
+def _is_beyond(name: str, value: Any, case: Case) -> bool:
+    """Say whether an option is by its name a place, and some array has no such one."""
+    if type(value) is not int or not is_index_name(name):
+        return False
+    return any(value >= size for shape in shapes_of(case) for size in flat_sizes(shape or ()))
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:

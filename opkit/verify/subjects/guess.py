@@ -5,9 +5,11 @@ Names, annotations and defaults only; a trial shows whether a guess fits.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from opkit.verify.subjects.parameters import Parameters
@@ -21,6 +23,7 @@ __all__ = [
     "is_left_out",
     "takes_gradient",
     "usual_value",
+    "walked_in",
 ]
 
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
@@ -38,6 +41,10 @@ _OF_TYPE: dict[str, Any] = {"int": 2, "float": 0.5, "bool": True, "str": "mean"}
 _ARRAYS = frozenset(
     ("b", "w", "bias", "weight", "weights", "mask", "gamma", "beta", "y", "z", "residual", "target", "label", "index")
 )
+#: Those of them that are no numbers.
+_ALWAYS_ARRAYS = _ARRAYS - {"weight", "weights", "mask", "target", "label", "index"}
+#: Words of inputs that are lists of arrays.
+_LISTS = frozenset(("parts", "tensors", "arrays", "xs", "items", "pieces", "chunks", "branches", "features", "list"))
 #: Words of inputs that usually take no gradient.
 _CONSTANTS = frozenset(
     [
@@ -127,12 +134,16 @@ class Guess:
         optional: inputs with None as their default.
         options: {other parameter: value}, the defaults where there are some.
         is_likely: whether names and defaults suggest it; the others are for a forward that takes nothing else.
+        lists: those of the inputs that take a list of arrays.
+        numbers: options that are numbers where they are not left out, though their names speak of arrays.
     """
 
     inputs: tuple[str, ...]
     optional: frozenset[str]
     options: dict[str, Any]
     is_likely: bool = False
+    lists: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
 
 
 def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -141,6 +152,18 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
         return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}
     except (TypeError, ValueError):
         return {}
+
+
+def walked_in(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names that a function goes through item by item; none where its source is not known."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(getattr(function, "__func__", function))))
+    except (OSError, TypeError, SyntaxError):
+        return frozenset()
+    walked = [node.iter for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))]
+    for call in [node for node in walked if isinstance(node, ast.Call)]:  # enumerate(xs), zip(xs, ys)
+        walked += call.args
+    return frozenset(node.id for node in walked if isinstance(node, ast.Name))
 
 
 def is_left_out(name: str) -> bool:
@@ -163,12 +186,15 @@ def takes_gradient(name: str) -> bool:
     return _is_word_in(name, _VARIABLES) and not is_constant(name)
 
 
-def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Guess]:
+def guesses(
+    parameters: Parameters, annotations: dict[str, Any], walked: frozenset[str] = frozenset()
+) -> Iterator[Guess]:
     """Yield readings of a signature, the most likely first.
 
     Args:
         parameters: of forward.
         annotations: those of forward, by parameter.
+        walked: parameters that forward goes through item by item: an array, or a list of them.
     """
     options = dict(parameters.defaults)
     optional = {
@@ -183,9 +209,17 @@ def guesses(parameters: Parameters, annotations: dict[str, Any]) -> Iterator[Gue
         known.pop(required[0])
     open_ = [name for name in required if name not in known]
     options = {name: value for name, value in options.items() if name not in optional}
-    yield _guess(parameters, open_, optional, {**options, **known}, is_likely=True)
+    likely = _guess(parameters, open_, optional, {**options, **known}, is_likely=True)
+    lists = walked & set(open_)
+    if any(_is_word_in(name, _LISTS) for name in lists):
+        yield replace(likely, lists=lists)
+    yield likely
+    if lists and not any(_is_word_in(name, _LISTS) for name in lists):
+        yield replace(likely, lists=lists)
     if optional:
-        yield _guess(parameters, open_, set(), {**options, **known, **dict.fromkeys(optional)})
+        without = _guess(parameters, open_, set(), {**options, **known, **dict.fromkeys(optional)})
+        is_number = not any(_is_word_in(name, _ALWAYS_ARRAYS) for name in optional)
+        yield replace(without, numbers=frozenset(optional)) if is_number else without
     if known:
         yield _guess(parameters, required, set(), {**options, **dict.fromkeys(optional)}, is_likely=True)
     for name in reversed(open_[1:]):

@@ -17,9 +17,18 @@ from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, co
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
 from opkit.checker.search.look import trouble_of
 from opkit.checker.search.pipeline import first_cases
+from opkit.eager.pylayer_faults import GradientCountError
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_compared, is_constant, takes_gradient
+from opkit.verify.subjects.guess import (
+    Guess,
+    annotations_of,
+    guesses,
+    is_compared,
+    is_constant,
+    takes_gradient,
+    walked_in,
+)
 from opkit.verify.subjects.neighbours import with_choices
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.places import location_of
@@ -86,8 +95,9 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
     parameters = parameters_of(layer)
     until = perf_counter() + READING_SECONDS
     first: Checkable | None = None
-    for guess in guesses(parameters, annotations_of(layer.forward)):
-        if not guess.inputs or (first is not None and not guess.is_likely):
+    is_short = False
+    for guess in guesses(parameters, annotations_of(layer.forward), walked_in(layer.forward)):
+        if not guess.inputs or (first is not None and not guess.is_likely and not (guess.numbers and is_short)):
             continue
         runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
         made = _made(layer, runner, guess, parameters.starred, declared, name)
@@ -103,14 +113,29 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
                     gradients=frozenset(item for item in guess.inputs if item not in constants),
                     assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
                 )
-            fits = any(trouble_of(made, case) is None for case in cases)
+            troubles = [trouble_of(made, case) for case in cases]
         made = replace(made, second=_second(made, runner, cases[0]))
-        if fits or not guess.is_likely:
+        fits = None in troubles
+        if fits or (first is None and not guess.is_likely):
             return made
-        first = first or made
+        if first is None:
+            first, is_short = made, any(_is_short(made, case) for case in cases)
     if first is None:
         raise NothingTakenError(listening.first)
     return first
+
+
+def _is_short(made: Checkable, case: Case) -> bool:
+    """Say whether backward returns another number of gradients than forward has Tensors."""
+    evaluator = Evaluator(made, case)
+    try:
+        evaluator.prepare()
+        evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
+    except GradientCountError:
+        return True
+    except Exception:  # user code: this says nothing about their number
+        return False
+    return False
 
 
 def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozenset[str]:
@@ -182,7 +207,9 @@ def _is_function(item: Any) -> bool:
 def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Declared, name: str) -> Checkable:
     made = Checkable(
         name=name,
-        inputs=tuple(Arg(item, item in guess.optional, item == starred) for item in guess.inputs),
+        inputs=tuple(
+            Arg(item, item in guess.optional, item == starred or item in guess.lists) for item in guess.inputs
+        ),
         outputs=(Arg("y"),),
         forward=runner.forward,
         vjp=runner.vjp,
@@ -197,4 +224,9 @@ def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Decl
         forward_where=location_of(layer.forward),
         backward_where=location_of(layer.backward),
     )
-    return with_choices(made, [layer.forward, layer.backward])
+    made = with_choices(made, [layer.forward, layer.backward])
+    attrs = tuple(replace(attr, type="any") if attr.name in guess.numbers else attr for attr in made.attrs)
+    remarks = [
+        f"{item} was tried as a number: backward returns no gradient for it as a Tensor" for item in guess.numbers
+    ]
+    return replace(made, attrs=attrs, remarks=(*made.remarks, *remarks))

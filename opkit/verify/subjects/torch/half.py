@@ -61,6 +61,8 @@ def half_precision(
             given = found.get(key)
             if value is None or given is None:
                 continue
+            if dtype is torch.float16 and not np.isfinite(array_of(given)).all():
+                continue  # a step on the way left its small range, as the square of a square does
             if not mostly_agree([array_of(value)], [array_of(given)], eps, largest):
                 return [Fault(f"the gradient of {key[0]} is another one in {name} than in float32", input=key[0])]
     return []

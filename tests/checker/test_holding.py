@@ -1,0 +1,109 @@
+"""Which relations of shapes an op without definition and cases holds for, as its search finds them by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Arg, Case, Checkable, Options
+from opkit.checker.model.trial import Trial
+from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.holding import Holding
+from opkit.checker.search.kinds import kind_of, unstretched
+from opkit.checker.search.pipeline import SearchResult, search
+from opkit.checker.search.scope import SearchScope
+
+Function = Callable[..., Any]
+
+
+def op(names: str, forward: Function, backward: Function) -> Checkable:
+    """Return an op of ``forward(*arrays)`` and ``backward(*arrays, dy)``."""
+    args = tuple(Arg(name) for name in names.split())
+
+    def run(arrays: Any, attrs: Any) -> list[Any]:
+        return [np.asarray(forward(*(arrays[arg.name] for arg in args)))]
+
+    def back(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        made = backward(*(arrays[arg.name] for arg in args), douts[0])
+        return {arg.name: value for arg, value in zip(args, made if isinstance(made, tuple) else (made,))}
+
+    return Checkable("op", args, (Arg("y"),), run, back)
+
+
+def found(names: str, forward: Function, backward: Function) -> SearchResult:
+    """Return the search for its cases."""
+    made = op(names, forward, backward)
+    return search(made, Options(effort=0.2), Trial(made))
+
+
+def shapes(result: SearchResult) -> list[Any]:
+    """Return the shapes of the cases with elements."""
+    return [shapes_of(case) for case in result.cases if all(np.size(item) for item in case.inputs.values())]
+
+
+def test_axes_of_size_1_that_forward_stretches_are_not_meant() -> None:
+    """A square mask stretches a single row of scores, which backward does not undo: that is a note."""
+
+    def masked(x: np.ndarray) -> np.ndarray:
+        return np.asarray(x * np.tril(np.ones((x.shape[-1],) * 2)))
+
+    result = found("scores", masked, lambda x, dy: dy * np.tril(np.ones((x.shape[-1],) * 2)))
+    assert all(one[-1] == one[-2] for (one,) in shapes(result))
+    assert result.doubts
+    assert all(doubt.is_aside for doubt in result.doubts)
+
+
+def test_equal_shapes_are_meant_where_nothing_wider_holds() -> None:
+    """The rows of two views belong together, though forward takes more of the second ones."""
+
+    def paired(a: np.ndarray, b: np.ndarray) -> Any:
+        return (a @ b.T)[np.arange(len(a)), np.arange(len(a))]
+
+    def back(a: np.ndarray, b: np.ndarray, dy: np.ndarray) -> Any:
+        d = dy[:, None] * np.ones((1, a.shape[1]))
+        return d * b, d * a
+
+    result = found("z1 z2", paired, back)
+    assert shapes(result)
+    assert all(one == other for one, other in shapes(result))
+
+
+def test_a_stack_of_squares_at_which_alone_a_gradient_is_wrong_is_set_aside() -> None:
+    """``x.T`` reverses all axes: right for matrices, and silently wrong for a stack of squares."""
+    made = op("x w", lambda x, w: x @ w, lambda x, w, dy: (dy @ w.T, x.T @ dy))
+    holding = Holding(SearchScope(made, Options(), Trial(made)))
+    rng = np.random.default_rng(0)
+    pairs = [((3, 4), (4, 2)), ((2, 2, 2), (2, 2, 2))]
+    cases = [Case({"x": rng.normal(size=one), "w": rng.normal(size=other)}) for one, other in pairs]
+    holding.judge(cases)
+    assert holding.held() == {kind_of(cases[0])}
+    assert kind_of(cases[1]) in holding.silent
+
+
+def test_a_wrong_gradient_of_equal_shapes_is_not_taken_for_a_domain() -> None:
+    """Where no relation is right, all cases are kept, and fail."""
+    result = found("z1 z2", lambda a, b: a @ b.T, lambda a, b, dy: (dy @ b, dy @ a))
+    assert any(one != other for one, other in shapes(result))
+
+
+def test_orders_hold_each_place_once() -> None:
+    """By its name an input that chooses rows is a permutation of them."""
+
+    def back(x: np.ndarray, perm: np.ndarray, dy: np.ndarray) -> Any:
+        made = np.zeros_like(dy)
+        made[perm] = dy
+        return made
+
+    result = found("x perm", lambda x, perm: x[perm], back)
+    orders = [case.inputs["perm"] for case in result.cases if case.inputs["perm"].size]
+    assert orders
+    assert all(sorted(order.ravel().tolist()) == list(range(order.size)) for order in orders)
+
+
+def test_sizes_of_1_become_others_alone_or_together() -> None:
+    """What forward takes of these tells a size of 1 that is stretched from one that is a size like others."""
+    assert list(unstretched(((5,), (1,)), 7, is_tied=False)) == [((5,), (7,))]
+    assert list(unstretched(((3, 1), (1, 2)), 7, is_tied=True)) == [((3, 7), (7, 2))]
+    assert not list(unstretched(((3, 1), (3, 2)), 7, is_tied=False))
