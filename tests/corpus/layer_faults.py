@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.corpus.layer_model import Fault, Layer, planted
 from tests.corpus.layers import LAYERS
 from tests.corpus.meant_layers import MEANT_FAULTY
+from tests.corpus.mixed_layers import MIXED_FAULTY
 from tests.corpus.plain_layers import PLAIN_FAULTY
 
 __all__ = ["FAULTY"]
@@ -226,4 +227,4 @@ def _made() -> dict[str, Layer]:
 
 
 #: By name.
-FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY}
+FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY, **MIXED_FAULTY}

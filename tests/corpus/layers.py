@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.corpus.layer_model import Layer
 from tests.corpus.meant_layers import MEANT
+from tests.corpus.mixed_layers import MIXED
 from tests.corpus.plain_layers import PLAIN
 
 __all__ = ["LAYERS"]
@@ -779,5 +780,5 @@ ODD = (
 
 #: By name.
 LAYERS: dict[str, Layer] = {
-    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values())
+    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values(), *MIXED.values())
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 __all__ = ["MAY_BE_UNDECIDED", "MAY_BE_UNDECIDED_NAMED", "NOT_YET"]
 
 #: Right PyLayers (a tenth of them at most) whose script may be undecided because of what lies beyond the recording.
-MAY_BE_UNDECIDED: frozenset[str] = frozenset({"Hinge", "RotatePairs", "Snake"})
+MAY_BE_UNDECIDED: frozenset[str] = frozenset({"AngleBetween", "Hinge", "LpDistance", "RotatePairs", "Snake"})
 
 #: Right PyLayers without cases whose forward takes shapes that backward does not, with nothing that says which are meant.
-MAY_BE_UNDECIDED_NAMED: frozenset[str] = frozenset({"Atan2", "Bilinear", "CrossLayer", "CrossProduct", "Hinge", "LogAddExp", "PickScore", "PositionAdd"})
+MAY_BE_UNDECIDED_NAMED: frozenset[str] = frozenset({"AngleBetween", "Atan2", "Bilinear", "CrossLayer", "CrossProduct", "Hinge", "InfoNce", "LogAddExp", "LpDistance", "PickScore", "PositionAdd"})
 
 #: Run as strict expected failures, so that what is mended must be taken out.
 NOT_YET: dict[str, str] = {
@@ -22,4 +22,5 @@ NOT_YET: dict[str, str] = {
     "VarianceCancels script": "pass, not beyond",
     "LayerScaleKeeps named": "beyond, not accused",
     "SnakeNoSum named": "beyond, not accused",
+    "BceWeightLost script": "pass, not beyond",
 }
