@@ -18,7 +18,6 @@ NOT_YET: dict[str, str] = {
     "VarianceCancels named": "undecided, not accused",
     "ProductUnseen script": "pass, not beyond",
     "OneBuffer script": "pass, not accused",
-    "CubeDouble script": "beyond, not accused",
     "VarianceCancels script": "pass, not beyond",
     "LayerScaleKeeps named": "beyond, not accused",
     "SnakeNoSum named": "beyond, not accused",

@@ -28,7 +28,7 @@ from opkit.checker.search.kinds import (
     wider,
 )
 from opkit.checker.search.look import Trouble, has_slope, spreads, trouble_of
-from opkit.checker.search.names import is_label_name, is_looked_up, is_table_name
+from opkit.checker.search.names import is_label_name, is_looked_up, is_order_name, is_table_name
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 
@@ -123,12 +123,14 @@ class Holding:
                     new.setdefault(kind_of(case), []).append(case)
                     self.examples.setdefault(kind_of(case), []).append(case)
         seen = {kind_of(case) for case in self.scope.checkable.seen}
+        orders = [index for index, arg in enumerate(self.scope.args) if index and is_order_name(arg.name)]
         for kind, some in new.items():
             plain = [case for case in some if is_plain(case)]
             is_held = self.judged.get(kind, False) or any(self.fits(case) for case in plain or some)
             if all(map(_has_one, some)):  # a size of 1 may be stretched, which backward does not undo
                 is_held = all(self.fits(case) for case in some)
-            self.judged[kind] = is_held and (kind in seen or not self._is_special(kind))
+            is_own = kind in seen or any(leads(kind, index) for index in orders)
+            self.judged[kind] = is_held and (is_own or not self._is_special(kind))
             if is_held and plain and is_alike(kind) and rank_of(kind):
                 self._special.add(kind)
         self._forget_misplaced()

@@ -145,6 +145,8 @@ class Roles:
                     variant = (dtype, *chosen)
                     if not is_told and dtype not in _TELLING_DTYPES:
                         continue
+                    if dtype not in _PLACES and any(is_order_name(self.scope.args[index].name) for index in chosen):
+                        continue
                     if self._is_hopeless(variant):
                         continue
                     base = tuple(
