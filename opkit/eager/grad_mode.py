@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -19,6 +20,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def is_grad_enabled() -> bool:
     """Say whether ops are recorded in this thread."""
     return local.mode.is_grad_enabled
+
+
+def _signed(made: Any, function: Function) -> Function:
+    """Give a wrapper the signature of its function, for those who ask for arguments by ``getfullargspec``."""
+    with contextlib.suppress(TypeError, ValueError):
+        made.__signature__ = inspect.signature(function)
+    return made  # type: ignore[no-any-return]
 
 
 class _GradMode:
@@ -57,14 +65,14 @@ class _GradMode:
                             return stop.value
                     sent = yield item
 
-            return generate  # type: ignore[return-value]
+            return _signed(generate, function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with kind():
                 return function(*args, **kwargs)
 
-        return call  # type: ignore[return-value]
+        return _signed(call, function)
 
 
 class _DecoratorOrContext(type):
@@ -105,6 +113,12 @@ class set_grad_enabled:  # noqa: N801
             raise UsageError(f"set_grad_enabled takes a bool, got {type(mode).__name__} {mode!r}")
         self._before = local.mode.is_grad_enabled
         local.mode.is_grad_enabled = mode
+
+    def __call__(self, function: Function) -> Function:
+        """Return a function that runs with the mode; what was set at once is undone."""
+        inside: _GradMode = enable_grad() if local.mode.is_grad_enabled else no_grad()
+        local.mode.is_grad_enabled = self._before
+        return inside(function)
 
     def __enter__(self) -> None:
         """Keep what was set when the object was made."""

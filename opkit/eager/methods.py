@@ -6,7 +6,6 @@ the facade.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -137,8 +136,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     )
     if self._name is not None:
         twin._name = None
-    if self._grad is not None:
-        twin._grad = copy.deepcopy(self._grad, memo)
     memo[id(self)] = twin
     return twin
 

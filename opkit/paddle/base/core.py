@@ -17,6 +17,7 @@ from opkit.paddle.framework.place import (
     is_compiled_with_xpu,
 )
 from opkit.paddle.framework.tracer import AmpLevel
+from opkit.paddle.io.generated import EOFException
 from opkit.paddle.semantics.scope_tensor import ScopeTensor as LoDTensor
 from opkit.paddle.semantics.variable_types import VarDesc
 from opkit.shim.missing import guard
@@ -44,10 +45,6 @@ __all__ = [
     "set_prim_eager_enabled",
     "supports_bfloat16",
 ]
-
-
-class EOFException(Exception):
-    """A reader has no more data."""
 
 
 def get_cuda_device_count() -> int:

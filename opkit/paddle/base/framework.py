@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from opkit.ir import Block, Program
 from opkit.ir import Operation as Operator
 from opkit.ops.core.mode import local
+from opkit.paddle.base.wrapped_decorator import wrap_decorator
 from opkit.paddle.framework.flags import get_flags, set_flags
 from opkit.paddle.framework.kinds import Parameter, Variable
 from opkit.paddle.framework.parameter import EagerParamBase
@@ -31,6 +35,8 @@ __all__ = [
     "default_main_program",
     "default_startup_program",
     "device_guard",
+    "dygraph_not_support",
+    "dygraph_only",
     "get_flags",
     "grad_var_name",
     "in_dygraph_mode",
@@ -38,8 +44,10 @@ __all__ = [
     "in_dynamic_or_pir_mode",
     "in_pir_mode",
     "name_scope",
+    "non_static_only",
     "program_guard",
     "set_flags",
+    "static_only",
     "switch_main_program",
     "switch_startup_program",
     "use_pir_api",
@@ -52,6 +60,24 @@ def in_dygraph_mode() -> bool:
 
 
 in_dynamic_mode = in_dynamic_or_pir_mode = in_dygraph_mode
+
+
+def _only(holds: Callable[[], bool], where: str, turn: str) -> Any:
+    """Return a decorator of functions that one mode has."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not holds():
+                raise AssertionError(f"{function.__name__}() is there in {where} only; call paddle.{turn}() before")
+            return function(*args, **kwargs)
+
+        return call
+
+    return wrap_decorator(decorate)
+
+
+dygraph_only = non_static_only = _only(in_dygraph_mode, "dynamic mode", "disable_static")
+static_only = dygraph_not_support = _only(lambda: local.mode.is_static, "graphs", "enable_static")
 
 
 def grad_var_name(var_name: str) -> str:

@@ -3,6 +3,12 @@
 from opkit.paddle.io.loader import DataLoader
 from opkit.shim.missing import guard
 
-__all__ = ["DataLoader"]
+__all__ = ["DataLoader", "use_pinned_memory"]
+
+
+def use_pinned_memory(*args: bool) -> bool | None:
+    """Say whether batches lie in pinned memory: no; a value is accepted, without effect."""
+    return None if args else False
+
 
 __getattr__ = guard(__name__, globals())

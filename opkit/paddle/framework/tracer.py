@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from opkit.ops.core.mode import local
+from opkit.static.names import unique_name
 
 __all__ = ["AmpLevel", "Tracer", "dygraph_tracer"]
 
@@ -24,12 +25,15 @@ class Tracer:
     Source: Paddle 2.6.2, whose tracer on a CPU says the same within ``paddle.amp.auto_cast``.
     """
 
-    __slots__ = ()
+    __slots__ = ("_train_mode",)
 
     _amp_level = AmpLevel.O0
     _amp_dtype = "float32"
-    _train_mode = True
     _use_promote = False
+
+    def __init__(self) -> None:
+        # Kept for scripts that set it; nothing asks for it.
+        self._train_mode = True
 
     @property
     def _has_grad(self) -> bool:
@@ -39,6 +43,10 @@ class Tracer:
     @_has_grad.setter
     def _has_grad(self, value: bool) -> None:
         local.mode.is_grad_enabled = bool(value)
+
+    def _generate_unique_name(self, key: str = "dygraph_tmp") -> str:
+        """Return a name that no Tensor has yet."""
+        return unique_name(key)
 
     def _get_amp_op_list(self) -> tuple[set[str], set[str]]:
         """Return the ops that are computed in half precision and those that never are: none."""

@@ -160,7 +160,7 @@ class DataLoader:
             feed_list: Variables, for batches by name.
             capacity: accepted, without effect.
             use_double_buffer: accepted, without effect.
-            iterable: must be True.
+            iterable: False, in a graph: the program takes the batches by itself.
             return_list: batches are lists of Tensors; in dynamic mode they always are.
             use_multiprocess: accepted, without effect.
             drop_last: accepted, without effect.

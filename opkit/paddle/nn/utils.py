@@ -66,7 +66,10 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
 
     Raises:
         RuntimeError: static mode is on.
+        ValueError: the value is negative.
     """
+    if float(clip_value) < 0:
+        raise UsageError(f"clip_grad_value_: clip_value is not negative, got {clip_value}")
     for item in _with_gradients("clip_grad_value_", parameters):
         item.grad._data = np.clip(item.grad._data, -float(clip_value), float(clip_value))
 

@@ -12,6 +12,7 @@ from opkit import static
 from opkit.errors import ShapeError, UsageError
 from opkit.ir import Program, Variable, to_numpy
 from opkit.paddle.framework.place import CPUPlace, place_of
+from opkit.paddle.io.generated import with_batches
 from opkit.paddle.semantics.scope_tensor import ScopeTensor
 from opkit.static.scope import Holder, Scope
 
@@ -98,6 +99,7 @@ class Executor(static.Executor):
             feed = _only_feed(feed)
         if type(program) is CompiledProgram:
             program = program.program
+        feed = with_batches(static.default_main_program() if program is None else program, feed)
         found = super().run(program, feed, fetch_list, scope)
         if return_numpy:
             return found

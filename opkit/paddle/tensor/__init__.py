@@ -18,6 +18,7 @@ from opkit.paddle.tensor import (
     selection,
     stat,
 )
+from opkit.paddle.tensor.array import array_length, array_read, array_write, create_array
 from opkit.paddle.tensor.attribute import *  # noqa: F403
 from opkit.paddle.tensor.creation import *  # noqa: F403
 from opkit.paddle.tensor.decomposition import *  # noqa: F403
@@ -81,6 +82,20 @@ NAMES = tuple(
 )
 globals()["scatter_"] = INPLACE["scatter_"]
 
-__all__ = ["creation", "linalg", "logic", "manipulation", "math", "methods", "random", "search", *NAMES]
+__all__ = [
+    "array_length",
+    "array_read",
+    "array_write",
+    "create_array",
+    "creation",
+    "linalg",
+    "logic",
+    "manipulation",
+    "math",
+    "methods",
+    "random",
+    "search",
+    *NAMES,
+]
 
 __getattr__ = guard(__name__, globals())

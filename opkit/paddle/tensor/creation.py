@@ -55,7 +55,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
     Args:
         data: a number, a list or tuple of numbers, an array, or a Tensor.
-        dtype: left out: an array's own; float32 for Python floats, int64 for ints, bool for bools.
+        dtype: left out: an array's own; of Python numbers and of lists of numbers, arrays or Tensors, the default dtype
+            for floats, int64 for ints and int32, as in Paddle 2.6.2.
         place: where the data lives; opkit knows the CPU only.
         stop_gradient: False for a leaf that takes a gradient.
 
@@ -111,33 +112,29 @@ def _array_of(data: Any, dtype: Any) -> np.ndarray:
 
 
 def _of_list(data: Any, has_dtype: bool) -> np.ndarray:
-    plain, has_arrays = _unwrapped(data)
     try:
-        array = np.array(plain)
+        array = np.array(_unwrapped(data))
     except ValueError as error:
         raise UsageError(f"to_tensor: the nested list is ragged ({error})") from None
     if array.dtype == object or array.dtype.kind in "SU":
         raise TypeError(f"to_tensor takes numbers, a list of {type(data[0]).__name__} is none")
-    return array if has_arrays or has_dtype else _of_python(array)
+    return array if has_dtype else _of_python(array)
 
 
-def _unwrapped(data: Any) -> tuple[Any, bool]:
-    """Return the list with arrays in place of Tensors, and whether any array gives the dtype."""
+def _unwrapped(data: Any) -> Any:
+    """Return the list with arrays in place of Tensors."""
     if isinstance(data, Tensor):
-        return data._data, True
-    if isinstance(data, (list, tuple)):
-        pairs = [_unwrapped(item) for item in data]
-        return [item for item, _ in pairs], any(is_array for _, is_array in pairs)
-    return data, isinstance(data, np.ndarray)
+        return data._data
+    return [_unwrapped(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 def _of_python(array: np.ndarray) -> np.ndarray:
-    """Return an array of Python numbers in Paddle's dtype for them."""
+    """Return an array of Python numbers, or of a list of anything, in Paddle's dtype for them."""
     if array.dtype.kind == "f":
         return array.astype(default_dtype())
     if array.dtype.kind == "c":
         return array.astype(np.complex64 if default_dtype() == "float32" else np.complex128)
-    return array
+    return array.astype(np.int64) if array.dtype == np.int32 else array
 
 
 def _dtype(dtype: Any) -> str:

@@ -96,6 +96,8 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """Fill x with one number, in place."""
     check_inplace(x, "fill_")
     number = value.item() if hasattr(value, "item") else value
+    if not isinstance(number, (int, float)):
+        raise TypeError(f"fill_ takes a number, got {type(value).__name__}")
     return become(x, ops.setitem(x, Ellipsis, number), "fill_")
 
 

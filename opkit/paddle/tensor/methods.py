@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opkit.eager import Tensor
+from opkit.eager.methods import clear_gradient
 from opkit.eager.tensor import TensorFlagError
 from opkit.errors import DtypeError
 from opkit.ir import adopt, canonical_dtype
@@ -170,6 +171,7 @@ _TENSOR_ONLY: dict[str, Any] = {
     "value": _self,
     "contiguous": _self,
     "cuda": _cuda,
+    "_zero_grads": clear_gradient,
     "detach_": _detach_in_place,
     "fill_": inplace.fill_,
     "zero_": inplace.zero_,

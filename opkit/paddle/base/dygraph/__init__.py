@@ -11,9 +11,11 @@ from opkit.paddle.base.dygraph.base import (
     no_grad_,
     to_variable,
 )
+from opkit.paddle.framework.tracer import Tracer
 from opkit.shim.missing import guard as guarded
 
 __all__ = [
+    "Tracer",
     "base",
     "disable_dygraph",
     "enable_dygraph",

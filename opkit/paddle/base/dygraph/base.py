@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -53,7 +54,7 @@ def to_variable(value: Any, name: str | None = None, zero_copy: bool | None = No
     Args:
         value: an array, a list, a tuple or a Tensor.
         name: of the Tensor, or None.
-        zero_copy: accepted, without effect; the contents are copied.
+        zero_copy: True is warned of: the contents are copied.
         dtype: of the Tensor; None: the array's.
 
     Raises:
@@ -63,6 +64,9 @@ def to_variable(value: Any, name: str | None = None, zero_copy: bool | None = No
         return value
     if not isinstance(value, (np.ndarray, Sequence)) or isinstance(value, str):
         raise UsageError(f"to_variable takes an array, a list, a tuple or a Tensor, got {type(value).__name__}")
+    if zero_copy:
+        # A script may look for Paddle's words.
+        warnings.warn("Currently, zero_copy is not supported, and it will be discarded.", stacklevel=2)
     made: Any = to_tensor(value, dtype=dtype)
     if name is not None:
         made.name = name
