@@ -337,8 +337,8 @@ class Sweeps:
 
 
 def _is_beyond(name: str, value: Any, case: Case) -> bool:
-    """Say whether an option is by its name a place, and some array has no such one."""
-    if type(value) is not int or not is_index_name(name):
+    """Say whether an option is by its name a place, and some array has no such one; a label to ignore is none."""
+    if type(value) is not int or not is_index_name(name) or "ignore" in name.lower():
         return False
     return any(value >= size for shape in shapes_of(case) for size in flat_sizes(shape or ()))
 
