@@ -48,6 +48,15 @@ class Edge(TyperGroup):
         """Write the help page."""
         formatter.write(page_of(self, ctx))
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run; a signal that comes before a command or after it ends as one that comes within."""
+        try:
+            return super().main(*args, **extra)
+        except SystemExit as end:
+            if end.code == INTERRUPTED and _comes_from(end, Terminated):  # typer takes every signal for Ctrl-C
+                raise SystemExit(TERMINATED) from None
+            raise
+
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the options before the command."""
         try:
@@ -115,6 +124,13 @@ def _unusable(problem: Any) -> Exception:
         error = UsageError(f"{path}: {text[:1].lower()}{text[1:]}", help=f"{path} --help")
     warn(error_line(error))
     return typer.Exit(USAGE)
+
+
+def _comes_from(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Say whether an error was raised because of one of a kind."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _drop_output() -> None:

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from opkit.__main__ import main
+from opkit.cli import edge
+from opkit.cli.edge import Edge
 from opkit.project import scaffold
 from opkit.signals import Terminated, terminable, undisturbed
 
@@ -83,6 +86,23 @@ def test_a_run_that_is_ended_within_a_kernel(tmp_path: Path, number: int, status
     assert b"Traceback" not in err
     assert json.loads(out)["schema"] == 1
     assert subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.parametrize("place", [(Edge, "make_context"), (edge, "_check_folder")], ids=["before", "within"])
+@pytest.mark.parametrize(("kind", "status"), [(Terminated, 143), (KeyboardInterrupt, 130)])
+def test_a_command_that_is_ended_has_the_status_of_the_signal(
+    monkeypatch: pytest.MonkeyPatch, place: tuple[object, str], kind: type[BaseException], status: int
+) -> None:
+    """Also while its options are parsed, where typer knows one signal only."""
+
+    def ended(*args: object, **options: object) -> None:
+        raise kind
+
+    monkeypatch.setattr(*place, ended)
+    monkeypatch.setattr(sys, "argv", ["opkit", "ops"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == status
 
 
 def raised(number: int, times: int, done: list[int]) -> None:
