@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.case import plain
 from opkit.diagnostics.render import printable
 from opkit.errors import Location
 
@@ -22,7 +23,7 @@ _LONGEST = 160
 def value_text(value: Any, digits: int = 10) -> str:
     """Return a value for a reader: numbers to that many digits, arrays by their first entries."""
     if isinstance(value, bool) or value is None or isinstance(value, (int, np.integer)):
-        return str(value)
+        return str(plain(value))
     if isinstance(value, (float, np.floating)):
         return f"{float(value):.{digits}g}"
     if isinstance(value, (complex, np.complexfloating)):

@@ -6,9 +6,10 @@ import json
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from opkit.checker import CheckResult, OpReport, Report, Status
+from opkit.checker import Case, CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic, Note, Severity, SourceText
 from opkit.errors import Location
 from opkit.reporters import FORMS, github_diagnostics, render, sarif_diagnostics
@@ -45,6 +46,14 @@ def test_a_report_of_hostile_text_is_text(form: str) -> None:
     text.encode("utf-8")
     found = CONTROL.search(text)
     assert found is None, ascii(text[max(0, found.start() - 60) : found.end() + 20])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_integer_of_thousands_of_digits_is_described(form: str) -> None:
+    """Python writes none in digits; a kernel or a cases file may give one all the same."""
+    case = Case({"x": np.ones(2)}, {"n": 10**5000, "several": [10**5000]})
+    check = CheckResult("gradient", Status.FAIL, "GC101", "wrong", case=case.to_json(), expected=10**5000, actual=2)
+    assert "an integer of 16610 bits" in render(HandMade(Report("0", 0, (OpReport("op", (check,)),)), ()), form)
 
 
 def test_the_structure_of_each_form_holds() -> None:

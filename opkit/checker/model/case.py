@@ -14,12 +14,18 @@ import numpy as np
 __all__ = ["Case", "plain"]
 
 
+#: Python writes no larger integer in digits (4300 of them), and to write one takes the square of its length.
+_MOST_BITS = 14_000
+
+
 def plain(value: Any) -> Any:
     """Turn a value into what JSON can hold; NaN and infinity become the strings "nan", "inf", "-inf"."""
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value.tolist()] if value.ndim else plain(value.item())
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
         return value
     if isinstance(value, float):

@@ -193,7 +193,7 @@ def _is_plain(value: Any) -> bool:
         return all(_is_plain(item) for item in value)
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or type(value) in (bool, int, str)
+    return value is None or (type(value) in (bool, int, str) and plain(value) == value)
 
 
 def _retyped(case: Case, defaults: Mapping[str, Any]) -> Case:
