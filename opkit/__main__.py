@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -48,6 +49,11 @@ def _command_line() -> Callable[..., None]:
 
 
 def _checks(words: Sequence[str]) -> bool:
+    """Say whether the words ask for a check, in a folder that is there: in another an interpreter may fail to start."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
     return words[:1] in (["gradcheck"], ["sbp"]) and not any(
         word.startswith(("--h", "-h", "--repro", "--pdb")) for word in words
     )

@@ -288,6 +288,7 @@ def test_a_write_between_two_calls_is_found_at_the_second() -> None:
     assert [breach.message for breach in custody.breaches] == ["forward wrote to its argument x"]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the :DeprecationWarning")  # numpy 2.5's, for the kernel
 @pytest.mark.parametrize("size", [4, 100_000])
 def test_a_change_of_form_is_a_write(size: int) -> None:
     """An argument whose shape or dtype the kernel sets in place is found, large ones too."""

@@ -73,9 +73,11 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def watcher(folder: Path) -> Iterator[Watcher]:
-    """Run the command, and end it."""
+    """Run the command, which Ctrl-C ends also where it is ignored, as in a shell's background jobs; and end it."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
     watcher = Watcher(folder)
     yield watcher
+    signal.signal(signal.SIGINT, old)
     watcher.close()
 
 
