@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         swapaxes,
         transpose,
     )
-    from opkit.ops.arrange.sizes import fill_by, range_by, reshape_by, size_vector
+    from opkit.ops.arrange.sizes import count_of, fill_by, range_by, reshape_by, size_along, size_vector
     from opkit.ops.arrange.slicing import pad, slice
     from opkit.ops.arrange.sort import argsort, argwhere, in_top_k, masked_select, searchsorted, sort, topk, unique
     from opkit.ops.arrange.turning import flip, repeat_interleave, roll, tile
@@ -294,6 +294,7 @@ __all__ = [
     "conv_transpose",
     "cos",
     "cosh",
+    "count_of",
     "ctc_loss",
     "cummax",
     "cummin",
@@ -458,6 +459,7 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "size_along",
     "size_vector",
     "slice",
     "smooth_l1_loss",
@@ -516,7 +518,7 @@ _FAMILIES = {
     ),
     "arrange.selection": "batch_gather gather index_select one_hot unsorted_segment_sum",
     "arrange.shape": "expand_dims flatten reshape reshape_like squeeze swapaxes transpose",
-    "arrange.sizes": "fill_by range_by reshape_by size_vector",
+    "arrange.sizes": "count_of fill_by range_by reshape_by size_along size_vector",
     "arrange.slicing": "pad slice",
     "arrange.sort": "argsort argwhere in_top_k masked_select searchsorted sort topk unique",
     "arrange.turning": "flip repeat_interleave roll tile",

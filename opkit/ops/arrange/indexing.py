@@ -64,6 +64,11 @@ def _read_advanced(x: np.ndarray, *tensors: Any, index: tuple[Any, ...]) -> Any:
     return _read(x, _filled(index, tensors))
 
 
+#: Sizes that are tried in place of unknown ones: what differs between them is unknown in the result.
+_LARGE = (2**20, 2**20 + 7)
+_SMALL = (0, 1, 2, 3, 5)
+
+
 def _infer_read(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequence[TensorDesc]:
     x = descs[0]
     tensors = []
@@ -74,8 +79,19 @@ def _infer_read(descs: Sequence[TensorDesc], attrs: Mapping[str, Any]) -> Sequen
                 help="multiply with the mask, or use where",
             )
         tensors.append(None if desc is None else np.zeros([max(size, 1) for size in desc.shape], np.int64))
-    shapes = [_shape_read(x.shape, _filled(attrs["index"], tensors), unknown) for unknown in (2**20, 2**20 + 7)]
-    return [TensorDesc(tuple(a if a == b else -1 for a, b in zip(*shapes)), x.dtype)]
+    index = _filled(attrs["index"], tensors)
+    shapes = [_shape_read(x.shape, index, unknown) for unknown in _LARGE]
+    if -1 in x.shape:
+        shapes += [shape for unknown in _SMALL if (shape := _shape_tried(x.shape, index, unknown)) is not None]
+    return [TensorDesc(tuple(a if len({a, *others}) == 1 else -1 for a, *others in zip(*shapes)), x.dtype)]
+
+
+def _shape_tried(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> tuple[int, ...] | None:
+    """Return the result's shape if the unknown sizes are these; None where the index does not fit them."""
+    try:
+        return _shape_read(shape, index, unknown)
+    except (IndexRangeError, ShapeError):
+        return None
 
 
 def _shape_read(shape: Sequence[int], index: tuple[Any, ...], unknown: int) -> tuple[int, ...]:

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from opkit.ir import TensorDesc, canonical_dtype
-from opkit.ops.arrange.shape import reshape_like
+from opkit.ops.arrange.shape import reshape, reshape_like
+from opkit.ops.arrange.slicing import slice as slice_of
+from opkit.ops.basis.creation import cast, literal
+from opkit.ops.basis.unbroadcast import multiply
 from opkit.ops.core.define import NO_ATTRS, define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.value import Value
+from opkit.ops.core.value import Value, ndim_of, shape_of
 
-__all__ = ["fill_by", "range_by", "reshape_by", "size_vector"]
+__all__ = ["count_of", "fill_by", "range_by", "reshape_by", "size_along", "size_vector"]
 
 
 def _sizes(given: np.ndarray) -> tuple[int, ...]:
@@ -93,6 +96,28 @@ RANGE_BY: OpDef = define(
 def size_vector(x: Value) -> Value:
     """Return the sizes of a value as a vector of int32: those of the run where they are unknown before."""
     return local.mode.apply(SHAPE_OF, (x,), NO_ATTRS)
+
+
+def size_along(x: Value, axis: int, dtype: Any) -> float | Value:
+    """Return the size of an axis: a number where it is known, else that of the run, without axes, of a dtype."""
+    size = shape_of(x)[axis]
+    if size != -1:
+        return float(size)
+    place = axis % ndim_of(x)
+    return cast(reshape(slice_of(size_vector(x), [0], [place], [place + 1]), ()), dtype)
+
+
+def count_of(x: Value) -> int | Value:
+    """Return the number of elements: an int where it is known, else that of the run, as int64."""
+    sizes = shape_of(x)
+    if -1 not in sizes:
+        return int(np.prod(sizes, dtype=np.int64))
+    known = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
+    total: Any = literal(np.int64(known))
+    for axis, size in enumerate(sizes):
+        if size == -1:
+            total = multiply(total, size_along(x, axis, "int64"))
+    return total
 
 
 def fill_by(sizes: Value, value: float, dtype: Any, known: Sequence[int]) -> Value:

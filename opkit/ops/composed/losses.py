@@ -41,7 +41,10 @@ def log_likelihood(logs: Value, label: Value, axis: int, ignored: int) -> tuple[
 def softened(label: Value, epsilon: float, prior: Value | None = None) -> Value:
     """Return ``(1 - epsilon) * label + epsilon * prior``; left out, the prior is even over the last axis."""
     kept = ops.mul(label, 1.0 - epsilon)
-    return ops.add(kept, epsilon / label.shape[-1] if prior is None else ops.mul(prior, float(epsilon)))
+    if prior is not None:
+        return ops.add(kept, ops.mul(prior, float(epsilon)))
+    size = ops.size_along(label, -1, label._data.dtype)
+    return ops.add(kept, epsilon / size if isinstance(size, float) else ops.div(epsilon, size))
 
 
 def relative_entropy(logs: Value, label: Value) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opkit.ops import following as ops
-from opkit.ops.core.value import Value
+from opkit.ops.core.value import Value, known_size
 
 __all__ = ["correlation", "covariance", "mean_of_numbers", "without_nan"]
 
@@ -34,7 +34,8 @@ def covariance(rows: Value, ddof: int, frequencies: Value | None = None, weights
     factors = [ops.cast(item, kind) for item in (frequencies, weights) if item is not None]
     if not factors:
         centred = ops.sub(rows, ops.reduce_mean(rows, 1, True))
-        return ops.div(ops.matmul(centred, centred, False, True), float(max(rows.shape[1] - ddof, 0)))
+        count = known_size(rows, 1, "cov")
+        return ops.div(ops.matmul(centred, centred, False, True), float(max(count - ddof, 0)))
     joint = factors[0] if len(factors) == 1 else ops.mul(*factors)
     total = ops.reduce_sum(joint)
     centred = ops.sub(rows, ops.div(ops.reduce_sum(ops.mul(rows, joint), 1, True), total))

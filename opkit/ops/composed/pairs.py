@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opkit.ops import following as ops
-from opkit.ops.core.value import Value
+from opkit.ops.core.value import Value, known_size
 
 __all__ = [
     "angle_loss",
@@ -80,7 +80,7 @@ def margin_loss(score: Value, label: Value, p: float, margin: float, weight: Val
     """
     column = ops.expand_dims(label, 1)
     gap = gap_above(ops.add(ops.sub(score, ops.take_along_axis(score, column, 1)), margin))
-    own = margin**p / score.shape[1]  # the label's own class, which does not count
+    own = margin**p / known_size(score, 1, "multi_margin_loss")  # the label's own class, which does not count
     if weight is None:
         return ops.sub(ops.reduce_mean(ops.pow(gap, p), 1), own)
     share = ops.gather(weight, column, 0)

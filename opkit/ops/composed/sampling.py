@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from opkit.ops import following as ops
-from opkit.ops.core.value import Value
+from opkit.ops.core.value import Value, known_size
 
 __all__ = ["affine_grid", "grid_sample", "resampled"]
 
@@ -42,7 +42,7 @@ def grid_sample(x: Value, grid: Value, mode: str, beyond: str, *, align_corners:
         beyond: what is beyond the image: "zeros", the "border", or its "reflection".
         align_corners: -1 and 1 are the centres of the corner pixels, not their outer edges.
     """
-    height, width = x.shape[2:]
+    height, width = (known_size(x, axis, "grid_sample") for axis in (2, 3))
     across = _pixels(ops.getitem(grid, (Ellipsis, 0)), width, beyond, align_corners)
     down = _pixels(ops.getitem(grid, (Ellipsis, 1)), height, beyond, align_corners)
     if mode == "nearest":
@@ -76,7 +76,7 @@ def _pixels(place: Value, size: int, beyond: str, align_corners: bool) -> Value:
 
 def _read(x: Value, column: Value, line: Value, share: Value) -> Value:
     """Return the pixels at whole places times a share, 0 for places outside."""
-    n, c, height, width = x.shape
+    n, c, height, width = (x.shape[0], *(known_size(x, axis, "grid_sample") for axis in (1, 2, 3)))
     inside = ops.logical_and(
         ops.logical_and(ops.greater_equal(column, 0.0), ops.less_equal(column, width - 1.0)),
         ops.logical_and(ops.greater_equal(line, 0.0), ops.less_equal(line, height - 1.0)),

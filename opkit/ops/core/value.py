@@ -11,15 +11,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opkit.errors import DtypeError, ShapeError
+from opkit.errors import DtypeError, ShapeError, UnsupportedError
 from opkit.ir import TensorDesc, canonical_dtype, to_numpy
 
 __all__ = [
     "Abstract",
+    "UnknownSizeError",
     "Value",
     "desc_of",
     "dtype_of",
     "is_value",
+    "known_size",
     "ndim_of",
     "normal_axes",
     "normal_axis",
@@ -67,6 +69,26 @@ def shape_of(value: Value) -> tuple[int, ...]:
     except AttributeError:
         return tuple(value.shape)
     return shape
+
+
+def known_size(value: Value, axis: int, what: str) -> int:
+    """Return the size of an axis for what cannot be built without it.
+
+    Raises:
+        UnknownSizeError: it is known only when the program runs.
+    """
+    size = shape_of(value)[axis]
+    if size == -1:
+        raise UnknownSizeError(
+            f"{what}: the size of axis {axis % len(shape_of(value))} is unknown until the program runs, shape "
+            f"{list(shape_of(value))}",
+            help="declare the feed with this size",
+        )
+    return size
+
+
+class UnknownSizeError(ShapeError, UnsupportedError):
+    """A graph cannot be built without a size that is known only when it runs."""
 
 
 def dtype_of(value: Value) -> np.dtype:

@@ -21,7 +21,7 @@ from opkit.ops.core.define import define, quiet
 from opkit.ops.core.inference import check_floating, like, shape_error
 from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
-from opkit.ops.core.value import Value, ndim_of, shape_of
+from opkit.ops.core.value import Value, known_size, ndim_of
 from opkit.ops.network.conv import window_list
 from opkit.ops.reduce.extremes import reduce_max
 
@@ -377,8 +377,13 @@ def adaptive_pool(
         reduce: a reduction ``(x, axis, keepdims)``.
     """
     for axis, count in zip(axes, counts):
-        size = shape_of(x)[axis]
-        parts = size if count is None else int(count)
+        if count == 1:
+            x = reduce(x, axis, True)
+            continue
+        if count is None:
+            continue
+        size = known_size(x, axis, "a pool with a number of windows")
+        parts = int(count)
         ends = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
         pieces = [reduce(slice_of(x, [axis], [low], [high]), axis, True) for low, high in ends]
         x = pieces[0] if len(pieces) == 1 else concat(pieces, axis)

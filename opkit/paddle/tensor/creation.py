@@ -270,11 +270,12 @@ def diag(x: Any, offset: int = 0, padding_value: float = 0, name: str | None = N
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     """Return the coordinate tensors of a grid, the first argument along the first axis."""
     axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
-    sizes = [axis.shape[0] for axis in axes]
-    return [
-        ops.broadcast_to(ops.reshape(axis, [-1 if i == k else 1 for k in range(len(axes))]), sizes)
-        for i, axis in enumerate(axes)
-    ]
+    turned = [ops.reshape(axis, [-1 if i == k else 1 for k in range(len(axes))]) for i, axis in enumerate(axes)]
+    sizes = [axis.shape[0] if axis.shape else 1 for axis in axes]
+    if -1 not in sizes:
+        return [ops.broadcast_to(axis, sizes) for axis in turned]
+    grid = ops.fill_by(ops.concat([ops.size_vector(ops.reshape(axis, [-1])) for axis in axes], 0), 0.0, "bool", sizes)
+    return [ops.broadcast_like(axis, grid) for axis in turned]
 
 
 __getattr__ = _guard(__name__, globals())

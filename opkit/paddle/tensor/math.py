@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from opkit.eager import Tensor
 from opkit.errors import ShapeError, UsageError
@@ -270,8 +268,8 @@ def median(x: Any, axis: int | None = None, keepdim: bool = False, name: str | N
 def numel(x: Any, name: str | None = None) -> Any:
     """Return the number of elements, as a tensor."""
     need_value("numel", "x", x)
-    sizes: Sequence[int] = x._data.shape
-    return ops.constant(int(np.prod(sizes, dtype=np.int64)), (), "int64")
+    count = ops.count_of(x)
+    return ops.constant(count, (), "int64") if isinstance(count, int) else count
 
 
 def is_tensor(x: Any) -> bool:

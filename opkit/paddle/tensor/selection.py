@@ -10,6 +10,7 @@ import numpy as np
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import places
+from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import ints, need_value, plain_shape, shape_or_size
 
@@ -88,11 +89,15 @@ def take(x: Any, index: Any, mode: str = "raise", name: str | None = None) -> An
     if need_value("take", "index", index)._data.dtype.kind not in "iu":
         raise TypeError(f"take: the index holds integers, got {index._data.dtype}")
     flat = ops.reshape(need_value("take", "x", x), [-1])
-    size = flat.shape[0]
+    size = ops.count_of(flat)
     if mode == "wrap":
         index = ops.floor_mod(index, size)
     elif mode == "clip":
-        index = ops.clip(index, 0, size - 1)
+        index = (
+            ops.maximum(ops.minimum(index, ops.sub(ops.cast(size, index._data.dtype), 1)), 0)
+            if hasattr(size, "_data")
+            else ops.clip(index, 0, size - 1)
+        )
     else:
         if hasattr(index, "_sg") and bool(((index._data < -size) | (index._data >= size)).any()):
             raise UsageError(f"take: an index is out of range for {size} elements")
@@ -128,6 +133,8 @@ def shard_index(input: Any, index_num: int, nshards: int, shard_id: int, ignore_
 def unfold(x: Any, axis: int, size: int, step: int, name: str | None = None) -> Any:
     """Return the windows of one size along an axis, their elements along a new last axis."""
     at = axis % max(need_value("unfold", "x", x).ndim, 1)
+    if x.ndim:
+        known_size(x, at, "unfold")
     if not 0 <= size <= x.shape[at] or step < 1:
         raise UsageError(f"unfold: size {size} and step {step} do not fit an axis of size {x.shape[at]}")
     return places.windows_along(x, at, size, step)
@@ -139,13 +146,18 @@ def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0, name: str | Non
     return places.strided(flat, plain_shape("as_strided", shape), ints(stride), int(offset))
 
 
+#: Beyond the end of any axis.
+_END = 2**63 - 1
+
+
 def crop(x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
     """Return the part of x of a shape (-1: all the rest) from offsets on."""
     count = need_value("crop", "x", x).ndim
     starts = [0] * count if offsets is None else ints(offsets)
     wanted = list(x.shape) if shape is None else list(shape_or_size("crop", shape))
-    ends = [x.shape[k] if size == -1 else starts[k] + size for k, size in enumerate(wanted)]
-    if len(starts) != count or len(wanted) != count or any(end > size for end, size in zip(ends, x.shape)):
+    ends = [_END if size == -1 else starts[k] + size for k, size in enumerate(wanted)]
+    fits = all(end <= size for end, size in zip(ends, x.shape) if end != _END and size != -1)
+    if len(starts) != count or len(wanted) != count or not fits:
         raise UsageError(f"crop: shape {wanted} and offsets {starts} do not fit {list(x.shape)}")
     return ops.slice(x, range(count), starts, ends)
 
@@ -177,6 +189,7 @@ def combinations(x: Any, r: int = 2, with_replacement: bool = False, name: str |
         raise ShapeError(f"combinations takes a vector, got {list(x.shape)}")
     if r < 0:
         raise UsageError(f"combinations: r must not be negative, got {r}")
+    known_size(x, 0, "combinations")
     return places.chosen(x, (multisets if with_replacement else subsets)(range(x.shape[0]), r), r)
 
 

@@ -134,7 +134,8 @@ def kl_div(input: Any, label: Any, reduction: str = "mean", name: str | None = N
     _pair("kl_div", input, label)
     loss = losses.relative_entropy(input, label)
     if reduction == "batchmean":
-        return ops.div(ops.reduce_sum(loss), float(input.shape[0])) if input.shape else ops.reduce_sum(loss)
+        total = ops.reduce_sum(loss)
+        return ops.div(total, ops.size_along(input, 0, total._data.dtype)) if len(input.shape) else total
     return reduced(loss, reduction, "kl_div")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from opkit.errors import ShapeError, UsageError
 from opkit.ops.composed import images, sampling
+from opkit.ops.core.value import known_size
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics.resampling import resampling_matrix
 from opkit.paddle.tensor.checks import ints, need_value
@@ -114,6 +115,8 @@ def interpolate(
         raise UsageError(f"interpolate: align_mode is 0 or 1, got {align_mode!r}")
     first = data_format.startswith("NC")
     axes = list(range(2, dims)) if first else list(range(1, dims - 1))
+    for axis in axes:
+        known_size(x, axis, "interpolate")
     targets, scales = _targets(x, size, scale_factor, axes)
     if kind == "area":
         return ops.adaptive_pool(x, targets, axes, ops.reduce_mean)

@@ -1,0 +1,90 @@
+"""Calls in graphs of sizes that are known only when they run: the values and gradients of dynamic mode, or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opkit.paddle as paddle
+from opkit.ops.core.value import UnknownSizeError
+from opkit.paddle import static
+from opkit.paddle.nn import functional as F
+
+X = np.random.default_rng(3).uniform(0.2, 0.9, size=(3, 4)).astype("float32")
+IMAGES = np.random.default_rng(4).normal(size=(2, 3, 4, 5)).astype("float32")
+
+
+def in_a_graph(function: Callable[..., Any], array: np.ndarray, unknown: set[int]) -> tuple[list[int], list[np.ndarray]]:
+    """Return the inferred shape, and the value and the gradient of its square that a run gives."""
+    paddle.enable_static()
+    try:
+        main = static.Program()
+        with static.program_guard(main, static.Program()):
+            x = static.data("x", [None if k in unknown else size for k, size in enumerate(array.shape)], "float32")
+            x.stop_gradient = False
+            y = function(x)
+            floats = y._data.dtype.kind == "f"
+            fetches = [y, *(static.gradients(paddle.sum(y * y), [x]) if floats else [])]
+            return list(y.shape), static.Executor().run(main, feed={"x": array}, fetch_list=fetches)
+    finally:
+        paddle.disable_static()
+
+
+ROWS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {
+    "numel": (paddle.numel, X),
+    "meshgrid": (lambda x: paddle.meshgrid(x[:, 0], x[0])[0] * paddle.meshgrid(x[:, 0], x[0])[1], X),
+    "take wrap": (lambda x: paddle.take(x, paddle.to_tensor([0, 50, -3]), mode="wrap"), X),
+    "take clip": (lambda x: paddle.take(x, paddle.to_tensor([0, 50, -3]), mode="clip"), X),
+    "diff": (lambda x: paddle.diff(x, axis=0), X),
+    "diff twice": (lambda x: paddle.diff(x, n=2, axis=1), X),
+    "trapezoid": (lambda x: paddle.trapezoid(x, axis=0), X),
+    "cumulative_trapezoid": (lambda x: paddle.cumulative_trapezoid(x, axis=0), X),
+    "crop": (lambda x: paddle.crop(x, [-1, 2], [1, 1]), X),
+    "kl_div": (lambda x: F.kl_div(F.log_softmax(x), F.softmax(x * 2), "batchmean"), X),
+    "label_smooth": (F.label_smooth, X),
+    "slice": (lambda x: x[:5] * 2.0, X),
+    "slice from the end": (lambda x: x[-2:100] * 2.0, X),
+    "mean of a slice": (lambda x: paddle.mean(x[:5], 0), X),
+    "pool of one": (lambda x: F.adaptive_avg_pool2d(x, 1), IMAGES),
+    "pool of one by maximum": (lambda x: F.adaptive_max_pool2d(x, 1), IMAGES),
+    "pool that keeps": (lambda x: F.adaptive_avg_pool2d(x, [None, 1]), IMAGES),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_run_gives_the_values_of_dynamic_mode(name: str) -> None:
+    """With no size known; an inferred size is never another than that of the run."""
+    function, array = ROWS[name]
+    x = paddle.to_tensor(array, stop_gradient=False)
+    y = function(x)
+    shape, got = in_a_graph(function, array, set(range(array.ndim)) - ({1} if array.ndim == 4 else set()))
+    expected = [y.numpy()]
+    if len(got) > 1:
+        (y * y).sum().backward()
+        expected.append(x.grad.numpy())
+    assert len(shape) == y.ndim
+    assert all(size in (-1, real) for size, real in zip(shape, y.shape))
+    for one, other in zip(got, expected, strict=True):
+        assert np.shape(one) == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("function", "array"),
+    [
+        (lambda x: F.adaptive_avg_pool2d(x, 3), IMAGES),
+        (lambda x: F.interpolate(x, size=[2, 2], mode="area"), IMAGES),
+        (lambda x: F.interpolate(x, scale_factor=2), IMAGES),
+        (paddle.linalg.cov, X),
+        (lambda x: paddle.combinations(x[:, 0]), X),
+        (lambda x: F.multi_margin_loss(x, paddle.argmax(x, 1)), X),
+        (lambda x: x.unfold(0, 2, 1), X),
+    ],
+)
+def test_what_needs_a_size_says_so(function: Callable[..., Any], array: np.ndarray) -> None:
+    """Nothing is computed with -1 in the place of a size."""
+    with pytest.raises(UnknownSizeError, match="is unknown until the program runs"):
+        in_a_graph(function, array, set(range(array.ndim)))
