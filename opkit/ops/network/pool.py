@@ -379,14 +379,10 @@ def adaptive_pool(
     for axis, count in zip(axes, counts):
         if count == 1:
             x = reduce(x, axis, True)
-            continue
-        if count is None:
-            continue
-        size = known_size(x, axis, "a pool with a number of windows")
-        parts = int(count)
-        ends = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
-        pieces = [reduce(slice_of(x, [axis], [low], [high]), axis, True) for low, high in ends]
-        x = pieces[0] if len(pieces) == 1 else concat(pieces, axis)
+        elif count is not None:
+            size, parts = known_size(x, axis, "a pool by number of windows"), int(count)
+            ends = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
+            x = concat([reduce(slice_of(x, [axis], [low], [high]), axis, True) for low, high in ends], axis)
     return x
 
 
