@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from opkit.errors import UsageError
 from opkit.ir.block import Block
 from opkit.ir.dialect import Dialect, default_dialect
@@ -41,7 +43,7 @@ class Program:
         self.serial = next(_serials)
         self.version = 0
         self.running: list[int] = []
-        self.random_seed = 0
+        self._random_seed = 0
         self.is_test = False
         self.outer: Program | None = None
         self.before_run: list[Callable[[Any], None]] = []
@@ -51,6 +53,17 @@ class Program:
     def dialect(self) -> Dialect:
         """The rules and words of its framework."""
         return default_dialect() if self._dialect is None else self._dialect
+
+    @property
+    def random_seed(self) -> int:
+        """The seed of its random ops."""
+        return self._random_seed
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if not isinstance(seed, (int, np.integer)):
+            raise UsageError(f"a program's random_seed is an int, got {type(seed).__name__} {seed!r}")
+        self._random_seed = int(seed)
 
     @property
     def num_blocks(self) -> int:

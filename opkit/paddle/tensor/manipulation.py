@@ -298,11 +298,16 @@ def rank(input: Any) -> Any:
 
 
 def broadcast_shape(x_shape: Any, y_shape: Any) -> list[int]:
-    """Return the shape that two shapes broadcast to."""
-    try:
-        return list(np.broadcast_shapes(tuple(x_shape), tuple(y_shape)))
-    except ValueError as error:
-        raise ShapeError(f"broadcast_shape: {list(x_shape)} and {list(y_shape)} do not fit ({error})") from None
+    """Return the shape that two shapes broadcast to; -1 is a size that is not known."""
+    rank = max(len(x_shape), len(y_shape))
+    sizes = [[1] * (rank - len(shape)) + [int(size) for size in shape] for shape in (x_shape, y_shape)]
+    found = []
+    for one, other in zip(*sizes):
+        known = sorted({one, other} - {1, -1})
+        if len(known) > 1 or min(one, other) < -1:
+            raise ShapeError(f"broadcast_shape: {list(x_shape)} and {list(y_shape)} do not fit: {one} and {other}")
+        found.append(known[0] if known else min(one, other))
+    return found
 
 
 def shape(input: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opkit.errors import UsageError
+from opkit.errors import ShapeError, UsageError
 from opkit.paddle.nn.functional.axes import channel_layout, each, padding_pairs
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.tensor.checks import need_value
@@ -64,38 +64,56 @@ def _conv(
 ) -> Any:
     """Return a convolution over the axes that the format names."""
     layout = channel_layout(data_format)
-    x, left = _same_padding(need_value("conv", "x", x), weight, stride, padding, dilation, layout)
-    if isinstance(padding, str) and padding.upper() == "SAME":
-        dilation = 1
+    need_value("conv", "x", x)
+    if 0 in weight.shape[:2]:
+        raise ShapeError(f"conv: filters of shape {list(weight.shape)} have no channels")
+    x, left = _padded(x, _padding_of(x, weight, stride, padding, layout), layout)
+    dilation = _dilation(dilation, padding)
     if layout == "channels_last":  # Paddle's filters are channels first in either layout
         weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
     return ops.conv(x, weight, bias, stride, left, dilation, groups, layout)
 
 
-def _same_padding(x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, layout: str) -> tuple[Any, Any]:
-    """Return the input, padded where the padding is uneven, and the padding that is left to do."""
+def _dilation(dilation: Any, padding: Any) -> Any:
+    """Return the dilation, which Paddle 2.6 sets to 1 with "SAME"."""
+    return 1 if isinstance(padding, str) and padding.upper() == "SAME" else dilation
+
+
+def _padding_of(x: Any, weight: Any, stride: Any, padding: Any, layout: str) -> list[tuple[int, int]]:
+    """Return the counts before and behind each spatial axis of x.
+
+    Args:
+        x: the input, whose sizes "SAME" depends on.
+        weight: the filters, channels first in either layout, as Paddle has them.
+        stride: one number, or one per axis.
+        padding: as the user gave it.
+        layout: of x.
+    """
     dims = x.ndim - 2
     spatial = list(range(2, x.ndim)) if layout == "channels_first" else list(range(1, x.ndim - 1))
-    if isinstance(padding, str):
-        if padding.upper() == "VALID":
-            return x, 0
-        if padding.upper() != "SAME":
-            raise UsageError(f"padding is 'SAME', 'VALID', a number or a list, got {padding!r}")
-        kernel = weight.shape[2:] if layout == "channels_first" else weight.shape[1:-1]
-        strides, dilations = (each(item, dims) for item in (stride, dilation))
-        pairs = []
-        for axis, size, step in zip(spatial, kernel, strides):
-            total = max((-(-x.shape[axis] // step) - 1) * step + size - x.shape[axis], 0)
-            pairs.append((total // 2, total - total // 2))
-        del dilations  # Paddle 2.6 sets the dilation to 1 with SAME
-    else:
-        pairs = padding_pairs(padding, dims, spatial)
+    if not isinstance(padding, str):
+        return padding_pairs(padding, dims, spatial)
+    if padding.upper() == "VALID":
+        return [(0, 0)] * dims
+    if padding.upper() != "SAME":
+        raise UsageError(f"padding is 'SAME', 'VALID', a number or a list, got {padding!r}")
+    pairs = []
+    for axis, size, step in zip(spatial, weight.shape[2:], each(stride, dims)):
+        if x.shape[axis] == -1 and step != 1:
+            raise ShapeError(
+                f"padding 'SAME' with a stride of {step} needs the size of axis {axis}, which is not known"
+            )
+        total = max((-(-x.shape[axis] // step) - 1) * step + size - x.shape[axis], 0)
+        pairs.append((total // 2, total - total // 2))
+    return pairs
+
+
+def _padded(x: Any, pairs: list[tuple[int, int]], layout: str) -> tuple[Any, Any]:
+    """Return the input, padded where the padding is uneven, and the padding that is left to do."""
     if all(low == high for low, high in pairs):
         return x, [low for low, _ in pairs]
-    before, after = [0] * x.ndim, [0] * x.ndim
-    for axis, (low, high) in zip(spatial, pairs):
-        before[axis], after[axis] = low, high
-    return ops.pad(x, before, after), 0
+    around = [(0, 0), (0, 0), *pairs] if layout == "channels_first" else [(0, 0), *pairs, (0, 0)]
+    return ops.pad(x, [low for low, _ in around], [high for _, high in around]), 0
 
 
 # ---- transposed convolutions -----------------------------------------------------------------------------------------
@@ -165,27 +183,37 @@ def _transposed(
     """Return a transposed convolution; with an output_size, which decides between the sizes that a stride allows."""
     layout = channel_layout(data_format)
     need_value("conv_transpose", "x", x)
-    if layout == "channels_last":
-        weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
+    pairs = _padding_of(x, weight, stride, padding, layout)
+    dilation = _dilation(dilation, padding)
+    sizes = x.shape[2:] if layout == "channels_first" else x.shape[1:-1]
+    steps, gaps, more = (each(item, len(sizes)) for item in (stride, dilation, output_padding))
+    whole = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(sizes, steps, gaps, weight.shape[2:])]
     if output_size is not None:
+        if -1 in sizes:
+            raise ShapeError(f"conv_transpose: output_size needs the sizes of x, which are {list(sizes)}")
         if output_padding not in (0, [0], (0,)):
             raise UsageError("conv_transpose: give output_size or output_padding, not both")
-        output_padding = _extra(x, weight, stride, padding, dilation, output_size, layout)
-    return ops.conv_transpose(x, weight, bias, stride, padding, output_padding, dilation, groups, layout)
+        more = _beyond(each(output_size, len(sizes)), [n - sum(pair) for n, pair in zip(whole, pairs)], steps)
+    if layout == "channels_last":
+        weight = ops.transpose(weight, [0, *range(2, weight.ndim), 1])
+    if all(low == high for low, high in pairs):
+        left = [low for low, _ in pairs]
+        return ops.conv_transpose(x, weight, bias, stride, left, more, dilation, groups, layout)
+    # The whole, as long as it has to be, without what lies in the padding.
+    surplus = [max(extra - high, 0) for extra, (_, high) in zip(more, pairs)]
+    found = ops.conv_transpose(x, weight, bias, stride, 0, surplus, dilation, groups, layout)
+    # Counted from the end, so that sizes need not be known.
+    ends = [extra - high - added for extra, added, (_, high) in zip(more, surplus, pairs)]
+    cuts = [slice(low, end or None) for (low, _), end in zip(pairs, ends)]
+    full = slice(None)
+    return ops.getitem(found, (full, full, *cuts) if layout == "channels_first" else (full, *cuts, full))
 
 
-def _extra(
-    x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, output_size: Any, layout: str
-) -> tuple[int, ...]:
+def _beyond(wanted: Any, least: list[int], steps: Any) -> list[int]:
     """Return what an output size has beyond the least one."""
-    first = layout == "channels_first"
-    sizes, kernel = (x.shape[2:], weight.shape[2:]) if first else (x.shape[1:-1], weight.shape[1:-1])
-    count = len(sizes)
-    wanted, strides, pads, gaps = (each(item, count) for item in (output_size, stride, padding, dilation))
-    least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(sizes, strides, pads, gaps, kernel)]
-    extra = tuple(target - size for target, size in zip(wanted, least))
-    if any(not 0 <= more < step for more, step in zip(extra, strides)):
-        raise UsageError(f"conv_transpose: output_size {wanted} is not between {least} and the next stride")
+    extra = [target - size for target, size in zip(wanted, least)]
+    if any(not 0 <= more < step for more, step in zip(extra, steps)):
+        raise UsageError(f"conv_transpose: output_size {list(wanted)} is not between {least} and the next stride")
     return extra
 
 
