@@ -18,7 +18,7 @@ def _fetch_var(name: str, scope: Any = None, return_numpy: bool = True) -> Any:
     Raises:
         UsageError: it holds nothing there.
     """
-    held = (scope or global_scope()).find_var(name)
+    held: Any = (scope or global_scope()).find_var(name)
     if held is None:
         raise UsageError(f"the scope holds no variable {name!r}", help="a Variable that is persistable is kept")
     return held.get_tensor().numpy() if return_numpy else held.get_tensor()
