@@ -26,6 +26,8 @@ class Watcher:
     def __init__(self, folder: Path, *argv: str) -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / ".cache"), "PYTHONUNBUFFERED": "1"}
         self.lines: list[str] = []
+        # A shell's background job starts with SIGINT ignored, and so would what it starts.
+        old = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "opkit", "watch", *argv],
             cwd=folder,
@@ -35,6 +37,7 @@ class Watcher:
             text=True,
             start_new_session=True,
         )
+        signal.signal(signal.SIGINT, old)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
