@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker.model.thresholds import MOST_BITS
+
 __all__ = ["Case", "plain"]
-
-
-#: Python writes no larger integer in digits (4300 of them), and to write one takes the square of its length.
-_MOST_BITS = 14_000
 
 
 def plain(value: Any) -> Any:
@@ -24,7 +22,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value.tolist()] if value.ndim else plain(value.item())
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
         return value

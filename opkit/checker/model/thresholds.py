@@ -142,6 +142,9 @@ MOST_EXAMPLES, KIND_CASES = 12, 3
 #: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
 #: usual shape has. Cost.
 MOST_WIDENED, WIDE = 24, 11
+#: Bits of an integer that a report shows in digits. Derived: Python writes at most 4300 digits, and the time that takes
+#: grows with the square of the length.
+MOST_BITS = 14_000
 #: Largest number by which forward divides a size that counts as parts, like halves: greater ones are blocks. Tuned.
 MOST_DIVISOR = 8
 #: Shapes that are tried of inputs of which some are like one part of another. Cost.
