@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opkit.checker import Case
-from opkit.checker.search.kinds import Kind, includes, is_alike, is_plain, kind_of, wider
+from opkit.checker.search.kinds import Kind, includes, is_alike, is_plain, kind_of, spelled, wider
 
 Shape = tuple[int, ...]
 
@@ -61,3 +61,11 @@ def test_a_plain_case_has_sizes_that_differ() -> None:
     assert is_plain(case((3, 4), (1,)))
     assert not is_plain(case((4, 4), (4,)))
     assert not is_plain(case((1, 4), (4,)))
+
+
+def test_shapes_of_a_kind_are_spelled_with_sizes_that_differ() -> None:
+    """Sizes that are equal by chance, or 1, become others; what the kind says is equal stays so."""
+    product: Kind = ((0, 1), (1, 2))
+    assert spelled(product, ((3, 4), (4, 4)), 11) == ((3, 4), (4, 14))
+    assert spelled(product, ((3, 4), (4, 1)), 11) == ((3, 4), (4, 14))
+    assert spelled(((0, 1), (0, -1)), ((3, 4), (3, 1)), 11) == ((3, 4), (3, 1))

@@ -24,6 +24,7 @@ from opkit.checker.search.kinds import (
     labels_in,
     leads,
     rank_of,
+    spelled,
     unstretched,
     wider,
 )
@@ -90,6 +91,18 @@ class Holding:
         found = {kind for kind in self._special if kind not in self.silent and self.is_right(kind)}
         self.judged.update(dict.fromkeys(found, True))
         return found
+
+    def is_tied(self, case: Case, meant: set[Kind]) -> bool:
+        """Say whether a case is of relations that are meant by equal sizes alone, without which backward fails too.
+
+        Gates of four parts beside a state of the gates' own width are of none where a state has the width of one part.
+        """
+        roles, shapes = self.scope.roles, shapes_of(case)
+        if roles is None or not is_plain(case):
+            return False
+        likes = [spelled(kind, shapes, WIDE) for kind in meant if includes(kind, shapes)]
+        made = [self.scope.case(other, case.attrs, roles, seed=case.seed) for other in likes]
+        return bool(made) and not any(self.scope.trial.probe(one).is_accepted and self.fits(one) for one in made)
 
     def is_stretched(self, case: Case) -> bool:
         """Say whether a further input fits by an axis of size 1 alone, which forward stretches to some fixed size.

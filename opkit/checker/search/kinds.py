@@ -26,6 +26,7 @@ __all__ = [
     "labels_in",
     "leads",
     "rank_of",
+    "spelled",
     "unstretched",
     "wider",
 ]
@@ -114,6 +115,28 @@ def is_plain(case: Case) -> bool:
     """Say whether no array but by its kind has an axis of size 1, nor the first one two axes of one size."""
     shape: tuple[int, ...] = next((array.shape for array in arrays_of(case)), ())
     return len(set(shape)) == len(shape) and 1 not in shape
+
+
+def spelled(kind: Kind, assignment: Assignment, size: int) -> Assignment:
+    """Return shapes of a kind whose sizes differ wherever its labels do, and are 1 only where it says so.
+
+    Args:
+        kind: which the assignment is included in.
+        assignment: whose sizes are kept as far as they differ.
+        size: the least of the others.
+    """
+    sizes: dict[int, int] = {ONE: 1}
+    shapes: list[Shape | tuple[Shape, ...] | None] = []
+    for labels, shape in zip(kind, assignment):
+        if not isinstance(labels, tuple) or shape is None:
+            shapes.append(shape)
+            continue
+        own: Shape = shape  # type: ignore[assignment]
+        for label, one in zip(labels, own):
+            if label not in sizes:
+                sizes[label] = one if one > 1 and one not in sizes.values() else size + len(sizes)
+        shapes.append(tuple(sizes[label] for label in labels))
+    return tuple(shapes)
 
 
 def wider(assignment: Assignment, size: int) -> Iterator[Assignment]:

@@ -185,13 +185,13 @@ class Relations:
     def _is_accidental(self, case: Case, meant: set[Kind], is_first: bool) -> bool:
         """Say whether backward fails on a case of equal sizes, and on all that it may stand for.
 
-        Where forward takes no other sizes it stands for none: it is not of the relation whose sizes differ. With other
-        options than the first ones another relation may be meant, so that such a case says nothing.
+        With other options than the first ones another relation may be meant, so that such a case says nothing.
         """
         if kind_of(case) in meant or not all(sizes_of(case)) or self.known.trouble(case) is None:
             return False
         is_other = not is_first and not is_alike(kind_of(case))
-        return is_other or (self.scope.roles is not None and not any(map(self.known.fits, self.known.widened(case))))
+        others = self.known.widened(case)
+        return is_other or (not any(map(self.known.fits, others)) if others else self.known.is_tied(case, meant))
 
     # --- which must hold
     def _batches(self) -> set[Kind]:
