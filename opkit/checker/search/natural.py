@@ -31,7 +31,6 @@ from opkit.checker.search.names import is_index_name, is_parameter_name
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, signature, told_shapes
-from opkit.checker.search.speech import speech_of
 
 __all__ = ["Natural"]
 
@@ -163,7 +162,7 @@ class Natural:
         attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
         is_index = [is_index_name(arg.name) for arg in scope.args]
         is_vector = [is_parameter_name(arg.name, scope.args[0].name) for arg in scope.args]
-        parts = sorted(speech_of(scope.checkable.sources).divisors)
+        parts = sorted(scope.speech.divisors)
         found: list[Case] = []
         for number, shapes in enumerate(islice(told_shapes(scope.args, is_vector, parts), FURTHER_SHAPES)):
             for roles in self.roles.told(is_index, shapes, attrs):

@@ -30,7 +30,6 @@ from opkit.checker.search.look import Trouble, is_only_empty, spreads, stacks
 from opkit.checker.search.meant import Doubt, Weight, weight_of
 from opkit.checker.search.names import is_broadcast_name, is_parameter_name
 from opkit.checker.search.scope import SearchScope
-from opkit.checker.search.speech import Speech, speech_of
 
 __all__ = ["Relations"]
 
@@ -46,7 +45,6 @@ class Relations:
 
     scope: SearchScope
     known: Holding
-    _speech: Speech | None = None
 
     def settle(self, cases: Sequence[Case]) -> tuple[list[Case], list[Doubt]]:
         """Return the cases to check, and those at whose relations backward does not keep up with forward.
@@ -95,9 +93,7 @@ class Relations:
             return Weight.OPEN
         if checkable.seen and all(is_alike(kind_of(one)) for one in checkable.seen):
             return Weight.OPEN if is_alike(kind_of(case)) else Weight.ASIDE
-        if self._speech is None:
-            self._speech = speech_of(checkable.sources)
-        weight = weight_of(self.scope, case, trouble, held, self._speech, self.known.is_right)
+        weight = weight_of(self.scope, case, trouble, held, self.scope.speech, self.known.is_right)
         if checkable.seen and (weight is Weight.MEANT or spreads(self.scope, case)):
             return Weight.ASIDE if self.known.is_stretched(case) else Weight.OPEN
         return weight

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import KIND_CASES
-from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
+from opkit.checker.search.extents import arrays_of, ranks_of, resized, shapes_of, sizes_of
 from opkit.checker.search.kinds import is_plain
 from opkit.checker.search.look import has_slope
 from opkit.checker.search.meant import Doubt
 from opkit.checker.search.scope import SearchScope
-from opkit.checker.search.speech import speech_of
 
 __all__ = ["Remainder", "remainder_of"]
 
@@ -54,10 +53,9 @@ def remainder_of(scope: SearchScope, cases: Iterable[Case]) -> Remainder | None:
         scope: of the search.
         cases: of usual values, in which forward takes various sizes.
     """
-    divisors = speech_of(scope.checkable.sources).divisors
     plain = [case for case in cases if is_plain(case) and all(sizes_of(case)) and case.regime == "normal"]
-    for divisor in sorted(divisors):
-        for axis in range(-1, -1 - max((_rank(case) for case in plain), default=0), -1):
+    for divisor in sorted(scope.speech.divisors):
+        for axis in range(-1, -1 - max((rank for case in plain for rank in ranks_of(case)[:1]), default=0), -1):
             found = _found(scope, plain, divisor, axis)
             if found is not None:
                 return found
@@ -92,10 +90,6 @@ def _made_whole(scope: SearchScope, case: Case, divisor: int, axis: int) -> Iter
     made = scope.case(resized(shapes_of(case), size, 2 * divisor * size), case.attrs, scope.roles, seed=case.seed)
     if scope.trial.probe(made).is_accepted:
         yield made
-
-
-def _rank(case: Case) -> int:
-    return next((array.ndim for array in arrays_of(case)), 0)
 
 
 def _size(case: Case, axis: int) -> int | None:

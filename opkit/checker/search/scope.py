@@ -17,6 +17,7 @@ from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.speech import Speech, speech_of
 from opkit.checker.search.values import fill, nudged
 from opkit.ir import TensorDesc
 
@@ -69,6 +70,14 @@ class SearchScope:
     dtype: str = "float64"
     mixed: tuple[str, ...] = ()
     roles: tuple[Role, ...] | None = None
+    _speech: Speech | None = None
+
+    @property
+    def speech(self) -> Speech:
+        """What the source says about shapes, read once."""
+        if self._speech is None:
+            self._speech = speech_of(self.checkable.sources)
+        return self._speech
 
     @property
     def args(self) -> tuple[Arg, ...]:

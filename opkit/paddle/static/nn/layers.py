@@ -149,11 +149,7 @@ def conv2d(
     )
     with static.name_outputs(layer):
         made = functional.conv2d(input, weight, None, stride, padding, dilation, groups or 1, data_format=data_format)
-        if bias is not None:
-            vector = layers.parameter_of(layer, "b", bias, (num_filters,), input.desc.dtype, _bias())
-            made = ops.bias_add(made, vector, -1 if channels_last else 1)
-        activation = _activation(act)
-        return made if activation is None else activation(made)  # type: ignore[no-any-return]
+        return _finished(made, layer, bias, act, axis=-1 if channels_last else 1)
 
 
 def conv2d_transpose(
@@ -206,11 +202,16 @@ def conv2d_transpose(
         windows = {"dilation": dilation, "groups": groups or 1, "data_format": data_format}
         size = None if filter_size is None else output_size
         made = functional.conv2d_transpose(input, weight, None, stride, padding, output_size=size, **windows)
-        if bias is not None:
-            vector = layers.parameter_of(layer, "b", bias, (num_filters,), input.desc.dtype, _bias())
-            made = ops.bias_add(made, vector, -1 if channels_last else 1)
-        activation = _activation(act)
-        return made if activation is None else activation(made)  # type: ignore[no-any-return]
+        return _finished(made, layer, bias, act, axis=-1 if channels_last else 1)
+
+
+def _finished(made: Any, layer: str, bias: Spec | None, act: str | None, *, axis: int) -> Variable:
+    """Return a convolution with its bias, one number for each filter along an axis, and its activation."""
+    if bias is not None:
+        vector = layers.parameter_of(layer, "b", bias, (made.shape[axis],), made.desc.dtype, _bias())
+        made = ops.bias_add(made, vector, axis)
+    activation = _activation(act)
+    return made if activation is None else activation(made)  # type: ignore[no-any-return]
 
 
 def _pair(item: Any) -> tuple[int, int]:
