@@ -51,6 +51,7 @@ class PyFuncDef(OpDef):
         skipped: indices into inputs and outputs (counted on) that ``backward_func`` does not take.
         shapes: of the inputs as the program declares them, -1 where a size is open; empty where that is not known.
         asked: the inputs for which a gradient op was appended.
+        stopped: the outputs that took no gradient then (``stop_gradient``).
     """
 
     function: Callable[..., Any]
@@ -58,6 +59,7 @@ class PyFuncDef(OpDef):
     skipped: frozenset[int] = frozenset()
     shapes: tuple[tuple[int, ...], ...] = ()
     asked: set[int] = field(default_factory=set)
+    stopped: set[int] = field(default_factory=set)
 
     @property
     def title(self) -> str:
@@ -178,6 +180,7 @@ def py_func_rule(step: Any, douts: Sequence[Any]) -> list[Any]:
     opdef: PyFuncDef = step.opdef
     needed = tuple([i for i, is_needed in enumerate(step.needs) if is_needed])
     opdef.asked.update(needed)
+    opdef.stopped.update(i for i, item in enumerate(step.outputs) if item.stop_gradient)
     inputs = step.inputs
     shapes = [inputs[i] for i in needed]
     passed = [item for i, item in enumerate([*inputs, *step.outputs]) if i not in opdef.skipped]

@@ -409,3 +409,63 @@ def test_none_is_a_gradient_only_where_the_program_needs_none(
     assert op.status.value == status, op.checks
     if status == "fail":
         assert [item.code for item in op.findings] == ["GC145"]
+
+
+NUMPY = """
+import numpy as np
+import paddle
+from paddle.autograd import PyLayer
+
+
+class Scaled(PyLayer):
+    @staticmethod
+    def forward(ctx, x, factor, table):
+        ctx.by = paddle.to_tensor(table * factor, dtype=x.dtype)
+        return x * ctx.by
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * ctx.by * WRONG
+
+
+w = paddle.to_tensor([[1.0, -2.0, 0.5]], stop_gradient=False)
+Scaled.apply(w * 2.0, np.exp(0.5), np.array([1.0, 2.0, 3.0])).sum().backward()
+with paddle.no_grad():
+    Scaled.apply(paddle.ones([1, 3]), np.exp(0.5), np.array([1.0, 2.0, 3.0]))
+"""
+
+
+@pytest.mark.parametrize(("wrong", "status"), [("1.0", "pass"), ("2.0", "fail")])
+def test_what_numpy_holds_is_an_option_and_no_grad_makes_no_constants(here: Path, wrong: str, status: str) -> None:
+    """backward owes a gradient to Tensors alone, and a call under no_grad() owes none: there is one op to check."""
+    (here / "job.py").write_text(NUMPY.replace("WRONG", wrong))
+    (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert op.status.value == status, op.checks
+    if status == "fail":
+        assert {item.code for item in op.findings} == {"GC101"}
+
+
+STOPPED = """
+import numpy as np
+import paddle
+
+paddle.enable_static()
+x = paddle.static.data("x", [4], "float64")
+x.stop_gradient = False
+block = paddle.static.default_main_program().current_block()
+y, total = (block.create_var(name=name, shape=shape, dtype="float64") for name, shape in [("y", [4]), ("total", [1])])
+total.stop_gradient = STOPS
+paddle.static.py_func(
+    lambda x: (2 * x, x.sum(keepdims=True)), x, [y, total], backward_func=lambda x, y, total, dy, dtotal: 2 * dy
+)
+(dx,) = paddle.static.gradients([paddle.mean(y * total)], [x])
+paddle.static.Executor().run(feed={"x": np.arange(4.0)}, fetch_list=[dx])
+"""
+
+
+@pytest.mark.parametrize(("stops", "status"), [("True", "pass"), ("False", "fail")])
+def test_a_result_that_stops_gradients_has_no_derivative(here: Path, stops: str, status: str) -> None:
+    """A program says with stop_gradient that backward_func owes nothing to a result."""
+    (here / "job.py").write_text(STOPPED.replace("STOPS", stops))
+    (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
+    assert op.status.value == status, op.checks

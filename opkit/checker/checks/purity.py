@@ -78,8 +78,8 @@ def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
         return all(np.array_equal(one, other) for (_, one), (_, other) in pairs)
 
     alike = [item for item in session.evaluators if item is not ev and item.shapes == ev.shapes]
-    other_values = [item for item in alike if item.attrs == ev.attrs and not holds_the_same(item)]
-    other_attrs = [item for item in alike if item.attrs != ev.attrs]
+    other_values = [item for item in alike if item.is_set_like(ev) and not holds_the_same(item)]
+    other_attrs = [item for item in alike if not item.is_set_like(ev)]
     differing = [item for item in session.evaluators if item.shapes != ev.shapes]
     single = session.single[:1]
     return _rearranged(ev, differing[:1]) + other_values[:2] + other_attrs[:2] + differing[:2] + single

@@ -41,7 +41,7 @@ def scan(session: CheckSession, domain: str) -> None:
     if session.dtype != "float64" or session.is_impure or session.is_slow:
         return
     alike = [ev for ev in session.ordinary() if ev.leaves and _is_alike(ev)]
-    settings = alike[:1] + [ev for ev in alike if ev.attrs != alike[0].attrs][:1]
+    settings = alike[:1] + [ev for ev in alike if not ev.is_set_like(alike[0])][:1]
     for number, ev in enumerate(settings):
         for leaf in ev.leaves[:SCAN_INPUTS]:
             line = _ScanLine(ev, leaf, _points(domain), session.rng(6000 + number))

@@ -142,7 +142,8 @@ def is_same_option(one: Any, other: Any, seen: frozenset[tuple[int, int]] = froz
         return list(one) == list(other) and _all_same(((one[key], other[key]) for key in one), seen)
     if kind is set:
         return bool(one == other)
-    return kind in (int, float, str, bool, complex, bytes) and repr(one) == repr(other)
+    is_plain = kind in (int, float, str, bool, complex, bytes) or isinstance(one, np.generic)
+    return is_plain and repr(one) == repr(other)
 
 
 def _all_same(pairs: Iterable[tuple[Any, Any]], seen: frozenset[tuple[int, int]]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, Gradients, Moving, Pullback
+from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.thresholds import SEEN_ULPS
 
 __all__ = ["Evaluator", "InputLeaf", "frozen", "is_float", "leaves_of", "snapshot"]
@@ -134,6 +135,12 @@ class Evaluator:
             leaf for leaf, item in leaves_of(self.inputs) if is_float(item) and (bound is None or leaf.name in bound)
         ]
         return self
+
+    def is_set_like(self, other: Evaluator) -> bool:
+        """Say whether another case has the same attributes; arrays among them are compared by content."""
+        return self.attrs.keys() == other.attrs.keys() and all(
+            is_same_option(value, other.attrs[name]) for name, value in self.attrs.items()
+        )
 
     # --- running
     def forward(self, inputs: Mapping[str, Any]) -> Sequence[np.ndarray]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+import numpy as np
+
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
@@ -106,8 +108,10 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         shapes, doubts = relations.settle(shapes)
     remainder = remainder_of(scope, shapes) if is_vague else None
     sweeps = Sweeps(scope, natural)
-    shapes += sweeps.grown(shapes)
-    large = sweeps.large(shapes)
+    # An array among the options goes with the sizes that were seen.
+    is_held = any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
+    shapes += [] if is_held else sweeps.grown(shapes)
+    large = None if is_held else sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     if is_vague:

@@ -55,17 +55,20 @@ def checkable_of_py_func(
     floats = [i for i in range(count) if any(arrays[i].dtype.kind == "f" for arrays in recorded)]
     wanted = needed or calls.given(cases)
     functions = [opdef.function, opdef.backward_func]
+    made_of = [item for item in (opdef, *others) if item.asked] or [opdef]
+    stopped = set.intersection(*(item.stopped for item in made_of))
+    results = [Arg("out" if outputs == 1 else f"out{index}") for index in range(outputs)]
     made = Checkable(
         name=name,
         inputs=tuple(Arg(item) for item in names),
-        outputs=tuple(Arg("out" if outputs == 1 else f"out{index}") for index in range(outputs)),
+        outputs=tuple(results),
         forward=calls.forward,
         backward=calls.backward,
         cases=None if declared.cases is None else _drawn(declared.cases, names),
         recorded=cases,
         is_beyond=not needed,
         gradients=frozenset(names[i] for i in floats if i in wanted),
-        nondifferentiable_outputs=declared.nondifferentiable_outputs,
+        nondifferentiable_outputs=declared.nondifferentiable_outputs | {results[index].name for index in stopped},
         tolerance=declared.tolerance,
         allow=declared.allow,
         forward_where=location_of(opdef.function),

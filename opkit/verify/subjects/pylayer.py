@@ -73,7 +73,8 @@ def checkable_of_layer(
     every = seen + drawn
     if not every:
         raise UsageError(f"there is no case for {layer.__name__}", where=location_of(cases) if cases else None)
-    inputs = _inputs(parameters, every)
+    options = frozenset() if traits is None else traits.options
+    inputs = [item for item in _inputs(parameters, every) if item not in options]
     attrs = _attrs(parameters, every, inputs)
     traits = traits or Traits(_constants(every, inputs))
     constants = frozenset() if traits.is_idle else traits.constants

@@ -41,11 +41,13 @@ class Traits:
     Args:
         constants: the float inputs that took no gradient.
         leaves: the inputs that took one and were leaves.
+        options: the arguments that were numpy's own arrays and numbers: Tensors take gradients, these do not.
         is_idle: whether there were float inputs and none took a gradient.
     """
 
     constants: frozenset[str] = frozenset()
     leaves: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
     is_idle: bool = False
 
 
@@ -127,15 +129,18 @@ def _traits(values: Mapping[str, Any]) -> Traits:
     floats: set[str] = set()
     constants: set[str] = set()
     derived: set[str] = set()
+    options = {name for name, value in values.items() if isinstance(value, (np.ndarray, np.generic))}
+    is_recorded = local.mode.is_grad_enabled  # under no_grad() nothing takes a gradient
     for name, value in values.items():
         for item in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(item, Tensor) and item._data.dtype.kind == "f":
                 floats.add(name)
-                if item.stop_gradient:
+                if item.stop_gradient or not is_recorded:
                     constants.add(name)
                 elif not item.is_leaf:
                     derived.add(name)
-    return Traits(frozenset(constants), frozenset(floats - constants - derived), bool(floats) and floats == constants)
+    is_idle = bool(floats) and floats == constants
+    return Traits(frozenset(constants), frozenset(floats - constants - derived), frozenset(options), is_idle)
 
 
 def _signature(value: Any) -> Any:

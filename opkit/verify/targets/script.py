@@ -198,16 +198,16 @@ def _by_traits(heard: Heard) -> dict[Traits, list[dict[str, Any]]]:
 
     An input counts as a leaf where it was one in every call.
     """
-    groups: dict[frozenset[str], list[Any]] = {}
+    groups: dict[tuple[frozenset[str], frozenset[str]], list[Any]] = {}
     is_used = any(not traits.is_idle for traits in heard.traits.values())
     for signature, traits in heard.traits.items():
         if not (is_used and traits.is_idle):
-            groups.setdefault(traits.constants, []).append(signature)
+            groups.setdefault((traits.constants, traits.options), []).append(signature)
     found: dict[Traits, list[dict[str, Any]]] = {}
-    for constants, signatures in groups.items():
+    for (constants, options), signatures in groups.items():
         every = [heard.traits[signature] for signature in signatures]
         leaves = frozenset.intersection(*(traits.leaves for traits in every))
-        merged = Traits(constants, leaves, is_idle=every[0].is_idle)
+        merged = Traits(constants, leaves, options, every[0].is_idle)
         found[merged] = [call for signature in signatures for call in heard.calls[signature]]
     return found
 
