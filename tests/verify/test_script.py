@@ -437,7 +437,7 @@ with paddle.no_grad():
 
 @pytest.mark.parametrize(("wrong", "status"), [("1.0", "pass"), ("2.0", "fail")])
 def test_what_numpy_holds_is_an_option_and_no_grad_makes_no_constants(here: Path, wrong: str, status: str) -> None:
-    """backward owes a gradient to Tensors alone, and a call under no_grad() owes none: there is one op to check."""
+    """Backward owes a gradient to Tensors alone, and a call under no_grad() owes none: there is one op to check."""
     (here / "job.py").write_text(NUMPY.replace("WRONG", wrong))
     (op,) = run_targets([str(here / "job.py")], QUICK).report.ops
     assert op.status.value == status, op.checks
