@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
-from opkit.checker import Arg, Attr, Checkable, Options, Status, check
+from opkit.checker import Arg, Attr, Checkable, Options, Status, check, first_case
 from opkit.checker.collect import collect
 from opkit.checker.derivative.columns import Columns
 from opkit.checker.derivative.rows import candidates
@@ -335,3 +335,26 @@ def test_effort_scales_the_cases_over_two_orders_of_magnitude() -> None:
         counts[effort] = int(report.tried[0].split()[0])
         assert any("cases were kept" in note for note in report.notes) is (effort < 0.2)
     assert counts[5.0] == 5 * counts[1.0] > 40 * counts[0.01]
+
+
+@pytest.mark.parametrize("name", ["target", "valid"])
+def test_what_forward_asks_for_by_dtype_is_given_by_name(name: str) -> None:
+    """Where forward raises for floats and speaks of another dtype, labels are integers and masks are truth values."""
+    calls: list[str] = []
+    kind = "i" if name == "target" else "b"
+
+    def forward(arrays: Mapping[str, np.ndarray], attrs: object) -> list[np.ndarray]:
+        x, other = arrays["x"], arrays[name]
+        calls.append(other.dtype.kind)
+        if other.dtype.kind != kind:
+            raise TypeError("expected a tensor of dtype long or bool, got another")
+        if other.shape != x.shape[:-1]:
+            raise ValueError("one entry for each row")
+        return [x.sum(axis=-1) * other]
+
+    op = Checkable("f", (Arg("x"), Arg(name)), (Arg("y"),), forward)
+    case = first_case(op, Options())
+    assert case is not None
+    assert case.inputs[name].dtype.kind == kind
+    assert calls.count("f") < 10
+    assert len(calls) < 100

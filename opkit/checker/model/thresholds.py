@@ -163,6 +163,8 @@ FEW_SHAPES = 1500
 #: Shapes that forward takes with plain floats, among which one is looked for in which every input has several elements.
 #: Without infer alone. Cost.
 FIRST_PLAIN = 12
+#: Errors that speak of whole numbers after which plain floats are tried in no further shapes. Cost.
+TELLING_ERRORS = 3
 #: Attempts, and seconds, after which such a reading is given up too. Cost.
 FIRST_TRIALS, FIRST_SECONDS = 5000, 4.0
 #: Inputs that may hold whole numbers together, where forward is all that says what it takes. Cost.

@@ -29,6 +29,8 @@ from opkit.ir import TensorDesc
 __all__ = ["Answer", "Attempt", "Trial"]
 
 #: What differs in messages about arrays of other dtypes and values.
+#: What an error says of the whole numbers and truth values that are wanted in place of floats.
+_WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
 _PARTICULAR = re.compile(r"(?:float|uint|int|bool)\d*|[-+\d.]+")
 
 
@@ -93,6 +95,7 @@ class Trial:
         said: what forward raised in the last attempt, without numbers and dtypes; "" where it did not, or was given
             other values by infer's word.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
+        wanting: attempts in which it raised an error that speaks of whole numbers or truth values.
     """
 
     checkable: Checkable
@@ -102,6 +105,7 @@ class Trial:
     give_up: float = float("inf")
     said: str = ""
     broken: int = 0
+    wanting: int = 0
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
@@ -159,6 +163,7 @@ class Trial:
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
         self.broken += isinstance(outcome.error, KernelError)
+        self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
             self.errors.append((case, outcome.error))
         return outcome

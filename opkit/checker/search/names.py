@@ -12,6 +12,7 @@ __all__ = [
     "is_index_name",
     "is_label_name",
     "is_looked_up",
+    "is_mask_name",
     "is_order_name",
     "is_operand_name",
     "is_parameter_name",
@@ -35,6 +36,8 @@ _TABLES = frozenset(("table", "embedding", "embeddings", "embed", "codebook", "p
 _LABELS = frozenset(("label", "labels"))
 #: Names of inputs that hold each place once.
 _ORDERS = frozenset(("perm", "permutation", "order"))
+#: Names of inputs that may hold truth values.
+_MASKS = frozenset(("mask", "masks", "keep", "valid", "cond", "condition", "visible", "active", "where"))
 #: Names of inputs that usually hold whole numbers.
 _INDICES = _ORDERS | frozenset(
     ("index", "indices", "idx", "ids", "id", "label", "labels", "target", "targets", "segments")
@@ -79,6 +82,11 @@ def is_label_name(name: str) -> bool:
 def is_index_name(name: str) -> bool:
     """Say whether an input holds whole numbers, by its name."""
     return _has(name, _INDICES)
+
+
+def is_mask_name(name: str) -> bool:
+    """Say whether an input may hold truth values, by its name."""
+    return _has(name, _MASKS)
 
 
 def is_order_name(name: str) -> bool:

@@ -24,10 +24,11 @@ from opkit.checker.model.thresholds import (
     PATIENCE,
     SHAPE_CASES,
     SHAPE_CASES_OF_MANY,
+    TELLING_ERRORS,
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED, climb
-from opkit.checker.search.names import is_index_name, is_parameter_name
+from opkit.checker.search.names import is_index_name, is_mask_name, is_parameter_name
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, signature, told_shapes
@@ -113,6 +114,7 @@ class Natural:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
+            wanting = scope.trial.wanting
             found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
             self.roles.is_plain = False
             telling = [case for case in found if all(array.size > 1 for _, array in leaves_of(case.inputs))]
@@ -120,7 +122,22 @@ class Natural:
             if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
+            if scope.trial.wanting - wanting >= TELLING_ERRORS:
+                found = self._named(attrs, limit, seed, patience)
+                if found:
+                    return found
         return self._accepted(attrs, limit, seed, most, patience)
+
+    def _named(self, attrs: Mapping[str, Any], limit: int, seed: int, patience: int) -> list[Case]:
+        """Return cases in which inputs hold what their names say: whole numbers, truth values; else floats."""
+        names = [arg.name for arg in self.scope.args]
+        dtypes = tuple("int64" if is_index_name(name) else "bool" if is_mask_name(name) else "" for name in names)
+        if not any(dtypes):
+            return []
+        self.roles.named = dtypes
+        found = self._accepted(attrs, limit, seed, FURTHER_SHAPES, patience)
+        self.roles.named = ()
+        return found
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -128,6 +145,7 @@ class Natural:
         relations: dict[int, Any] = {}
         sizes = self.scope.hinted_sizes()
         alike = 0
+        wanting = self.scope.trial.wanting
         for number, assignment in enumerate(self._assignments(sizes)):
             if (
                 len(self.scope.args) > 1
@@ -140,6 +158,8 @@ class Natural:
                 break
             if (number == patience and not self._got_past_infer()) or self.scope.trial.is_given_up:
                 break
+            if self.roles.is_plain and not found and self.scope.trial.wanting - wanting >= TELLING_ERRORS:
+                break  # forward asks for whole numbers: floats in yet other shapes would only cost time
             kind = signature(assignment)
             if kind in seen and number > KINDS_REPEAT:
                 continue

@@ -41,10 +41,14 @@ class Roles:
 
     Args:
         scope: of the search.
+        is_plain: whether floats alone are proposed.
+        named: of each input, the dtype of the whole numbers that it holds by its name, "" for floats; nothing else is
+            proposed then. Empty where names do not count.
     """
 
     scope: SearchScope
     is_plain: bool = False
+    named: tuple[str, ...] = ()
     _bound: frozenset[str] | None = None
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -70,6 +74,9 @@ class Roles:
                 self.scope.trial.counts[Answer.REFUSED] += 1
                 return
             yield from self._with_limits(self.scope.roles, assignment, attrs)
+            return
+        if self.named:
+            yield from self._with_limits(self._holding(self.named), assignment, attrs)
             return
         real = (Role(),) * count
         reached = self._reach(assignment, attrs, real)
@@ -170,8 +177,11 @@ class Roles:
         """Yield floats for all inputs, then whole numbers for those that are said to hold them."""
         yield (Role(),) * len(is_index)
         if any(is_index):
-            mixed = tuple(self._whole(index, "int64") if one else Role() for index, one in enumerate(is_index))
+            mixed = self._holding(["int64" if one else "" for one in is_index])
             yield from self._with_limits(mixed, assignment, attrs)
+
+    def _holding(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
+        return tuple(self._whole(index, dtype) if dtype else Role() for index, dtype in enumerate(dtypes))
 
     def _whole(self, index: int, dtype: str) -> Role:
         return Role("real", dtype, 2, is_order=dtype in _PLACES and is_order_name(self.scope.args[index].name))
