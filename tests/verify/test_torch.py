@@ -446,3 +446,25 @@ def test_the_report_of_torchs_own_faults_is_as_its_golden_file() -> None:
     if os.environ.get("OPKIT_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("power", "scale", "status"), [(2, 1.0, Status.PASS), (3, 3e5, Status.FAIL)])
+def test_a_gradient_that_is_not_finite_in_float16_alone_is_a_fault(power: int, scale: float, status: Status) -> None:
+    """A factor that float16 cannot hold is one; the square of a square, which leaves its range on the way, is not."""
+
+    class Scaled16(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**power
+
+        @staticmethod
+        def backward(ctx, dy):
+            (x,) = ctx.saved_tensors
+            if power == 2:
+                return 2 * dy * x**5 / (x * x * x * x)
+            return scale * dy * x * x / (scale / 3)
+
+    (made,) = framework_of("torch").named(Scaled16, {}, "Scaled16", Options(effort=0.1)).checkables
+    report = check(made, Options(effort=0.1, select=frozenset({"GC101", "GC207"})))
+    assert report.status is status, report

@@ -13,6 +13,7 @@ import numpy as np
 
 from opkit.checker.model.agreement import mostly_agree
 from opkit.checker.model.own import Fault
+from opkit.verify.subjects.foreign.halves import difference
 from opkit.verify.subjects.jax.arrays import is_open
 from opkit.verify.subjects.jax.device import Device
 
@@ -71,10 +72,11 @@ def half_precision(
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             return [Fault(f"the rule raises in {dtype.name}, which the function takes: {text}")]
         for place, one, other in zip(opened, wanted, found):
-            if not mostly_agree(_wide([one]), _wide([other]), eps, _largest(douts)):
+            (exact,), (given,) = _wide([one]), _wide([other])
+            found_off = difference(exact, given, dtype.name, eps, _wide(douts), _wide(actual), leaves)
+            if found_off:
                 name = places[place][0]
-                message = f"the gradient of {name} is another one in {dtype.name} than in float32"
-                return [Fault(message, input=name)]
+                return [Fault(f"the gradient of {name} {found_off}", input=name)]
     return []
 
 

@@ -14,6 +14,7 @@ import torch
 from opkit.checker.model.agreement import mostly_agree
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.own import Fault
+from opkit.verify.subjects.foreign.halves import difference
 from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of
 
@@ -56,15 +57,14 @@ def half_precision(
             wanted, found = gradients_of(expected, seeds), gradients_of(actual, seeds)
         except Exception as error:  # user code
             return [Fault(f"backward raises in {name}, which forward takes: {type(error).__name__}: {error}")]
-        largest = max((float(np.abs(dout).max(initial=0.0)) for dout in douts if dout.dtype.kind == "f"), default=0.0)
+        sources = [item for _, item in leaves_of(arrays)]
         for key, value in wanted.items():
             given = found.get(key)
             if value is None or given is None:
                 continue
-            if dtype is torch.float16 and not np.isfinite(array_of(given)).all():
-                continue  # a step on the way left its small range, as the square of a square does
-            if not mostly_agree([array_of(value)], [array_of(given)], eps, largest):
-                return [Fault(f"the gradient of {key[0]} is another one in {name} than in float32", input=key[0])]
+            found_off = difference(array_of(value), array_of(given), name, eps, douts, other, sources)
+            if found_off:
+                return [Fault(f"the gradient of {key[0]} {found_off}", input=key[0])]
     return []
 
 
