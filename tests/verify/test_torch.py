@@ -468,3 +468,23 @@ def test_a_gradient_that_is_not_finite_in_float16_alone_is_a_fault(power: int, s
     (made,) = framework_of("torch").named(Scaled16, {}, "Scaled16", Options(effort=0.1)).checkables
     report = check(made, Options(effort=0.1, select=frozenset({"GC101", "GC207"})))
     assert report.status is status, report
+
+
+@torch.library.custom_op("tests_torch::outer_sum", mutates_args=())
+def outer_sum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.unsqueeze(1) + b.unsqueeze(0)
+
+
+outer_sum.register_fake(lambda a, b: a.new_empty(a.shape[0], b.shape[0]))
+outer_sum.register_autograd(lambda ctx, g: (g.sum(1), g.sum(0)))
+
+
+@pytest.mark.parametrize(("is_given", "status"), [(False, Status.UNDECIDED), (True, Status.FAIL)])
+def test_a_fake_kernel_for_vectors_fails_at_given_matrices_alone(is_given: bool, status: Status) -> None:
+    """What the search tried beyond the axes that a fake kernel is written for is undecided."""
+    names = {"cases": lambda rng: [{"a": rng.normal(size=(2, 3)), "b": rng.normal(size=(4, 3))}]} if is_given else {}
+    options = Options(effort=0.1, select=frozenset({"GC101", "GC206"}))
+    (made,) = framework_of("torch").named(outer_sum, names, "outer_sum", options).checkables
+    report = check(made, options)
+    assert report.status is status, report
+    assert {item.code for item in report.checks if item.status is status} == {"GC206"}

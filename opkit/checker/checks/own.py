@@ -26,8 +26,9 @@ def own(session: CheckSession) -> Iterator[CheckResult]:
         evaluators = session.ordinary() if check.is_thorough else few
         found = None
         for number, ev in enumerate(evaluators):
-            found = _first(session, check, ev, number)
-            if found is not None or session.left() < 0:
+            one = _first(session, check, ev, number)
+            found = one if found is None or (one is not None and one.status is Status.FAIL) else found
+            if (found is not None and found.status is Status.FAIL) or session.left() < 0:
                 break
         if found is not None:
             yield found
@@ -47,10 +48,11 @@ def _result(
     session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault, douts: Sequence[np.ndarray]
 ) -> CheckResult:
     subject = session.checkable
+    is_failure = fault.is_certain or ev.case.origin != "search"
     where = subject.forward_where if check.is_forward else subject.backward_where
     made = CheckResult(
         check.row.name,
-        Status.FAIL if fault.is_certain else Status.UNDECIDED,
+        Status.FAIL if is_failure else Status.UNDECIDED,
         check.row.code,
         fault.message,
         where=fault.where or where or subject.forward_where,
@@ -58,5 +60,6 @@ def _result(
         evidence=Evidence(case=ev.case, douts=tuple(douts)),
         expected=fault.expected,
         actual=fault.actual,
+        beyond=not is_failure,
     )
     return replace(made, input=fault.input) if fault.input else made

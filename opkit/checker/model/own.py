@@ -26,7 +26,7 @@ class Fault:
 
     Args:
         message: in one sentence.
-        is_certain: whether it is a failure; otherwise it is undecided.
+        is_certain: whether it is a failure whoever chose the inputs; otherwise it is undecided where the search did.
         input: the input that it concerns, "" for none.
         where: file and line, None for those of backward.
         expected: a value, for the report.

@@ -485,9 +485,4 @@ PROOF_SHARE, PROOF_SHARE_BACKWARD = 0.5, 0.75
 MUTANT_CHANGE = 1e-10
 
 # Every entry is offered: a list of them here would be a second table.
-#: The power of an input that float16 must hold before a gradient that is not finite in it is a fault: formulas with a
-#: square of a square norm (reflections, normalizations) leave its range on the way for values whose gradient it holds.
-#: Derived.
-HALF_POWER = 4
-
 __all__ = sorted(name for name in dict(globals()) if name.isupper())

@@ -48,6 +48,35 @@ def _check(
         return []
     known.add(signature)
     where = _place(runner)
+    fault = _fault(runner, arrays, attrs, len(known) <= _SYMBOLIC)
+    if not fault:
+        return []
+    fewer = _agreeing(runner, arrays, attrs)
+    if fewer:
+        shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in fewer.items())
+        advice = f"it agrees for {shapes}: refuse more axes in the op, or name inputs in a cases function"
+        return [Fault(f"{fault}; {advice}", is_certain=False, where=where)]
+    return [Fault(fault, where=where)]
+
+
+def _agreeing(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return inputs with fewer axes, where the fake kernel agrees with the real one and is written for these alone.
+
+    It is where its results have as many axes for more axes of the inputs, or where it raises for them. Nothing is
+    returned where it is not.
+    """
+    ranks = _ranks(runner, arrays, attrs)
+    fewer = _cut(arrays)
+    while fewer:
+        if _fault(runner, fewer, attrs, is_symbolic=False) == "":
+            return fewer if ranks in (None, _ranks(runner, fewer, attrs)) else {}
+        fewer = _cut(fewer)
+    return {}
+
+
+def _fault(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any], is_symbolic: bool) -> str | None:
+    """Say in what the fake kernel differs from the real one on some inputs, None where the real one takes none."""
+    found: str | None = None
     for layout in (runner.device.private, partial(_transposed, runner.device.private)):
         values = {name: _tensors(value, layout) for name, value in arrays.items()}
         try:
@@ -55,11 +84,19 @@ def _check(
                 real = runner.results({**attrs, **values})
         except Exception:  # user code: the layout check reports it
             continue
-        for is_symbolic in (False, True) if len(known) <= _SYMBOLIC else (False,):
-            fault = _compared(runner, values, attrs, real, is_symbolic)
-            if fault:
-                return [Fault(fault, where=where)]
-    return []
+        for how in (False, True) if is_symbolic else (False,):
+            found = _compared(runner, values, attrs, real, how)
+            if found:
+                return found
+    return found
+
+
+def _cut(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first entry of every input along its first axis; nothing where one is no array, or is a vector."""
+    whole = [value for value in arrays.values() if value is not None]
+    if not all(isinstance(value, np.ndarray) and value.ndim > 1 and value.size for value in whole):
+        return {}
+    return {name: None if value is None else np.ascontiguousarray(value[0]) for name, value in arrays.items()}
 
 
 def _compared(
@@ -87,6 +124,18 @@ def _compared(
             if one != other:
                 return f"the fake kernel gives the {what} {_shown(one)}{which}{how}, the real one {_shown(other)}"
     return ""
+
+
+def _ranks(runner: LibraryRunner, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[int] | None:
+    """Return the number of axes of each of the fake kernel's results, None where it raises."""
+    mode = FakeTensorMode()
+    try:
+        values = {name: _tensors(value, runner.device.private) for name, value in arrays.items()}
+        with mode, torch.no_grad():
+            fakes = {name: _each(value, mode.from_tensor) for name, value in values.items()}
+            return [item.dim() for item in tensors_in(runner.called(runner.call, {**attrs, **fakes}))]
+    except Exception:  # user code
+        return None
 
 
 def _shown(value: Any) -> str:
