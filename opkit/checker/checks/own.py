@@ -48,11 +48,11 @@ def _result(
     session: CheckSession, check: OwnCheck, ev: Evaluator, fault: Fault, douts: Sequence[np.ndarray]
 ) -> CheckResult:
     subject = session.checkable
-    is_failure = fault.is_certain or ev.case.origin != "search"
+    is_beyond = fault.is_beyond and ev.case.origin == "search"
     where = subject.forward_where if check.is_forward else subject.backward_where
     made = CheckResult(
         check.row.name,
-        Status.FAIL if is_failure else Status.UNDECIDED,
+        Status.FAIL if fault.is_certain and not is_beyond else Status.UNDECIDED,
         check.row.code,
         fault.message,
         where=fault.where or where or subject.forward_where,
@@ -60,6 +60,6 @@ def _result(
         evidence=Evidence(case=ev.case, douts=tuple(douts)),
         expected=fault.expected,
         actual=fault.actual,
-        beyond=not is_failure,
+        beyond=is_beyond,
     )
     return replace(made, input=fault.input) if fault.input else made

@@ -26,7 +26,8 @@ class Fault:
 
     Args:
         message: in one sentence.
-        is_certain: whether it is a failure whoever chose the inputs; otherwise it is undecided where the search did.
+        is_certain: whether it is a failure; otherwise it is undecided.
+        is_beyond: whether it is undecided where the search alone chose the inputs.
         input: the input that it concerns, "" for none.
         where: file and line, None for those of backward.
         expected: a value, for the report.
@@ -35,6 +36,7 @@ class Fault:
 
     message: str
     is_certain: bool = True
+    is_beyond: bool = False
     input: str = ""
     where: Location | None = None
     expected: Any = None

@@ -55,7 +55,7 @@ def _check(
     if fewer:
         shapes = ", ".join(f"{name} of shape {list(np.shape(value))}" for name, value in fewer.items())
         advice = f"it agrees for {shapes}: refuse more axes in the op, or name inputs in a cases function"
-        return [Fault(f"{fault}; {advice}", is_certain=False, where=where)]
+        return [Fault(f"{fault}; {advice}", is_beyond=True, where=where)]
     return [Fault(fault, where=where)]
 
 
