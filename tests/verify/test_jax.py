@@ -303,3 +303,20 @@ def test_the_page_shows_what_the_command_says(tmp_path: Path) -> None:
     run = opkit(tmp_path, *command.split(), "--timeout", "600")
     assert run.returncode == 1
     assert shown in run.stdout
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL)])
+def test_a_python_float_of_a_case_takes_a_gradient(factor: float, status: Status) -> None:
+    """JAX differentiates whatever nondiff_argnums does not name, numbers too, in the dtype of the case."""
+    from opkit.verify.subjects.jax.framework import framework
+
+    @jax.custom_vjp
+    def scaled(x: Any, by: Any) -> Any:
+        return x * by
+
+    scaled.defvjp(lambda x, by: (x * by, (x, by)), lambda kept, g: (g * kept[1], factor * (g * kept[0]).sum()))
+    names = {"cases": lambda rng: [{"x": rng.normal(size=3).astype(dtype), "by": 0.5} for dtype in ("f4", "f8")]}
+    (made,) = framework.named(scaled, names, "scaled", Options(effort=0.1)).checkables
+    report = check(made, Options(effort=0.1, select=frozenset({"GC101"})))
+    assert report.status is status, report
+    assert {item.input for item in report.checks} == {"x", "by"}

@@ -209,3 +209,15 @@ def test_a_librarys_further_parameters_are_not_tried() -> None:
     """The gradient of ``np.sum`` is not asked for an axis that its author never meant."""
     report = gradcheck(forward=np.sum, backward=lambda x, dy: np.full_like(x, dy), inputs=[X])
     assert report.status.value == "pass"
+
+
+@pytest.mark.parametrize(("mirrored", "status"), [(1.0, "pass"), (0.0, "fail")])
+def test_what_was_seen_to_be_symmetric_stays_so(mirrored: float, status: str) -> None:
+    """2 q x is the gradient of a quadratic form for a symmetric matrix, and for no other one."""
+    half = np.random.default_rng(1).normal(size=(3, 3))
+    report = gradcheck(
+        forward=lambda x, q: np.einsum("ni,ij,nj->n", x, q, x),
+        backward=lambda x, q, dy: (2 * dy[:, None] * (x @ q), (x * dy[:, None]).T @ x),
+        inputs=[np.random.default_rng(0).normal(size=(4, 3)), half + mirrored * half.T],
+    )
+    assert report.status.value == status, report

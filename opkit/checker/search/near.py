@@ -13,7 +13,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.thresholds import MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
+from opkit.checker.model.thresholds import MIRROR_ULPS, MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.names import is_order_name
 from opkit.checker.search.natural import Natural
@@ -125,6 +125,8 @@ def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
     if not values.size:
         return [Role()]
     low, high = float(values.min()), float(values.max())
+    if all(_is_mirrored(array) for array in arrays):
+        return [Role(is_mirrored=True)]
     if set(np.unique(values)) == {0.0, 1.0} and values.size >= TELLING_VALUES:
         return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
     if low >= 0 and all(_is_rows(array) for array in arrays):
@@ -136,6 +138,15 @@ def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
     if low > 1:
         return [Role("positive"), Role("above one")]
     return [Role("unit")] if high <= 1 and values.size >= TELLING_VALUES else [Role("positive"), Role("unit")]
+
+
+def _is_mirrored(array: np.ndarray) -> bool:
+    """Say whether an array holds matrices that equal their transposes, and are not told by their diagonals alone."""
+    if array.ndim < 2 or array.shape[-1] != array.shape[-2] or array.shape[-1] < 2:
+        return False
+    turned = np.swapaxes(array, -1, -2)
+    near = np.abs(array - turned) <= MIRROR_ULPS * np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0)
+    return bool(near.all()) and bool(np.tril(array, -1).any())
 
 
 def _is_rows(array: np.ndarray) -> bool:

@@ -34,6 +34,7 @@ class Role:
         limit, least: whole numbers lie from ``least`` to below ``limit``.
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
         is_rows: whether the last axis holds shares that sum to 1.
+        is_mirrored: whether matrices equal their transposes.
         is_order: whether whole numbers are the places along their last axis, each once.
     """
 
@@ -43,7 +44,13 @@ class Role:
     least: int = 0
     is_fixed: bool = False
     is_rows: bool = False
+    is_mirrored: bool = False
     is_order: bool = False
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its values go together, so that no single one can be another: integers, shares, mirrored matrices."""
+        return self.is_integer or self.is_rows or self.is_mirrored
 
     @property
     def is_integer(self) -> bool:
@@ -115,6 +122,8 @@ class SearchScope:
         """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
             values = fill(shape, regime, role.domain, rng, dtype)
+            if role.is_mirrored and values.ndim > 1 and shape[-1] == shape[-2]:
+                return np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
             return values / values.sum(axis=-1, keepdims=True) if role.is_rows and values.ndim else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)

@@ -293,7 +293,7 @@ class Sweeps:
         inputs = dict(carrier.inputs)
         for arg, role in zip(self.scope.args, roles):
             value = inputs[arg.name]
-            if _holds_floats(value) and isinstance(value, np.ndarray) and not (role.is_rows or role.is_integer):
+            if _holds_floats(value) and isinstance(value, np.ndarray) and not role.is_bound:
                 inputs[arg.name] = near_constants(constants, value.shape, exact, role.domain, rng, value.dtype.name)
         label = "at constants" if exact else "near constants"
         case = replace(carrier, inputs=inputs, regime=label, seed=seed)

@@ -144,8 +144,9 @@ def given(
 
     def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
         for case in cases(rng):
-            yield {key: subject.plain(value) for key, value in _named(subject, case).items()}
+            yield _scaled(subject, {key: subject.plain(value) for key, value in _named(subject, case).items()})
 
+    named = [_scaled(subject, case) for case in named]
     made = _of_examples(subject, named, declared, label, constants_in(subject, named))
     return replace(made, cases=drawn, cases_where=declared.cases_where)
 
@@ -200,6 +201,17 @@ def _named(subject: Subject, case: Any) -> dict[str, Any]:
         known = ", ".join(parameters.names) or "nothing"
         raise UsageError(f"a case of {subject.name} names {unknown[0]!r}; it takes {known}")
     return dict(case)
+
+
+def _scaled(subject: Subject, case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a case with the Python floats that are arrays as such, of the dtype that its float arrays have."""
+    arrays = [array for value in case.values() for _, array in leaves_of({"": subject.plain(value)})]
+    dtypes = [array.dtype for array in arrays if isinstance(array, np.ndarray) and array.dtype.kind == "f"]
+    dtype = next(iter(dtypes), np.dtype(np.float64))
+    return {
+        name: np.asarray(value, dtype) if type(value) is float and name in subject.scalars else value
+        for name, value in case.items()
+    }
 
 
 def _laid_out(made: Checkable, case: Case) -> Checkable:

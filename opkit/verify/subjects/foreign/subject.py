@@ -64,6 +64,7 @@ class Subject:
         inputs: the parameters that take arrays where that is declared, None where it is to be found out.
         optional: those of them that may be left out.
         lists: those of them that take a list of arrays.
+        scalars: the parameters for which a Python float is an array without axes, and takes a gradient.
         usual: usual values of the other parameters, where that is declared.
         infer: gives shapes and dtypes of results, where the framework has such a function of the user's.
         forward_where: file and line of forward.
@@ -81,6 +82,7 @@ class Subject:
     inputs: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
+    scalars: frozenset[str] = frozenset()
     usual: Mapping[str, Any] = field(default_factory=dict)
     infer: Infer | None = None
     forward_where: Location | None = None

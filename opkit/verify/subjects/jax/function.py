@@ -49,10 +49,12 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
             help=f"call {name}.{what} in the file",
         )
     made = whole_subject(function, function.fun, device)
+    static = _static(function, made.parameters)
     return replace(
         made,
         name=name,
-        parameters=_with_usual(made.parameters, _static(function, made.parameters), made.annotations),
+        parameters=_with_usual(made.parameters, static, made.annotations),
+        scalars=frozenset(made.parameters.names) - frozenset(static),
         make=_maker(function, made.parameters, CustomRunner, device),
         functions=(function.fun, *rules),
         backward_where=location_of(rules[-1]),
