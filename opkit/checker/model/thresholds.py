@@ -180,7 +180,8 @@ MOST_HANDED = 8
 MOST_NEIGHBOURS, MOST_BEYOND = 14, 4
 #: Rows count as shares where they sum to 1 within this; values of an input that say something of their kind. Tuned.
 ROW_SUM, TELLING_VALUES = 1e-5, 4
-#: Ulps of the largest element by which a matrix that was seen may differ from its transpose and is still symmetric. Derived.
+#: Ulps of the largest element by which a matrix that was seen may differ from its transpose and count as symmetric.
+#: Derived.
 MIRROR_ULPS = 16
 #: Share of the largest entry below which nothing is accused (float64, float32). Tuned.
 ABSOLUTE, ABSOLUTE_SINGLE = 1e-13, 2e-6
