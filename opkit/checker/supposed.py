@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from opkit.checker.model.case import Case
+from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.supposition import Supposition
-from opkit.checker.model.thresholds import SUPPOSED_CASES
+from opkit.checker.model.thresholds import SUPPOSED_CASES, SUPPOSED_SETTINGS
 
 __all__ = ["supposed"]
 
@@ -42,11 +42,20 @@ def supposed(
         meant = [replace(case, inputs=inputs) for case, inputs in changed if inputs]
         if not meant or not supposition.is_fair(meant[0]):
             continue
-        other = replace(checkable, recorded=tuple(meant[:SUPPOSED_CASES]), beyond=None, suppositions=())
+        other = replace(checkable, recorded=tuple(_telling(meant)), beyond=None, suppositions=())
         report = check(other, replace(options, select=codes, power=False, recorded_only=True))
         if report.status is Status.PASS:
             return [_excused(item, supposition) if item.status is Status.FAIL else item for item in results]
     return list(results)
+
+
+def _telling(cases: Sequence[Case]) -> list[Case]:
+    """Return the first cases, and the first of each further setting of the options: one may be wrong everywhere."""
+    others: dict[str, Case] = {}
+    for case in cases:
+        others.setdefault(repr(plain(case.attrs)), case)
+    first = list(cases[:SUPPOSED_CASES])
+    return first + [case for case in others.values() if case not in first][:SUPPOSED_SETTINGS]
 
 
 def _may_excuse(supposition: Supposition, failed: Sequence[CheckResult]) -> bool:

@@ -370,6 +370,8 @@ SCAN_FLOOR, SCAN_NATURAL = 1e-7, 1e-12
 # ---- how many cases a check takes ------------------------------------------------------------------------------------
 #: Cases on which a failing gradient is tried again with values that it may be meant for. Cost.
 SUPPOSED_CASES = 12
+#: Further settings of the options at which a supposition has to hold as well. Cost.
+SUPPOSED_SETTINGS = 12
 #: Cases of most variety for each check, so that a check stays under a tenth of a second on ordinary ops. Cost.
 CONTRACT_CASES, SINGLE_CASES, HISTORY_CASES, LAYOUT_CASES, LINEARITY_CASES = 4, 14, 10, 7, 16
 #: The same: float32 (with saturated and steep values beside), the noise of float64 results (and those judged). Cost.

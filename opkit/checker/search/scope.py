@@ -123,7 +123,8 @@ class SearchScope:
         if not role.is_integer:
             values = fill(shape, regime, role.domain, rng, dtype)
             if role.is_mirrored and values.ndim > 1 and shape[-1] == shape[-2]:
-                return np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
+                mirrored: np.ndarray = np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
+                return mirrored
             return values / values.sum(axis=-1, keepdims=True) if role.is_rows and values.ndim else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
