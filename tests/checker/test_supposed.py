@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opkit.checker import Arg, Checkable, OpReport, Options, Status, check
+from opkit.checker import Arg, Attr, Checkable, OpReport, Options, Status, check
 from opkit.checker.model.supposition import Supposition
 
 BITS = Supposition("labels are 0 and 1", lambda inputs: {**inputs, "t": (inputs["t"] > 0).astype(inputs["t"].dtype)}, "t")
 OPTIONS = Options(effort=0.05, select=frozenset({"GC101"}))
 
 
-def checked(factor: float, *suppositions: Supposition) -> OpReport:
-    """Check x * t**2, of which backward says ``factor`` * t: that is right for labels alone."""
+def checked(factor: float, *suppositions: Supposition, forgets: bool = False) -> OpReport:
+    """Check k * x * t**2, of which backward says k * ``factor`` * t, perhaps without k: that is right for labels alone."""
 
     def backward(
         inputs: Mapping[str, Any], outputs: Any, douts: Any, attrs: Any, needs: frozenset[str]
     ) -> dict[str, Any]:
-        return {"x": douts[0] * factor * inputs["t"]}
+        return {"x": douts[0] * factor * inputs["t"] * (1.0 if forgets else attrs["k"])}
 
     made = Checkable(
         name="labelled",
         inputs=(Arg("x"), Arg("t")),
         outputs=(Arg("y"),),
-        forward=lambda inputs, attrs: [inputs["x"] * inputs["t"] * inputs["t"]],
+        forward=lambda inputs, attrs: [attrs["k"] * inputs["x"] * inputs["t"] * inputs["t"]],
+        attrs=(Attr("k", "float", 1.0),),
         backward=backward,
         gradients=frozenset({"x"}),
         suppositions=suppositions,
@@ -44,6 +45,11 @@ def test_what_holds_on_a_supposition_is_undecided() -> None:
 def test_what_fails_there_too_fails() -> None:
     """A supposition excuses no other mistake."""
     assert checked(1.5, BITS).status is Status.FAIL
+
+
+def test_what_fails_there_at_another_setting_fails() -> None:
+    """A supposition has to hold at each setting of the options that was tried, not at the first alone."""
+    assert checked(1.0, BITS, forgets=True).status is Status.FAIL
 
 
 def test_without_a_supposition_it_fails() -> None:
