@@ -8,7 +8,9 @@ from typing import Any
 from opkit.checker import Arg, Attr, Checkable, OpReport, Options, Status, check
 from opkit.checker.model.supposition import Supposition
 
-BITS = Supposition("labels are 0 and 1", lambda inputs: {**inputs, "t": (inputs["t"] > 0).astype(inputs["t"].dtype)}, "t")
+BITS = Supposition(
+    "labels are 0 and 1", lambda inputs: {**inputs, "t": (inputs["t"] > 0).astype(inputs["t"].dtype)}, "t"
+)
 OPTIONS = Options(effort=0.05, select=frozenset({"GC101"}))
 
 

@@ -488,3 +488,25 @@ def test_a_fake_kernel_for_vectors_fails_at_given_matrices_alone(is_given: bool,
     report = check(made, options)
     assert report.status is status, report
     assert {item.code for item in report.checks if item.status is status} == {"GC206"}
+
+
+@pytest.mark.parametrize(("gives", "status"), [(1.0, Status.PASS), (2.0, Status.FAIL), (None, Status.PASS)])
+def test_what_may_be_a_number_is_a_tensor_where_it_gets_a_gradient(gives: float | None, status: Status) -> None:
+    """A factor without a default is tried as a tensor; None for it says that it is a number."""
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x, factor if torch.is_tensor(factor) else torch.tensor(factor, dtype=x.dtype))
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, dy):
+            x, factor = ctx.saved_tensors
+            return dy * factor, None if gives is None else gives * (dy * x).sum_to_size(factor.shape)
+
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("torch").named(Times, {}, "Times", options).checkables
+    report = check(made, options)
+    assert report.status is status, report
+    assert [arg.name for arg in made.inputs] == (["x"] if gives is None else ["x", "factor"])

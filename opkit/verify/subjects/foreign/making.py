@@ -1,4 +1,4 @@
-"""Checkables of a subject: from given cases, from what a run recorded, or with inputs that are to be searched.
+"""Checkables of a subject: from given cases, or from what a run recorded; what those of searched inputs share.
 
 What is said of outputs and constants comes of one run on an example; how a subject runs is its runner's business.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, first_case
+from opkit.checker import Arg, Attr, Case, Checkable, constants_of
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
@@ -19,103 +19,14 @@ from opkit.verify.subjects.foreign.constants import silence
 from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.foreign.suppositions import suppositions
-from opkit.verify.subjects.guess import Guess, guesses
 
-__all__ = ["UntakenError", "constants_in", "given", "recorded", "searched"]
+__all__ = ["constants_in", "finished", "frame", "given", "recorded"]
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
 _LOOKED_AT = 8
-#: Options that take one of a few words everywhere; those that forward refuses are left out.
-_CHOICES: dict[str, tuple[Any, ...]] = {"reduction": ("mean", "sum", "none"), "reduce": ("mean", "sum", "none")}
 
 
-# --- inputs to be searched
-class UntakenError(UsageError):
-    """A function took nothing that was tried."""
-
-
-def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
-    """Make a checkable of a subject whose inputs are to be searched.
-
-    Args:
-        subject: what to check.
-        declared: exceptions that the file declares.
-        label: what the report calls it.
-        options: seed, and shapes given by hand.
-
-    Raises:
-        UntakenError: it took nothing that was tried.
-    """
-    error: Exception | None = None
-    for guess in _readings(subject):
-        if not guess.inputs:
-            continue
-        runner = subject.make(frozenset(guess.inputs), frozenset())
-        made = _guessed(subject, runner, guess, declared, label)
-        for dtype in ("float64", "float32"):
-            domain = Domain(runner, made.default_attrs)
-            for one in (replace(made, forward=domain.forward, starts_in=dtype), replace(made, starts_in=dtype)):
-                if one.forward == made.forward and not domain.has_refused:
-                    continue
-                with np.errstate(all="ignore"):
-                    case = first_case(one, options)
-                if case is not None and (one.forward == made.forward or _is_telling(case)):
-                    return _finished(one, subject, runner, case)
-            error = error or domain.first_error
-            if not domain.speaks_of_dtypes:
-                break
-    raise UntakenError(_nothing_taken(subject, error), where=subject.forward_where)
-
-
-def _nothing_taken(subject: Subject, error: Exception | None) -> str:
-    names = ", ".join(subject.parameters.names)
-    first = "" if error is None else f", first {type(error).__name__}: {error}"
-    return (
-        f"there are no cases for {subject.name}, and forward raised on all arguments that were tried{first}; define "
-        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
-        "script that calls it"
-    )
-
-
-def _is_telling(case: Case) -> bool:
-    """Say whether a case has an array of several elements; a backward that runs on no such case is wrong."""
-    return any(array.size > 1 for _, array in leaves_of(case.inputs))
-
-
-def _guessed(subject: Subject, runner: ForeignRunner, guess: Guess, declared: Declared, label: str) -> Checkable:
-    return replace(
-        _frame(subject, runner, declared, label),
-        inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
-        attrs=tuple(Attr(name, "any", value, _choices(name)) for name, value in guess.options.items()),
-        constants=constants_of(subject.functions),
-    )
-
-
-def _readings(subject: Subject) -> Iterator[Guess]:
-    """Yield readings of the parameters: the declared one, or guesses."""
-    parameters = subject.parameters
-    if subject.inputs is None:
-        yield from guesses(parameters, dict(subject.annotations))
-        return
-    options = {**parameters.defaults, **subject.usual}
-    options = {name: options.get(name) for name in parameters.names if name not in subject.inputs}
-    yield Guess(subject.inputs, subject.optional, options)
-    if subject.optional:
-        required = tuple(name for name in subject.inputs if name not in subject.optional)
-        yield Guess(required, frozenset(), {**options, **dict.fromkeys(subject.optional)})
-
-
-def _choices(name: str) -> tuple[Any, ...]:
-    """Return values that an option of this name usually takes."""
-    return next((values for word, values in _CHOICES.items() if word in name.lower().split("_")), ())
-
-
-def _is_list(subject: Subject, name: str) -> bool:
-    return name == subject.parameters.starred or name in subject.lists
-
-
-# --- cases
 def given(
     subject: Subject,
     cases: Cases,
@@ -285,14 +196,15 @@ def _of_examples(
         values = [case[name] for case in named if name in case]
         if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
             attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
-    made = replace(_frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
+    made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
     arrays = {name: subject.plain(named[0].get(name)) for name in inputs}
     case = Case(arrays, {**made.default_attrs, **{k: v for k, v in named[0].items() if k not in inputs}})
-    return _finished(made, subject, runner, case, constants)
+    return finished(made, subject, runner, case, constants)
 
 
 # --- what all have in common
-def _frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: str) -> Checkable:
+def frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: str) -> Checkable:
+    """Return what every checkable of a subject says, still without inputs and options."""
     return Checkable(
         name=label,
         inputs=(),
@@ -311,7 +223,7 @@ def _frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: s
     )
 
 
-def _finished(
+def finished(
     made: Checkable, subject: Subject, runner: ForeignRunner, case: Case, constants: frozenset[str] | None = None
 ) -> Checkable:
     """Add what one run on an example shows: outputs, those without a gradient, inputs that count as constants.

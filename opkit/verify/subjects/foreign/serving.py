@@ -18,8 +18,9 @@ from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.framework import DeviceError, Served
-from opkit.verify.subjects.foreign.making import UntakenError, constants_in, given, recorded, searched
+from opkit.verify.subjects.foreign.making import constants_in, given, recorded
 from opkit.verify.subjects.foreign.recording import Recording
+from opkit.verify.subjects.foreign.searched import UntakenError, searched
 from opkit.verify.subjects.foreign.subject import Subject
 
 __all__ = ["Serving", "unserved"]
