@@ -265,6 +265,17 @@ TIP_FINER, TIP_TORN = 16.0, 2.0
 #: Sizes of axes along which a norm is an absolute value, and a deviation a distance. Derived.
 TIP_SIZES = (1, 2)
 
+# ---- guards ----------------------------------------------------------------------------------------------------------
+#: The largest bound that is a guard, or its distance from 1: labels are smoothed, and slopes leak, by more. Tuned.
+GUARD_LARGEST = 1e-3
+#: A guard acts on a case where a result without it differs by this share of the largest. Tuned.
+GUARD_ACTS = 1e-3
+#: Cases of each regime on which a guard acts that are kept, and in all. Cost.
+GUARDED_ALIKE, MOST_GUARDED = 2, 8
+#: How nearly backward gives the slope that forward has without its guards, as a share of it, and the steps, as shares
+#: of the scale, by which that is measured: what a guard hides may be a staircase of the last digits of 1. Tuned.
+GUARD_AGREES, GUARD_STEPS = 0.2, (1e-4, 0.03125, 0.0625, 0.125)
+
 # ---- random directions -----------------------------------------------------------------------------------------------
 #: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
 CORNER_STEP = 2.0**-8

@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-from opkit.checker.model.thresholds import (
-    CONSTANTS_DEPTH,
-    LONGEST_STRING,
-)
+from opkit.checker.model.reached import names_in, reached
+from opkit.checker.model.thresholds import LONGEST_STRING
 
 __all__ = ["constants_of"]
 
@@ -33,41 +31,28 @@ def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
         (7.5,)
     """
     found: dict[tuple[str, Any], Any] = {}
-    seen: set[int] = set()
-    for function in functions:
-        _visit(function, found, seen, CONSTANTS_DEPTH)
+    for function in reached(functions):
+        code = function.__code__
+        _visit_code(code, found)
+        scope = getattr(function, "__globals__", {})
+        for name in sorted(names_in(code)):
+            value = scope.get(name)
+            if _is_constant(value):
+                found.setdefault((type(value).__name__, value), value)
     return tuple(found.values())
 
 
-def _visit(function: Any, found: dict[tuple[str, Any], Any], seen: set[int], depth: int) -> None:
-    function = getattr(function, "__func__", function)
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, CodeType) or id(code) in seen or depth < 0:
-        return
-    seen.add(id(code))
-    names = _visit_code(code, found)
-    scope = getattr(function, "__globals__", {})
-    for name in sorted(names):
-        value = scope.get(name)
-        if _is_constant(value):
-            found.setdefault((type(value).__name__, value), value)
-        elif getattr(value, "__module__", None) == getattr(function, "__module__", ""):
-            _visit(value, found, seen, depth - 1)
-
-
-def _visit_code(code: CodeType, found: dict[tuple[str, Any], Any]) -> set[str]:
-    names = set(code.co_names)
+def _visit_code(code: CodeType, found: dict[tuple[str, Any], Any]) -> None:
     doc = code.co_consts[0] if code.co_consts else None
     stack = list(code.co_consts)
     while stack:
         value = stack.pop(0)
         if isinstance(value, CodeType):
-            names |= _visit_code(value, found)
+            _visit_code(value, found)
         elif isinstance(value, (tuple, frozenset)):
             stack.extend(sorted(value, key=repr))
         elif _is_constant(value) and not (isinstance(value, str) and value is doc):
             found.setdefault((type(value).__name__, value), value)
-    return names
 
 
 def _is_constant(value: Any) -> bool:

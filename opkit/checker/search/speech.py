@@ -11,9 +11,9 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
+from opkit.checker.model.reached import code_of, names_in
 from opkit.checker.model.thresholds import MOST_DIVISOR
 
 __all__ = ["Speech", "speech_of"]
@@ -53,17 +53,12 @@ def speech_of(sources: Sequence[Any]) -> Speech:
     if len(sources) < 2:
         return Speech()
     forward, backward, *others = sources
-    helpers = [*filter(_code_of, others), *_named_by(backward)]
+    helpers = [*filter(code_of, others), *_named_by(backward)]
     texts = [_source_of(item) for item in (forward, backward, *helpers)]
     texts += [item.__doc__ or "" for item in others if isinstance(item, type)]
     sums = any(_sums_by_shape(_names_in(item)) for item in helpers) or _sums_by_shape(_names_in(backward), _LOOPS)
     tree = _tree_of(texts[0])
     return Speech(sums or any(map(_WORDS.search, texts)), _refuses_ranks(tree), frozenset(_divisors(tree)))
-
-
-def _code_of(function: Any) -> CodeType | None:
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return code if isinstance(code, CodeType) else None
 
 
 def _source_of(function: Any) -> str:
@@ -75,15 +70,8 @@ def _source_of(function: Any) -> str:
 
 def _names_in(function: Any) -> frozenset[str]:
     """Return the names that a function reads, with those of the functions within it."""
-    code = _code_of(function)
-    return frozenset() if code is None else frozenset(_names(code))
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from _names(value)
+    code = code_of(function)
+    return frozenset() if code is None else frozenset(names_in(code))
 
 
 def _named_by(function: Any) -> list[Any]:
@@ -91,7 +79,7 @@ def _named_by(function: Any) -> list[Any]:
     scope = getattr(getattr(function, "__func__", function), "__globals__", {})
     found = [scope.get(name) for name in sorted(_names_in(function))]
     home = scope.get("__name__")
-    return [item for item in found if _code_of(item) and getattr(item, "__module__", None) == home]
+    return [item for item in found if code_of(item) and getattr(item, "__module__", None) == home]
 
 
 def _sums_by_shape(names: frozenset[str], needed: frozenset[str] = _AXES) -> bool:

@@ -1,0 +1,57 @@
+"""Guarded: derivatives that are wrong only where a guard makes forward flat (decision 0011).
+
+``log(clip(p, 1e-7, 1 - 1e-7))`` is flat outside, and a backward that has the logarithm's derivative there as well is
+wrong by the letter. Whether such points are meant nobody has said where neither a definition nor cases nor a run names
+them: that is undecided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opkit.checker.checks.entries import described
+from opkit.checker.derivative.guards import explained
+from opkit.checker.derivative.jacobian import Comparison
+from opkit.checker.derivative.judge import EntryFailure
+from opkit.checker.model.evaluate import Evaluator
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import CheckSession
+
+__all__ = ["Guarded"]
+
+
+@dataclass(slots=True)
+class Guarded:
+    """What was found where guards act."""
+
+    _first: tuple[Evaluator, Comparison, EntryFailure] | None = None
+
+    def sift(
+        self, session: CheckSession, ev: Evaluator, outcome: Comparison, failures: list[EntryFailure]
+    ) -> list[EntryFailure]:
+        """Return the failures of a case without those that a guard explains where nothing says that it is meant.
+
+        What is not finite stays a failure: a guard is there to prevent it.
+        """
+        bare = session.trial.bare(ev.case.attrs) if failures and ev.case.origin == "search" else None
+        if bare is None:
+            return failures
+        found = explained(ev, bare, [one for one in failures if np.isfinite(one.actual)])
+        if found and self._first is None:
+            self._first = (ev, outcome, max(found, key=lambda one: one.excess))
+        return [one for one in failures if one not in found]
+
+    def result(self, session: CheckSession) -> CheckResult | None:
+        """Return what was found as one undecided result, None where there was nothing."""
+        if self._first is None:
+            return None
+        ev, outcome, failure = self._first
+        index, element = ev.locate(failure.entry)
+        made = described(session, ev, failure, outcome, session.output_name(index), element, "GC101")
+        message = (
+            f"{made.message}. A guard, a constant close to 0 or 1, makes forward flat there, and nothing says whether "
+            "such points are meant: let backward give 0 there, or say in a cases function what the inputs hold"
+        )
+        return replace(made, status=Status.UNDECIDED, message=message, beyond=True)
