@@ -13,6 +13,7 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -23,7 +24,6 @@ __all__ = ["Unguarded", "unguarded"]
 
 _CLIPS = frozenset(("clip", "clip_", "clamp", "clamp_"))
 _BOUNDS = frozenset(("maximum", "minimum", "fmax", "fmin", "max", "min"))
-_GUARDS = _CLIPS | _BOUNDS | {"where"}
 #: Bounds that go with a guard: those of shares and of cosines. Beside others a bound next to 0 is half of a range.
 _EDGES = (-1.0, 0.0, 1.0)
 #: Flags of a code object that say what its module imports from ``__future__``.
@@ -63,20 +63,16 @@ def unguarded(sources: Sequence[Any], options: Mapping[str, Any]) -> Unguarded |
     named = {name: value for item in sources if isinstance(item, type) for name, value in vars(item).items()}
     codes: dict[Any, CodeType] = {}
     for function in reached(sources):
-        if names_in(function.__code__) & _GUARDS:
-            code = _without(function, {**named, **options})
-            if code is not None:
-                codes[function] = code
+        code = _without(function, {**named, **options})
+        if code is not None:
+            codes[function] = code
     return Unguarded(codes) if codes else None
 
 
 def _without(function: Any, named: Mapping[str, Any]) -> CodeType | None:
     """Return a function's code without guards, None where it has none or its source cannot stand for it."""
     code = function.__code__
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
+    tree = ast.parse(_source(code))
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == code.co_name), None)
     if found is None:
         return None
@@ -89,11 +85,23 @@ def _without(function: Any, named: Mapping[str, Any]) -> CodeType | None:
     return _compiled(code, found)
 
 
+@lru_cache(maxsize=256)
+def _source(code: CodeType) -> str:
+    try:
+        text = textwrap.dedent(inspect.getsource(code))
+        ast.parse(text)
+    except (OSError, TypeError, SyntaxError, ValueError):  # a lambda within a larger expression has none of its own
+        return ""
+    return text
+
+
 def _compiled(code: CodeType, node: ast.FunctionDef) -> CodeType | None:
     """Compile a changed definition to code that may stand in the place of the given one, None where it may not."""
     cells: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars]
     outer = ast.parse("def outer():\n    pass").body[0]
     assert isinstance(outer, ast.FunctionDef)
+    reads: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load())) for name in code.co_freevars]
+    node.body = [*reads, *node.body]  # it has to have all the cells that it had
     outer.body = [*cells, node]
     module = ast.fix_missing_locations(ast.Module([outer], []))
     try:
