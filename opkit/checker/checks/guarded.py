@@ -51,7 +51,8 @@ class Guarded:
         index, element = ev.locate(failure.entry)
         made = described(session, ev, failure, outcome, session.output_name(index), element, "GC101")
         message = (
-            f"{made.message}. A guard, a constant close to 0 or 1, makes forward flat there, and nothing says whether "
-            "such points are meant: let backward give 0 there, or say in a cases function what the inputs hold"
+            f"{made.message}. A guard of forward, a bound next to 0 or 1, explains it, and nothing says whether such "
+            "points are meant: let backward leave them out as forward does, or say in a cases function what the inputs "
+            "hold"
         )
         return replace(made, status=Status.UNDECIDED, message=message, beyond=True)

@@ -269,7 +269,7 @@ TIP_SIZES = (1, 2)
 #: The largest bound that is a guard, or its distance from 1: labels are smoothed, and slopes leak, by more. Tuned.
 GUARD_LARGEST = 1e-3
 #: A guard acts on a case where a result without it differs by this share of the largest. Tuned.
-GUARD_ACTS = 1e-3
+GUARD_ACTS = 1e-6
 #: Cases of each regime on which a guard acts that are kept, and in all. Cost.
 GUARDED_ALIKE, MOST_GUARDED = 2, 8
 #: How nearly backward gives the slope that forward has without its guards, as a share of it, and the steps, as shares

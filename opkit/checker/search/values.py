@@ -74,8 +74,8 @@ def _into_unit(values: np.ndarray) -> np.ndarray:
 DOMAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "real": lambda values: values,
     "positive": lambda values: np.maximum(np.abs(values), 1e-12),
-    "unit": _into_unit,
     "symmetric": lambda values: np.tanh(np.clip(values, -12, 12) * 0.7),
+    "unit": _into_unit,
     "above one": lambda values: 1.0 + np.maximum(np.abs(values), 1e-9),
     "negative": lambda values: -np.maximum(np.abs(values), 1e-12),
 }

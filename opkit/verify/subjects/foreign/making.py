@@ -86,7 +86,7 @@ def recorded(
     made = replace(made, recorded=seen, is_beyond=is_idle)
     attrs = tuple(_with_choices(attr, seen, subject) for attr in made.attrs)
     near = replace(made, recorded=(), seen=seen, second=None, attrs=attrs, constants=constants_of(subject.functions))
-    return replace(made, beyond=near)
+    return replace(made, beyond=replace(near, sources=subject.sources))
 
 
 def _with_choices(attr: Attr, seen: Sequence[Case], subject: Subject) -> Attr:

@@ -130,6 +130,7 @@ def _guessed(subject: Subject, runner: ForeignRunner, guess: Guess, declared: De
         inputs=tuple(Arg(name, name in guess.optional, _is_list(subject, name)) for name in guess.inputs),
         attrs=tuple(Attr(name, "any", value, _choices(name)) for name, value in guess.options.items()),
         constants=constants_of(subject.functions),
+        sources=subject.sources,
     )
 
 

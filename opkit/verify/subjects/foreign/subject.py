@@ -61,6 +61,8 @@ class Subject:
         plain: a value of the framework (an array of its own, a list of them) as numpy arrays; all else as it is.
         takes_gradient: whether a value is marked as one that takes a gradient; None for what cannot say.
         functions: the user's functions, for the constants in their code.
+        sources: forward and backward, then their class and its other functions, where Python runs them as they stand
+            at each call: what their text says is a hint, and their guards can be taken away.
         inputs: the parameters that take arrays where that is declared, None where it is to be found out.
         optional: those of them that may be left out.
         lists: those of them that take a list of arrays.
@@ -79,6 +81,7 @@ class Subject:
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None]
     functions: tuple[Any, ...] = ()
+    sources: tuple[Any, ...] = ()
     inputs: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()

@@ -69,6 +69,7 @@ def function_subject(function: type, device: Device = CPU) -> Subject:
         plain=plain,
         takes_gradient=takes_gradient,
         functions=tuple(users),
+        sources=(forward, backward, function, *users[2:]),
         forward_where=_where(function, "forward"),
         backward_where=_where(function, "backward"),
     )
