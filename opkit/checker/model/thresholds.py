@@ -454,6 +454,8 @@ MOST_RANKS = 3
 LABEL_CASES, VALUE_CASES, FIRST_VALUES, FLOAT_CASES = 8, 5, 4, 2
 #: A default below this keeps a divisor from 0, and other sizes do not depend on such an attribute. Tuned.
 GUARD = 1e-2
+#: Draws of values of another domain, of which forward has to take each, and the cases of that kind in all. Cost.
+WIDER_DRAWS, WIDER_CASES = 3, 12
 #: Elements of the longer case that carries the sweep of regimes: above, and at most. Cost.
 LONG_CARRIER = (12, 48)
 #: Cases that are emptied, inputs whose values alone change regime, constants that values are put around. Cost.

@@ -25,6 +25,7 @@ from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
+from opkit.checker.search.wider import wider
 from opkit.errors import KernelError
 
 __all__ = ["SearchResult", "first_case", "first_cases", "search"]
@@ -120,6 +121,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     large = None if is_held else sweeps.large(shapes)
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
+    cases += wider(scope, shapes)
     if is_vague:
         cases, more = relations.settle(cases)
         large, doubts = relations.takes(large), doubts + more
