@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.corpus.bounded_layers import BOUNDED_FAULTY
 from tests.corpus.layer_model import Fault, Layer, planted
 from tests.corpus.layers import LAYERS
 from tests.corpus.meant_layers import MEANT_FAULTY
@@ -227,4 +228,4 @@ def _made() -> dict[str, Layer]:
 
 
 #: By name.
-FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY, **MIXED_FAULTY}
+FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY, **MIXED_FAULTY, **BOUNDED_FAULTY}

@@ -66,7 +66,7 @@ class Layer:
         methods: further members of the class.
         declares: module-level Python after the class (SURROGATE_NAME, ALLOW_NAME ...).
         tags: what makes it worth having: "saves" (keeps something that forward computed), "option" (takes something
-            that is not a Tensor).
+            that is not a Tensor), "guard" (a bound next to 0 or 1, or a power, decides what it does outside of its domain).
         named: whether ``FILE.py::NAME`` is asked for a verdict.
         fault: "" for a right one, else the class of its fault.
         why: what is wrong with it.

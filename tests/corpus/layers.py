@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.corpus.bounded_layers import BOUNDED
 from tests.corpus.layer_model import Layer
 from tests.corpus.meant_layers import MEANT
 from tests.corpus.mixed_layers import MIXED
@@ -780,5 +781,5 @@ ODD = (
 
 #: By name.
 LAYERS: dict[str, Layer] = {
-    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values(), *MIXED.values())
+    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values(), *MIXED.values(), *BOUNDED.values())
 }

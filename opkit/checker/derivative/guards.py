@@ -50,7 +50,7 @@ def _is_explained(
     if failure.leaf not in claimed:
         return False
     slope = float(claimed[failure.leaf][failure.entry, failure.element])
-    return not np.isfinite(slope) or (slope != 0 and _has_slope(evaluator, failure, slope))
+    return not np.isfinite(slope) or _has_slope(evaluator, failure, slope)
 
 
 def _keeps_ties(evaluator: Evaluator, claimed: dict[InputLeaf, np.ndarray]) -> bool:

@@ -270,8 +270,8 @@ TIP_SIZES = (1, 2)
 GUARD_LARGEST = 1e-3
 #: A guard acts on a case where a result without it differs by this share of the largest. Tuned.
 GUARD_ACTS = 1e-6
-#: Cases of each regime on which a guard acts that are kept, and in all. Cost.
-GUARDED_ALIKE, MOST_GUARDED = 2, 8
+#: Cases on which a guard acts that are kept, each of a regime of its own. Cost.
+MOST_GUARDED = 12
 #: How nearly backward gives the slope that forward has without its guards, as a share of it, and the steps, as shares
 #: of the scale, by which that is measured: what a guard hides may be a staircase of the last digits of 1. Tuned.
 GUARD_AGREES, GUARD_STEPS = 0.2, (1e-4, 0.03125, 0.0625, 0.125)
@@ -357,9 +357,9 @@ GRADIENT_LEAST, RESULT_LEAST, ARGUMENT_LEAST = 0.1, 0.04, 0.02
 #: Digits lost at an offset are mentioned, and those that a gradient loses at steep values count, from these shares of
 #: the largest entry on. Tuned.
 OFFSET_LOSS, STEEP_LOSS = 1e-2, 1e-3
-#: A guard like log(p + 1e-8) keeps no digits of a saturated 1 - p: what a sum of such terms loses in float32 (1e-4 was
+#: A guard like log(p + 1e-8) keeps no digits of a saturated 1 - p: what a sum of such terms loses in float32 (4e-4 was
 #: seen), and, as a share of a natural slope, what a gradient claims where such values are flat (2e-7 was). Tuned.
-GUARD_LOSS, GUARD_SLOPE = 2e-4, 1e-6
+GUARD_LOSS, GUARD_SLOPE = 1e-3, 1e-6
 #: Noise of a float64 result that some lower precision inside explains: between, and below the third float32. Tuned.
 NOISE_LEAST, NOISE_MOST, NOISE_SINGLE = 2e-9, 3e-2, 2e-5
 #: Values of a result whose noise is measured. Cost.

@@ -18,7 +18,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
-from opkit.checker.model.thresholds import GUARD_ACTS, GUARDED_ALIKE, MOST_BROKEN, MOST_ERRORS, MOST_GUARDED, SLOW_CALL
+from opkit.checker.model.thresholds import GUARD_ACTS, MOST_BROKEN, MOST_ERRORS, MOST_GUARDED, SLOW_CALL
 from opkit.checker.model.unguarded import Unguarded, unguarded
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -236,8 +236,7 @@ class Trial:
         if not any(map(_is_other, outputs, others)):
             return False
         self.let_in += 1
-        alike = sum(one.regime == case.regime for one in self.guarded)
-        if alike < GUARDED_ALIKE and len(self.guarded) < MOST_GUARDED:
+        if len(self.guarded) < MOST_GUARDED and case.regime not in {one.regime for one in self.guarded}:
             self.guarded.append(case)
         return True
 
