@@ -107,3 +107,20 @@ def test_sizes_of_1_become_others_alone_or_together() -> None:
     assert list(unstretched(((5,), (1,)), 7, is_tied=False)) == [((5,), (7,))]
     assert list(unstretched(((3, 1), (1, 2)), 7, is_tied=True)) == [((3, 7), (7, 2))]
     assert not list(unstretched(((3, 1), (3, 2)), 7, is_tied=False))
+
+
+def test_a_size_of_1_that_alone_makes_shapes_fit_is_not_meant() -> None:
+    """Where the gradient is wrong at these shapes alone, they are set aside and told of, and not checked."""
+
+    def forward(x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        if u.shape != x.shape[1:] and not (u.shape == x.shape and x.shape[-1] == 1):
+            raise ValueError("one factor for each column")
+        return np.asarray(x * u)
+
+    def backward(x: np.ndarray, u: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return dy * u, 2 * dy * x if u.shape == x.shape else (dy * x).sum(axis=0)
+
+    result = found("x u", forward, backward)
+    assert shapes(result)
+    assert all(u == x[1:] for x, u in shapes(result))
+    assert any("no size need be 1" in doubt.message for doubt in result.doubts)

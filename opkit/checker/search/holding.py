@@ -214,17 +214,25 @@ class Holding:
                     self.silent[kind] = f"the gradient is wrong; by its name, {arg.name} has another shape"
 
     def _forget_coincidences(self) -> None:
-        """Take relations for not meant that need equal sizes in an array, where others are right and these are not.
+        """Take relations for not meant that need equal sizes in an array, or one of 1, where others alone are right.
 
-        Forward takes a square, or a stack of them, by chance, as ``x @ w`` with ``x.T`` in backward does.
+        Forward takes a square, or a stack of them, by chance, as ``x @ w`` with ``x.T`` in backward does; a size of 1
+        is stretched by chance.
         """
         held = self.held()
-        if not any(_is_free(self.examples[kind]) and self.is_right(kind) for kind in held):
+        needs = {kind: self._needs(kind) for kind in held}
+        if not any(not needs[kind] and self.is_right(kind) for kind in held):
             return
         for kind in held:
-            if not _is_free(self.examples[kind]) and not self.is_right(kind):
+            if needs[kind] and not self.is_right(kind):
                 self.judged[kind] = False
-                self.silent[kind] = "the gradient is wrong; elsewhere sizes need not be equal"
+                self.silent[kind] = f"the gradient is wrong; elsewhere {needs[kind]}"
+
+    def _needs(self, kind: Kind) -> str:
+        """Say what relations do without that a relation needs, "" where it needs nothing of the kind."""
+        if not _is_free(self.examples[kind]):
+            return "sizes need not be equal"
+        return "no size need be 1" if all(map(_has_one, self.examples[kind])) else ""
 
     def _forget_flat_tables(self) -> None:
         """Take a table without columns for not meant where one with columns holds."""
