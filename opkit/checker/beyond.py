@@ -40,8 +40,8 @@ def beyond(
         if item.status is Status.FAIL or (item.beyond and item.status is Status.UNDECIDED)
     ]
     for item in bad[:MOST_BEYOND]:
-        where = _difference(item, other.seen)
-        hint = item.hint or _hint(item, other.seen)
+        where = _difference(item, other)
+        hint = item.hint or _hint(item, other)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
         yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
 
@@ -86,30 +86,32 @@ def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
     ]
 
 
-def _hint(item: CheckResult, seen: Sequence[Case]) -> str:
+def _hint(item: CheckResult, other: Checkable) -> str:
     """Return what an option that breaks a gradient suggests, "" where no option differs."""
-    names = [] if item.evidence is None or item.evidence.case is None else list(_options(item.evidence.case, seen))
+    names = [] if item.evidence is None or item.evidence.case is None else list(_options(item.evidence.case, other))
     return f"backward may not get the option {' and '.join(names)}, or not use it" if names else ""
 
 
-def _options(case: Case, seen: Sequence[Case]) -> dict[str, str]:
-    """Return the options of a case that no case seen has so, with their values."""
+def _options(case: Case, other: Checkable) -> dict[str, str]:
+    """Return the options of a case that no case seen has so, with their values; what no call named had its default."""
+    defaults = {attr.name: attr.default for attr in other.attrs}
+    seen = [{**defaults, **one.attrs} for one in other.seen]
     return {
         name: repr(plain(value))
         for name, value in case.attrs.items()
-        if not any(name in one.attrs and plain(one.attrs[name]) == plain(value) for one in seen)
+        if not any(name in one and plain(one[name]) == plain(value) for one in seen)
     }
 
 
-def _difference(item: CheckResult, seen: Sequence[Case]) -> str:
+def _difference(item: CheckResult, other: Checkable) -> str:
     """Say in a few words how a case differs from what was seen: options, shapes, or values."""
     case = None if item.evidence is None else item.evidence.case
     if case is None:
         return ""
-    options = [f"{name} = {value}" for name, value in _options(case, seen).items()]
+    options = [f"{name} = {value}" for name, value in _options(case, other).items()]
     if options:
         return ", ".join(options)
-    shapes = {tuple(array.shape for _, array in leaves_of(one.inputs)) for one in seen}
+    shapes = {tuple(array.shape for _, array in leaves_of(one.inputs)) for one in other.seen}
     own = tuple(array.shape for _, array in leaves_of(case.inputs))
     if own not in shapes:
         return f"shapes {', '.join(str(list(shape)) for shape in own)}"
