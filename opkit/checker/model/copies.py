@@ -5,7 +5,9 @@ Who is handed what, and what a difference means, is custody's business.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ __all__ = [
 
 #: Classes whose objects cannot change.
 PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
+#: Kinds of dtypes that have no fields and hold no objects.
+_NUMBERS = frozenset("biufc")
 #: Arrays of more bytes are compared in place; copying a smaller one takes less time than looking how it lies.
 LARGE = 1 << 17
 
@@ -53,10 +57,34 @@ def copied_alone(array: np.ndarray) -> np.ndarray:
     """Return a read-only copy, laid out alike, of an array that shares memory with nothing else that is copied."""
     copy: np.ndarray = array.copy()  # naming the order, even this one, takes half as long again
     if copy.strides != array.strides:
+        if array.dtype.kind in _NUMBERS and array.size and array.flags.aligned:
+            before, size, is_dense = _extent(array.shape, array.strides, array.itemsize)
+            if is_dense:
+                return _dense(array, before, size)
         copy = array.copy("K")
-        if copy.strides != array.strides:  # it has gaps
+        if copy.strides != array.strides:  # it has gaps, in which there may be something on purpose
             return _within(array, _root(array), {})
     copy.setflags(False)  # type: ignore[call-arg]  # as a keyword it takes twice as long, by flags ten times
+    return copy
+
+
+@lru_cache(maxsize=256)
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int, bool]:
+    """Return the bytes before an array's first element, all from its lowest to its highest, and whether no gaps are."""
+    ways = [(count - 1) * stride for count, stride in zip(shape, strides)]
+    before = -sum(way for way in ways if way < 0)
+    size = before + sum(way for way in ways if way > 0) + itemsize
+    elements = math.prod(count for count, way in zip(shape, ways) if way)
+    return before, size, size == elements * itemsize
+
+
+def _dense(array: np.ndarray, before: int, size: int) -> np.ndarray:
+    """Return a read-only copy, laid out alike, of an array with zero or negative strides and without gaps."""
+    copy: np.ndarray = np.ndarray(
+        array.shape, array.dtype, np.frombuffer(bytearray(size), np.uint8), before, array.strides
+    )
+    copy[...] = array
+    copy.setflags(False)  # type: ignore[call-arg]
     return copy
 
 
@@ -71,7 +99,7 @@ def _within(array: np.ndarray, root: np.ndarray, buffers: dict[int, np.ndarray |
     else:
         offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
         copy = np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
-    copy.setflags(write=False)
+    copy.setflags(False)  # type: ignore[call-arg]
     return copy
 
 

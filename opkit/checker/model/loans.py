@@ -108,6 +108,14 @@ def _is_current(loan: Kept) -> bool:
     return own is None or (own.tobytes() == content if len(content) < LARGE else holds(own, content))
 
 
+def _is_fixed(array: np.ndarray) -> bool:
+    """Say whether numpy lets nobody write to an array's memory: neither it nor what owns the memory is writeable."""
+    owner = array.base
+    if owner is None:
+        return not array.flags.writeable
+    return type(owner) is _ndarray and owner.base is None and not (owner.flags.writeable or array.flags.writeable)
+
+
 class Lent:
     """Forward's results, and the copies that backward gets of them; both must stay as they are.
 
@@ -144,9 +152,21 @@ class Handed:
     Attributes:
         kept: what ``are_untouched`` looks at.
         has_more: whether there are lists or attributes to be looked at besides.
+        moving: the loans of those of the inputs that the checker may fill again.
     """
 
-    __slots__ = ("_has_plain_attrs", "attrs", "has_more", "inputs", "kept", "lists", "loans", "source", "source_attrs")
+    __slots__ = (
+        "_has_plain_attrs",
+        "attrs",
+        "has_more",
+        "inputs",
+        "kept",
+        "lists",
+        "loans",
+        "moving",
+        "source",
+        "source_attrs",
+    )
 
     def __init__(self, arrays: Arrays, attrs: Attrs, last: Handed | None = None) -> None:
         self.source, self.source_attrs = arrays, attrs
@@ -157,6 +177,7 @@ class Handed:
         if not self._take(arrays, _NOTHING if last is None else last.loans):
             self._take_all(arrays)
         self.kept = list(self.loans.values())
+        self.moving = [loan for loan in self.kept if loan[5] is None or not _is_fixed(loan[5])]
         self.has_more = bool(attrs or self.lists)
         if last is not None and last.source_attrs is attrs:
             self.attrs: dict[str, Any] = last.attrs
@@ -200,7 +221,7 @@ class Handed:
         """Say whether this is what the inputs, which hold what they held, and these attributes are handed out as."""
         if attrs is not self.source_attrs:
             return False
-        for loan in self.kept:  # noqa: SIM110 (a generator would take as long as the comparisons)
+        for loan in self.moving:  # noqa: SIM110 (a generator would take as long as the comparisons)
             if not _is_current(loan):
                 return False
         return True
