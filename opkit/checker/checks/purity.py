@@ -5,7 +5,7 @@ Runs the op in different orders and compares bits; it never asks whether a resul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,23 +51,6 @@ def _close(one: np.ndarray, other: np.ndarray, ulps: float, least: float) -> boo
     slack = ulps * np.finfo(one.dtype).eps * max(float(np.abs(one).max(initial=0.0, where=finite)), least)
     equal = (one == other) | (np.isnan(one) & np.isnan(other)) | (np.abs(one - other) <= slack)
     return bool(equal.all())
-
-
-def _touches_random(call: Callable[[], object]) -> bool:
-    """Say whether a call changes the state of numpy's global random numbers; the state is put back."""
-    kept = np.random.get_state()
-    try:
-        np.random.random(3)
-        before = _position()
-        call()
-        return _position() != before
-    finally:
-        np.random.set_state(kept)
-
-
-def _position() -> bytes:
-    _, key, position, *_ = np.random.get_state()
-    return np.asarray(key).tobytes() + str(position).encode()
 
 
 def _others(session: CheckSession, ev: Evaluator) -> list[Evaluator]:
@@ -137,7 +120,7 @@ def _forward_faults(session: CheckSession, ev: Evaluator) -> Iterator[tuple[str,
     views = ev.inputs
     first = ev.forward(views)
     kept = snapshot(first)
-    if _touches_random(lambda: ev.forward(views)):
+    if session.drawing.touched_by(lambda: ev.forward(views)):
         yield "GC120", "forward draws from, or seeds, numpy's global random numbers"
         return
     if not all(same(kept, snapshot(ev.forward(views))) for _ in range(REPEATS)):
@@ -201,7 +184,7 @@ def _backward_faults(
     kept_outputs = snapshot(outputs)
     raw = list(ev.gradients(douts, pullback).values())
     kept = [None if item is None else np.array(item, copy=True) for item in raw]
-    if _touches_random(lambda: ev.gradients(douts, inputs=views)):
+    if session.drawing.touched_by(lambda: ev.gradients(douts, inputs=views)):
         yield "GC121", "backward draws from, or seeds, numpy's global random numbers"
         return
     if not same(kept_outputs, snapshot(outputs), 0.0):

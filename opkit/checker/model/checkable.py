@@ -263,6 +263,10 @@ class Checkable:
             undecided.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
+        moving: makes forward, or the surrogate, a function of arrays that change between its calls; see Moving. None
+            where nobody looks after several calls at once.
+        paired: forward and then backward, ``(arrays, attrs, douts, needs) -> gradients``, looked after together. None
+            where nobody does.
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
@@ -311,6 +315,7 @@ class Checkable:
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
     moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None
+    paired: Callable[[Arrays, Attrs, Sequence[np.ndarray], frozenset[str]], Gradients] | None = None
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

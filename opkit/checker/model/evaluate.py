@@ -179,9 +179,12 @@ class Evaluator:
         self, douts: Sequence[np.ndarray], pullback: Pullback | None = None, inputs: Mapping[str, Any] | None = None
     ) -> dict[InputLeaf, np.ndarray | None]:
         """Run backward (after a fresh forward unless a pullback is given) and return a gradient per leaf."""
+        needs = frozenset([leaf.name for leaf in self.leaves])
+        if pullback is None and self.checkable.paired is not None:
+            given = self.inputs if inputs is None else inputs
+            return self.by_leaf(self.checkable.paired(given, self.attrs, douts, needs))
         if pullback is None:
             _, pullback = self.run(inputs)
-        needs = frozenset(leaf.name for leaf in self.leaves)
         return self.by_leaf(pullback([frozen(item) for item in douts], needs))
 
     def by_leaf(self, found: Gradients) -> dict[InputLeaf, np.ndarray | None]:

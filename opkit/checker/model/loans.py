@@ -152,7 +152,7 @@ class Handed:
     Attributes:
         kept: what ``are_untouched`` looks at.
         has_more: whether there are lists or attributes to be looked at besides.
-        moving: the loans of those of the inputs that the checker may fill again.
+        moving: the loans of those of the inputs that the checker may fill again; None before it is asked for.
     """
 
     __slots__ = (
@@ -177,7 +177,7 @@ class Handed:
         if not self._take(arrays, _NOTHING if last is None else last.loans):
             self._take_all(arrays)
         self.kept = list(self.loans.values())
-        self.moving = [loan for loan in self.kept if loan[5] is None or not _is_fixed(loan[5])]
+        self.moving: list[Kept] | None = None
         self.has_more = bool(attrs or self.lists)
         if last is not None and last.source_attrs is attrs:
             self.attrs: dict[str, Any] = last.attrs
@@ -221,10 +221,10 @@ class Handed:
         """Say whether this is what the inputs, which hold what they held, and these attributes are handed out as."""
         if attrs is not self.source_attrs:
             return False
-        for loan in self.moving:  # noqa: SIM110 (a generator would take as long as the comparisons)
-            if not _is_current(loan):
-                return False
-        return True
+        if self.moving is None:
+            self.moving = [loan for loan in self.kept if loan[5] is None or not _is_fixed(loan[5])]
+            return all(map(_is_current, self.kept))
+        return all(map(_is_current, self.moving))
 
     def is_untouched(self) -> bool:
         """Say whether all still holds what was handed out."""
@@ -248,6 +248,7 @@ class Handed:
         read, content, *_ = kept(copy, array)
         self.loans[leaf] = read, content, copy, shape, dtype, own
         self.kept = list(self.loans.values())
+        self.moving = None
 
     def keep_again(self) -> None:
         """Take what the copies hold now as what was handed out: what was written so far is noted already."""

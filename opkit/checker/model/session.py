@@ -17,6 +17,7 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
+from opkit.checker.model.drawing import Drawing
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, is_float, leaves_of
 from opkit.checker.model.middle import median
@@ -74,6 +75,7 @@ class CheckSession:
         dtype: of the float inputs, as the cases were found; "" where the cases mix dtypes.
         claims_float64: whether infer and kernel take float64, so that its resolution may be asked for.
         custody: hands the op's functions copies, and knows what was written.
+        drawing: says which calls draw global random numbers.
         is_impure: set by the purity checks; numeric checks are then skipped.
         started: when the check began, on the clock that kernels which sleep or wait take time on too.
         worked: the processor's seconds by then.
@@ -91,6 +93,7 @@ class CheckSession:
     dtype: str = ""
     claims_float64: bool = True
     custody: Custody = field(default_factory=Custody)
+    drawing: Drawing = field(default_factory=Drawing)
     is_impure: bool = False
     started: float = field(default_factory=perf_counter)
     worked: float = field(default_factory=process_time)

@@ -1,0 +1,48 @@
+"""Drawing: whether calls draw from, or seed, numpy's global random numbers.
+
+Only those are watched; whether results follow from chance is purity's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["Drawing"]
+
+#: A seed that no kernel is likely to use.
+_SEED = 2_718_281_828
+#: In the place of the global generator while a call runs. To make one takes as long as hundreds of calls of most ops.
+_PROBE = np.random.MT19937(_SEED)
+np.random.RandomState(_PROBE).seed(_SEED)
+#: The second number after the seed: what a call leaves to be drawn that draws nothing.
+_SECOND = int(_PROBE.random_raw(2)[1])
+
+
+class Drawing:
+    """Puts another generator in the place of numpy's global one while a call runs, which is as it was afterwards."""
+
+    def __init__(self) -> None:
+        self._holds_a_normal: bool | None = None
+
+    def touched_by(self, call: Callable[[], object]) -> bool:
+        """Say whether a call draws from, seeds or replaces numpy's global random numbers.
+
+        Raises:
+            Exception: what the call raised.
+        """
+        if self._holds_a_normal is None:  # to read the state takes long, so that it is not read each time
+            self._holds_a_normal = bool(np.random.get_state(legacy=False)["has_gauss"])
+        kept = np.random.get_state() if self._holds_a_normal else None  # an exchange forgets the normal number
+        original = np.random.get_bit_generator()
+        np.random.set_bit_generator(_PROBE)
+        try:
+            np.random.seed(_SEED)
+            _PROBE.random_raw()
+            call()
+            return np.random.get_bit_generator() is not _PROBE or _PROBE.random_raw() != _SECOND
+        finally:
+            np.random.set_bit_generator(original)
+            if kept is not None:
+                np.random.set_state(kept)
