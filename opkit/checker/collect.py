@@ -16,6 +16,7 @@ from opkit.checker.checks.contract import is_write
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES
+from opkit.checker.model.copies import NestingError
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
@@ -93,6 +94,8 @@ def _from_user(checkable: Checkable, options: Options, found: Collected) -> Iter
     except MemoryError as error:  # the function's own, or that of copying what it gave
         message = f"case {number + 1} does not fit into memory: {error}; give smaller arrays, or raise --memory"
         found.findings.append(_result("GC183", Status.ERROR, message, checkable))
+    except NestingError as error:
+        found.findings.append(_result("GC183", Status.ERROR, f"{error.message}; {error.help}", checkable))
     except Exception as error:  # user code
         message = f"the cases function raised {type(error).__name__}: {error}"
         found.findings.append(_result("GC183", Status.ERROR, message, checkable))

@@ -172,11 +172,12 @@ def _source(console: Console, result: CheckResult) -> None:
     where = result.where
     if where is None:
         return
-    console.print(Text.assemble(("   --> ", "cyan"), printable(str(where))), soft_wrap=True)
+    text = Text.assemble(("   --> ", "cyan"), printable(str(where)))  # printed at once: each print takes its time
     for number, line in source_lines(where):
         mark = ">" if number == where.line else " "
-        shown = line[: max(console.width - 11, 20)]
-        console.print(Text.assemble((f"{mark}{number:>6} | ", "cyan"), shown), soft_wrap=True)
+        text.append(f"\n{mark}{number:>6} | ", "cyan")
+        text.append(line[: max(console.width - 11, 20)])
+    console.print(text, soft_wrap=True)
 
 
 def _next_step(console: Console, finding: Finding) -> None:

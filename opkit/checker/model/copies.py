@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from opkit.errors import UsageError
+
 __all__ = [
     "LARGE",
     "PLAIN",
+    "NestingError",
     "are_apart",
     "copied",
     "copied_alone",
@@ -30,6 +33,16 @@ PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _NUMBERS = frozenset("biufc")
 #: Arrays of more bytes are compared in place; copying a smaller one takes less time than looking how it lies.
 LARGE = 1 << 17
+
+
+class NestingError(UsageError):
+    """Lists, tuples or dicts hold one another too deep to be copied."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} holds lists, tuples or dicts in one another too deep to be copied",
+            help="give arrays, or options that are nested less deep",
+        )
 
 
 def copied(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

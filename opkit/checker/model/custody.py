@@ -16,7 +16,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, Pullback
-from opkit.checker.model.copies import option_copied
+from opkit.checker.model.copies import NestingError, option_copied
 from opkit.checker.model.interpreter import Interpreter
 from opkit.checker.model.loans import Handed, Kept, Lent, are_untouched, changes, left, passed
 from opkit.checker.model.pairs import paired
@@ -338,7 +338,10 @@ def _arrays_of_numbers(outputs: Any) -> None:
 
 
 def _kept(case: Case) -> dict[str, Any]:
-    mine = Handed(case.inputs, case.attrs)
+    try:
+        mine = Handed(case.inputs, case.attrs)
+    except RecursionError:
+        raise NestingError(case.label or "a case") from None
     return {"inputs": mine.inputs, "attrs": mine.attrs}
 
 
@@ -346,11 +349,16 @@ def _cases(cases: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
     """Copy each case as it is drawn: a cases function may fill one array again and again."""
 
     def drawn(rng: np.random.Generator) -> Iterator[Any]:
-        for case in cases(rng):
-            yield (
-                {key: option_copied(value) for key, value in case.items()}
-                if isinstance(case, Mapping)
-                else option_copied(case)
-            )
+        for number, case in enumerate(cases(rng)):
+            try:
+                yield _case_copied(case)
+            except RecursionError:
+                raise NestingError(f"case {number}") from None
 
     return drawn
+
+
+def _case_copied(case: Any) -> Any:
+    if isinstance(case, Mapping):
+        return {key: option_copied(value) for key, value in case.items()}
+    return option_copied(case)

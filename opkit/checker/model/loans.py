@@ -79,27 +79,35 @@ def passed(source: Sequence[Any], is_reachable: bool = False) -> tuple[list[Any]
     values: list[Any] = []
     every: list[Kept] = []
     for item in source:
-        if type(item) is _ndarray:
-            copy = item.copy()  # what copied_alone does, without a call
-            if copy.strides != item.strides:
-                copy = copied_alone(item)
-            copy.setflags(False)
-            content, shape, dtype = item.tobytes(), item.shape, item.dtype
-            is_small = len(content) < LARGE
-            read = copy.tobytes if is_small else _in_place(copy, content)
-            every.append((read, content, copy, shape, dtype, item))
-            if is_reachable:
-                read = item.tobytes if is_small else _in_place(item, content)
-                every.append((read, content, item, shape, dtype, item))
-            values.append(copy)
-        else:
+        if type(item) is not _ndarray:
             values.append(item)
+            continue
+        copy = item.copy()  # what copied_alone does, without a call
+        if copy.strides != item.strides:
+            copy = copied_alone(item)
+        copy.setflags(False)
+        values.append(copy)
+        content, shape, dtype = item.tobytes(), item.shape, item.dtype
+        if len(content) < LARGE:
+            every.append((copy.tobytes, content, copy, shape, dtype, item))
+            if is_reachable:
+                every.append((item.tobytes, content, item, shape, dtype, item))
+        else:
+            every.append((_in_place(copy, content), content, copy, shape, dtype, item))
+            if is_reachable:
+                every.append((_in_place(item, content), content, item, shape, dtype, item))
     return values, every
 
 
 def left(source: Sequence[Any]) -> list[Kept]:
     """Return what forward's results must go on holding."""
-    return [kept(item) for item in source if type(item) is np.ndarray]
+    every: list[Kept] = []
+    for item in source:
+        if type(item) is _ndarray:
+            content = item.tobytes()
+            read = item.tobytes if len(content) < LARGE else _in_place(item, content)
+            every.append((read, content, item, item.shape, item.dtype, None))
+    return every
 
 
 def _is_current(loan: Kept) -> bool:

@@ -37,7 +37,8 @@ def paired(
         run: forward, and the pullback, each looked after by itself.
         are_numbers: raises where forward's results are not numbers.
     """
-    forward, backward, vjp, hand = checkable.forward, checkable.backward, checkable.vjp, custody.hand
+    forward, vjp, hand = checkable.forward, checkable.vjp, custody.hand
+    backward = checkable.backward or _no_gradients
 
     def apart(arrays: Arrays, attrs: Attrs, douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
         _, pullback = run(arrays, attrs)
@@ -48,28 +49,27 @@ def paired(
             return apart(arrays, attrs, douts, needs)
         handed = hand(arrays, attrs)
         custody.has_run = True
+        inputs, options = handed.inputs, handed.attrs
         lent: list[Kept] = []
         incoming: list[Kept] = []
         try:
             if vjp is not None:
-                outputs, pullback = vjp(handed.inputs, handed.attrs)
+                outputs, pullback = vjp(inputs, options)
                 are_numbers(outputs)
                 lent = left(outputs)
                 values, incoming = passed(douts)
                 found = pullback(values, needs)
-            elif backward is not None:
-                outputs = forward(handed.inputs, handed.attrs)
-                are_numbers(outputs)
-                results, lent = passed(outputs, is_reachable=True)
-                values, incoming = passed(douts)
-                found = backward(handed.inputs, results, values, handed.attrs, needs)
             else:
-                return {}
+                outputs = forward(inputs, options)
+                are_numbers(outputs)
+                results, lent = passed(outputs, True)
+                values, incoming = passed(douts)
+                found = backward(inputs, results, values, options, needs)
         except Exception as error:
             if _are_as_handed_out(handed, lent, incoming):
                 raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
         else:
-            if _are_as_handed_out(handed, lent, incoming):
+            if are_untouched([*handed.kept, *lent, *incoming]) and (not handed.has_more or handed.has_the_rest()):
                 return found
         custody.forget()
         try:
@@ -84,9 +84,8 @@ def paired(
 
 
 def _are_as_handed_out(handed: Handed, lent: Sequence[Kept], incoming: Sequence[Kept]) -> bool:
-    return (
-        are_untouched(handed.kept)
-        and are_untouched(lent)
-        and are_untouched(incoming)
-        and (not handed.has_more or handed.has_the_rest())
-    )
+    return are_untouched([*handed.kept, *lent, *incoming]) and (not handed.has_more or handed.has_the_rest())
+
+
+def _no_gradients(*_: Any) -> Gradients:
+    return {}
