@@ -257,7 +257,9 @@ def test_one_of_several_results_that_backward_writes_to_is_named(place: int) -> 
     custody, op = guarded(lambda x: x, backward=backward)
     assert op.backward is not None
     op.backward({"x": X}, [X * X, X + 1], [np.ones(4), np.ones(4)], {}, frozenset("x"))
-    assert [breach.message for breach in custody.breaches] == [f"backward wrote to its argument, forward's result {place}"]
+    assert [breach.message for breach in custody.breaches] == [
+        f"backward wrote to its argument, forward's result {place}"
+    ]
 
 
 def test_an_argument_that_a_pullback_keeps_is_not_filled_again() -> None:
@@ -361,3 +363,58 @@ def test_the_median_is_numpy_s(values: list[float]) -> None:
     """The checker's own median, which does without numpy's imports, gives the same number."""
     assert median(values) == np.median(values)
     assert np.isnan(median([*values, float("nan")]))
+
+
+def test_a_write_in_a_single_call_of_forward_and_backward_together_is_found() -> None:
+    """What is not written again, when both are called once more, is noted as either's; the gradient is that of then."""
+    calls: list[int] = []
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            by_flag(arrays["x"])
+        return {"x": 2 * arrays["x"] * douts[0]}
+
+    custody, op = guarded(lambda x: x * x, backward=backward)
+    assert op.paired is not None
+    inputs = {"x": X.copy()}
+    found = [op.paired(inputs, {}, [np.ones(4)], frozenset("x"))["x"] for _ in range(3)]
+    assert all(is_same_array(np.asarray(item), 2 * X) for item in found)
+    assert [breach.message for breach in custody.breaches] == ["forward or backward wrote to its argument x"]
+
+
+@pytest.mark.parametrize(
+    ("place", "said"), [(0, "argument x"), (1, "argument, forward's result"), (2, "incoming gradient")]
+)
+def test_who_writes_when_forward_and_backward_are_called_together_is_named(place: int, said: str) -> None:
+    """Both are called once more, and looked after by themselves."""
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        given = [arrays["x"], *outputs, *douts]
+        gradient = 2 * arrays["x"] * douts[0]
+        by_flag(given[place])
+        return {"x": gradient}
+
+    custody, op = guarded(lambda x: x * x, backward=backward)
+    assert op.paired is not None
+    found = op.paired({"x": X.copy()}, {}, [np.ones(4)], frozenset("x"))["x"]
+    assert is_same_array(np.asarray(found), 2 * X)
+    assert [breach.message for breach in custody.breaches] == [f"backward wrote to its {said}"]
+
+
+def test_gaps_hold_what_they_held_in_the_original() -> None:
+    """A kernel that reads beyond its argument's elements reads in the copy what it would have read in the original."""
+    wide = np.arange(10.0)
+    copy = copied([wide[1::2]])[0]
+    assert np.ndarray((9,), np.float64, copy.base, 8).tolist() == wide[1:].tolist()
+
+
+def test_an_option_nested_too_deep_is_said_to_be() -> None:
+    """GC183 names the case, and does not blame the cases function."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    made = replace(checkable_of(lambda x: x * x, lambda x, y, dy: 2 * x * dy, [X.copy()]), recorded=())
+    report = check(replace(made, cases=lambda rng: iter([{"x": X, "k": deep}])))
+    assert [item.code for item in report.findings] == ["GC183"]
+    assert report.findings[0].message.startswith("case 0 holds lists, tuples or dicts in one another too deep")

@@ -29,5 +29,7 @@ def test_options_that_varied_are_counted() -> None:
 
 def test_recorded_inputs_and_cases_are_counted_apart() -> None:
     """Each by where it came from; nothing is said of no case at all."""
-    assert rests_on(OP, [case(1.0), case(2.0, origin="user")]).startswith("1 recorded input and 1 case drawn (x in [1, 2]")
+    assert rests_on(OP, [case(1.0), case(2.0, origin="user")]).startswith(
+        "1 recorded input and 1 case drawn (x in [1, 2]"
+    )
     assert rests_on(OP, []) == ""
