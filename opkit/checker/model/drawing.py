@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
+
+from opkit.checker.model.thresholds import DRAWN_SEED
 
 __all__ = ["Drawing"]
 
-#: A seed that no kernel is likely to use.
-_SEED = 2_718_281_828
 #: In the place of the global generator while a call runs. To make one takes as long as hundreds of calls of most ops.
-_PROBE = np.random.MT19937(_SEED)
-np.random.RandomState(_PROBE).seed(_SEED)
+_PROBE = np.random.MT19937(DRAWN_SEED)
+np.random.RandomState(_PROBE).seed(DRAWN_SEED)
 #: The second number after the seed: what a call leaves to be drawn that draws nothing.
 _SECOND = int(_PROBE.random_raw(2)[1])
 
@@ -35,14 +36,14 @@ class Drawing:
         if self._holds_a_normal is None:  # to read the state takes long, so that it is not read each time
             self._holds_a_normal = bool(np.random.get_state(legacy=False)["has_gauss"])
         kept = np.random.get_state() if self._holds_a_normal else None  # an exchange forgets the normal number
-        original = np.random.get_bit_generator()
-        np.random.set_bit_generator(_PROBE)
+        original = get_bit_generator()
+        set_bit_generator(_PROBE)
         try:
-            np.random.seed(_SEED)
+            np.random.seed(DRAWN_SEED)
             _PROBE.random_raw()
             call()
-            return np.random.get_bit_generator() is not _PROBE or _PROBE.random_raw() != _SECOND
+            return get_bit_generator() is not _PROBE or _PROBE.random_raw() != _SECOND
         finally:
-            np.random.set_bit_generator(original)
+            set_bit_generator(original)
             if kept is not None:
                 np.random.set_state(kept)
