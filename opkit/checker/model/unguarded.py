@@ -20,12 +20,12 @@ from typing import Any
 from opkit.checker.model.reached import names_in, reached
 from opkit.checker.model.thresholds import GUARD_LARGEST
 
-__all__ = ["Unguarded", "unguarded"]
+__all__ = ["EDGES", "Unguarded", "is_guard", "unguarded"]
 
 _CLIPS = frozenset(("clip", "clip_", "clamp", "clamp_"))
 _BOUNDS = frozenset(("maximum", "minimum", "fmax", "fmin", "max", "min"))
 #: Bounds that go with a guard: those of shares and of cosines. Beside others a bound next to 0 is half of a range.
-_EDGES = (-1.0, 0.0, 1.0)
+EDGES = (-1.0, 0.0, 1.0)
 #: Flags of a code object that say what its module imports from ``__future__``.
 _FUTURE = __future__.annotations.compiler_flag
 
@@ -152,7 +152,7 @@ def _value(node: ast.expr | None, values: Mapping[str, Any]) -> float | None:
     return None
 
 
-def _is_guard(value: float | None) -> bool:
+def is_guard(value: float | None) -> bool:
     """Say whether a bound lies next to 0, or to 1 or -1 on the side of 0."""
     return value is not None and (0 < abs(value) <= GUARD_LARGEST or 0 < 1 - abs(value) <= GUARD_LARGEST)
 
@@ -198,10 +198,10 @@ class _Taken(ast.NodeTransformer):
             operands.insert(0, node.func.value)
         bounds = [*operands[1:], *(item.value for item in node.keywords if item.arg not in (None, "x", "a", "name"))]
         held = [_value(one, self._all) for one in bounds]
-        is_guard = any(map(_is_guard, held))
-        fits = all(value is None or value in _EDGES or _is_guard(value) for value in held)
+        has_guard = any(map(is_guard, held))
+        fits = all(value is None or value in EDGES or is_guard(value) for value in held)
         fits &= len(held) < 2 or any(value is None or abs(value) > GUARD_LARGEST for value in held)
-        return operands[0] if operands and is_guard and fits else None
+        return operands[0] if operands and has_guard and fits else None
 
     def _is_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -229,15 +229,15 @@ class _Taken(ast.NodeTransformer):
         is_above = isinstance(node.ops[0], (ast.Gt, ast.GtE))
         if not is_above and not isinstance(node.ops[0], (ast.Lt, ast.LtE)):
             return None
-        if _is_guard(_value(node.comparators[0], self._all)):
+        if is_guard(_value(node.comparators[0], self._all)):
             return is_above
-        return not is_above if _is_guard(_value(node.left, self._all)) else None
+        return not is_above if is_guard(_value(node.left, self._all)) else None
 
     def _holds_guard(self, node: ast.expr) -> bool:
         """Say whether an expression is a guard, or an array filled with one, as ``full_like(x, 1e-8)`` is."""
-        if _is_guard(_value(node, self._all)):
+        if is_guard(_value(node, self._all)):
             return True
-        return isinstance(node, ast.Call) and any(_is_guard(one) for one in self._held(node))
+        return isinstance(node, ast.Call) and any(is_guard(one) for one in self._held(node))
 
     def _held(self, node: ast.Call) -> Iterable[float | None]:
         values = (*node.args, *(item.value for item in node.keywords))
