@@ -510,3 +510,23 @@ def test_what_may_be_a_number_is_a_tensor_where_it_gets_a_gradient(gives: float 
     report = check(made, options)
     assert report.status is status, report
     assert [arg.name for arg in made.inputs] == (["x"] if gives is None else ["x", "factor"])
+
+
+def test_whole_numbers_are_found_whatever_an_input_is_called() -> None:
+    """An input that took no floats takes no gradient, and is searched among whole numbers again."""
+
+    class Take(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, chosen, dim: int):
+            ctx.save_for_backward(chosen)
+            ctx.dim, ctx.shape = dim, x.shape
+            return x.index_select(dim, chosen)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return dy.new_zeros(ctx.shape).index_add(ctx.dim, ctx.saved_tensors[0], dy), None, None
+
+    options = Options(effort=0.1, select=frozenset({"GC101"}))
+    (made,) = framework_of("torch").named(Take, {}, "Take", options).checkables
+    assert made.gradients == {"x"}
+    assert check(made, options).status is Status.PASS

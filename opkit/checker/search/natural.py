@@ -117,7 +117,7 @@ class Natural:
             wanting = scope.trial.wanting
             found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
             self.roles.is_plain = False
-            telling = [case for case in found if all(array.size > 1 for _, array in leaves_of(case.inputs))]
+            telling = [case for case in found if _is_telling(case)]
             tried = scope.trial.counts - before
             if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
@@ -135,9 +135,12 @@ class Natural:
         if not any(dtypes):
             return []
         self.roles.named = dtypes
-        found = self._accepted(attrs, limit, seed, FURTHER_SHAPES, patience)
+        found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, FURTHER_SHAPES, patience)
         self.roles.named = ()
-        return found
+        telling = [case for case in found if _is_telling(case)]
+        if not telling:
+            self.scope.roles = None
+        return [*telling, *(case for case in found if case not in telling)][:limit] if telling else []
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -305,3 +308,8 @@ class Natural:
             return "same"
         places = tuple(first.index(size) if size in first else -size for size in other)
         return (len(other), places)
+
+
+def _is_telling(case: Case) -> bool:
+    """Say whether every array of a case has several elements."""
+    return all(array.size > 1 for _, array in leaves_of(case.inputs))
