@@ -360,4 +360,4 @@ def test_what_forward_asks_for_by_dtype_is_given_by_name(name: str) -> None:
     assert case.inputs[name].dtype.kind == kind
     assert case.inputs[name].size > 1
     assert calls.count("f") < 10
-    assert len(calls) < 100
+    assert len(calls) < 1000

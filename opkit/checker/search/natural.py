@@ -135,12 +135,14 @@ class Natural:
         if not any(dtypes):
             return []
         self.roles.named = dtypes
-        found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, FURTHER_SHAPES, patience)
+        telling: list[Case] = []
+        for count in (limit, max(limit, FIRST_PLAIN)):  # the first that is taken may be empty
+            found = [] if telling else self._accepted(attrs, count, seed, FURTHER_SHAPES, patience)
+            telling = telling or sorted(found, key=lambda case: not _is_telling(case))[:limit]
+            if not (telling and _is_telling(telling[0])):
+                telling, self.scope.roles = [], None
         self.roles.named = ()
-        telling = [case for case in found if _is_telling(case)]
-        if not telling:
-            self.scope.roles = None
-        return [*telling, *(case for case in found if case not in telling)][:limit] if telling else []
+        return telling
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
