@@ -38,3 +38,14 @@ def test_an_array_that_may_be_left_out_may_be_a_number_but_no_bias_is() -> None:
 
     assert {"weight"} in [one.numbers for one in readings(loss)]
     assert all(not one.numbers for one in readings(linear))
+
+
+def test_a_step_is_a_number_by_its_name() -> None:
+    """Where it has no default and no annotation; the reading with arrays alone comes later."""
+
+    def scheduled(w, step):  # type: ignore[no-untyped-def]
+        return w * step
+
+    first, second = readings(scheduled)[:2]
+    assert (first.inputs, first.options) == (("w",), {"step": 2})
+    assert second.inputs == ("w", "step")
