@@ -34,6 +34,9 @@ def bmm(x: Any, y: Any, name: str | None = None) -> Any:
 
 def mv(x: Any, vec: Any, name: str | None = None) -> Any:
     """Return the product of a matrix and a vector."""
+    shapes = [len(need_value("mv", name, item)._data.shape) for name, item in (("x", x), ("vec", vec))]
+    if shapes != [2, 1]:
+        raise ShapeError(f"mv: x is a matrix and vec a vector, got {list(x._data.shape)} and {list(vec._data.shape)}")
     return matmul(x, vec)
 
 

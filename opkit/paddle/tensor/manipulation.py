@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.errors import ShapeError, UsageError
+from opkit.errors import DtypeError, ShapeError, UsageError
 from opkit.ir import canonical_dtype
 from opkit.paddle.semantics import builders as ops
 from opkit.paddle.semantics import indexing
@@ -289,6 +289,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         return nonzero(condition, as_tuple=True)
     if x is None or y is None:
         raise UsageError("where: give both x and y, or neither")
+    if condition._data.dtype.kind != "b":
+        raise DtypeError(f"where: condition holds booleans, got {condition._data.dtype}; compare it, as in x != 0")
     return ops.where(condition, x, y)
 
 

@@ -24,6 +24,9 @@ __all__ = [
     "pad",
 ]
 
+#: Of a tensor's axes: what data_format may say where spatial axes alone are padded.
+_PADDED_FORMATS = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
+
 
 def linear(x: Any, weight: Any, bias: Any = None, name: str | None = None) -> Any:
     """Return ``x @ weight + bias``; the weight is (inputs, outputs)."""
@@ -100,7 +103,9 @@ def embedding(
 
 def one_hot(x: Any, num_classes: int, name: str | None = None) -> Any:
     """Return a new last axis with a 1 at the place that each integer names."""
-    return ops.one_hot(need_value("one_hot", "x", x), int(num_classes), default_dtype())
+    if need_value("one_hot", "x", x)._data.dtype.name not in ("int32", "int64"):
+        raise DtypeError(f"one_hot: x holds integers (int32 or int64), got {x._data.dtype}")
+    return ops.one_hot(x, int(num_classes), default_dtype())
 
 
 def pad(
@@ -127,8 +132,11 @@ def pad(
     if mode == "constant" and len(counts) == 2 * dims:
         before, after = counts[0::2], counts[1::2]
     else:
+        formats = _PADDED_FORMATS.get(dims, ())
+        if formats and data_format not in formats:
+            raise UsageError(f"pad: data_format of {dims} axes is {' or '.join(formats)}, got {data_format!r}")
         spatial = list(range(2, dims)) if data_format.startswith("NC") else list(range(1, dims - 1))
-        if len(counts) % 2 or len(counts) > 2 * len(spatial):
+        if not formats or len(counts) != 2 * len(spatial):
             raise UsageError(f"pad: {len(counts)} numbers do not fit a tensor of shape {list(x.shape)}")
         for i in range(len(counts) // 2):
             before[spatial[-1 - i]], after[spatial[-1 - i]] = counts[2 * i], counts[2 * i + 1]
