@@ -155,6 +155,13 @@ FILLED = (2, 4)
 LOOK_STEP, LOOK_SHARE = 1e-4, 1e-2
 #: What the entries of that direction lie between: none is lost beside the others; and a seed of their own. Tuned.
 LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
+#: Directions along which a gradient has to be wrong by one number of elements, and how near to it. Two differences of
+#: LOOK_STEP agree to a thousandth; no other error is a whole number three times. Tuned.
+COUNT_LOOKS, COUNT_SHARE = 3, 1e-3
+#: Sizes of the symbols in shapes that a docstring names, and how many symbols are looked at: no two are equal. Tuned.
+DESCRIBED_SIZES, MOST_SYMBOLS = (2, 3, 4, 5, 6, 7, 8), 7
+#: What the memory is filled with that a forward may leave in its results: no value of a case. Derived.
+POISON = 1.2345678901e7
 #: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
 #: cases of these that are kept. Cost.
 FURTHER_SHAPES, MOST_TOLD, FURTHER_CASES = 1500, 400, 4

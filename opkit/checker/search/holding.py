@@ -12,6 +12,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import KIND_CASES, MOST_EXAMPLES, MOST_WIDENED, WIDE
+from opkit.checker.search.chances import counted_wrong, is_cube, is_unsteady, right_ranks
 from opkit.checker.search.extents import arrays_of, shapes_of, sizes_of
 from opkit.checker.search.kinds import (
     Kind,
@@ -47,12 +48,14 @@ class Holding:
         judged: {relation: whether backward keeps up with forward}.
         examples: {relation: some of its cases}.
         silent: {relation: what is wrong with the values of its gradients, where shapes fit}.
+        by_chance: those of the silent relations that nobody means: a note is enough.
     """
 
     scope: SearchScope
     judged: dict[Kind, bool] = field(default_factory=dict)
     examples: dict[Kind, list[Case]] = field(default_factory=dict)
     silent: dict[Kind, str] = field(default_factory=dict)
+    by_chance: set[Kind] = field(default_factory=set)
     _troubles: dict[int, tuple[Case, Trouble | None]] = field(default_factory=dict)
     _slopes: dict[Kind, bool] = field(default_factory=dict)
     _special: set[Kind] = field(default_factory=set)
@@ -147,10 +150,13 @@ class Holding:
             if is_held and plain and is_alike(kind) and rank_of(kind):
                 self._special.add(kind)
         self._forget_misplaced()
+        self._forget_unsteady(new)
         self._forget_unsummed(new)
         self._forget_misnamed()
         self._forget_flat_tables()
         self._forget_coincidences()
+        self._forget_cubes()
+        self._forget_miscounted()
 
     def widened(self, case: Case) -> list[Case]:
         """Return cases that forward takes though sizes differ that are equal in this one."""
@@ -167,7 +173,7 @@ class Holding:
                     return found
                 tried.add(shapes)
                 one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
-                if self.scope.trial.probe(one).is_accepted:
+                if self.scope.allows(shapes) and self.scope.trial.probe(one).is_accepted:
                     found.append(one)
                     queue.append(shapes)
                     break
@@ -233,6 +239,44 @@ class Holding:
         if not _is_free(self.examples[kind]):
             return "sizes need not be equal"
         return "no size need be 1" if all(map(_has_one, self.examples[kind])) else ""
+
+    def _forget_unsteady(self, kinds: Iterable[Kind]) -> None:
+        """Take relations for not meant at which forward leaves memory as it was, where at others it does not."""
+        held = self.held()
+        loose = {kind for kind in held.intersection(kinds) if is_unsteady(self.scope, self.examples[kind][0])}
+        if any(kind not in self.by_chance and self.is_right(kind) for kind in held - loose):
+            self._lay_aside(loose, "forward leaves a part of its results unset")
+
+    def _forget_cubes(self) -> None:
+        """Take stacks for not meant that forward takes as cubes alone, where matrices are right: ``x.T`` turns both."""
+        held = self.held()
+        if any(rank_of(kind) == 2 and self.is_right(kind) for kind in held):
+            cubes = {kind for kind in {*held, *self.silent} if is_cube(kind, self.examples)}
+            self._lay_aside({kind for kind in cubes if not self.is_right(kind)}, "the gradient is wrong")
+
+    def _forget_miscounted(self) -> None:
+        """Take ranks for not meant at which gradients are wrong by a number of elements alone, and matrices right.
+
+        A mean over rows is divided by ``x.shape[0]``: a single row has no such number, and stacks may be meant.
+        """
+        right = {kind: self.is_right(kind) for kind in self.held()}
+        home = right_ranks(right)
+        if not home or min(home) < 2:
+            return
+        for kind in [kind for kind, fits in right.items() if not fits]:
+            count = counted_wrong(self.scope, self.examples[kind][0])
+            if count:
+                message = f"the gradient is wrong by a factor of {count}, a number of elements"
+                if rank_of(kind) < min(home):
+                    self._lay_aside({kind}, message)
+                self.judged[kind] = False
+                self.silent[kind] = message
+
+    def _lay_aside(self, kinds: Iterable[Kind], message: str) -> None:
+        for kind in kinds:
+            self.judged[kind] = False
+            self.silent[kind] = message
+            self.by_chance.add(kind)
 
     def _forget_flat_tables(self) -> None:
         """Take a table without columns for not meant where one with columns holds."""

@@ -5,7 +5,7 @@ Nothing here is a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
 from opkit.checker.search.scope import SearchScope
 from opkit.errors import AutogradError
 
-__all__ = ["Trouble", "has_slope", "is_only_empty", "spreads", "stacks", "trouble_of"]
+__all__ = ["Trouble", "has_slope", "is_only_empty", "ratios", "spreads", "stacks", "trouble_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +114,41 @@ def has_slope(scope: SearchScope, case: Case) -> bool:
 
     Indices do not repeat, as far as there are enough: what becomes of repeated ones is for the checks to say.
     """
-    ev = Evaluator(scope.checkable, replace(case, inputs={name: _apart(value) for name, value in case.inputs.items()}))
-    rng = scope.rng(LOOK_SEED)
     try:
-        with np.errstate(all="ignore"):
-            ev.prepare()
-            douts = ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes)))
-            weights = np.concatenate([douts[index].ravel() for index in ev.slots])
-            for leaf, gradient in ev.gradients(douts).items():
-                array = ev.array(leaf)
-                step = LOOK_STEP * rng.uniform(*LOOK_WEIGHTS, array.shape)
-                ends = [ev.value_at(ev.replaced(leaf, (array + sign * step).astype(array.dtype))) for sign in (1, -1)]
-                slope = float(weights @ (ends[0] - ends[1]))
-                claimed = 2 * float(np.sum(np.asarray(gradient) * step))
-                if not abs(slope - claimed) <= LOOK_SHARE * max(abs(slope), abs(claimed)):
-                    return False
+        slopes = _slopes(scope, case)
+        return all(abs(slope - claimed) <= LOOK_SHARE * max(abs(slope), abs(claimed)) for slope, claimed in slopes)
     except Exception:  # user code
         return False
-    return True
+
+
+def ratios(scope: SearchScope, case: Case, number: int) -> list[float]:
+    """Return what each input's gradient is of a difference along a direction; nothing where one of them has no slope.
+
+    Args:
+        scope: of the search.
+        case: the point.
+        number: of the direction.
+    """
+    try:
+        slopes = list(_slopes(scope, case, number))
+    except Exception:  # user code
+        return []
+    return [claimed / slope for slope, claimed in slopes] if all(slope for slope, _ in slopes) else []
+
+
+def _slopes(scope: SearchScope, case: Case, number: int = 0) -> Iterator[tuple[float, float]]:
+    """Yield, of each input, the difference along a direction and what its gradient makes of that direction."""
+    ev = Evaluator(scope.checkable, replace(case, inputs={name: _apart(value) for name, value in case.inputs.items()}))
+    rng = scope.rng(LOOK_SEED, number) if number else scope.rng(LOOK_SEED)
+    with np.errstate(all="ignore"):
+        ev.prepare()
+        douts = ev.douts_from(rng.uniform(*LOOK_WEIGHTS, sum(ev.sizes)))
+        weights = np.concatenate([douts[index].ravel() for index in ev.slots])
+        for leaf, gradient in ev.gradients(douts).items():
+            array = ev.array(leaf)
+            step = LOOK_STEP * rng.uniform(*LOOK_WEIGHTS, array.shape)
+            ends = [ev.value_at(ev.replaced(leaf, (array + sign * step).astype(array.dtype))) for sign in (1, -1)]
+            yield float(weights @ (ends[0] - ends[1])), 2 * float(np.sum(np.asarray(gradient) * step))
 
 
 def _apart(value: Any) -> Any:

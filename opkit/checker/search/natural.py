@@ -190,7 +190,7 @@ class Natural:
         parts = sorted(scope.speech.divisors)
         found: list[Case] = []
         for number, shapes in enumerate(islice(told_shapes(scope.args, is_vector, parts), FURTHER_SHAPES)):
-            for roles in self.roles.told(is_index, shapes, attrs):
+            for roles in self.roles.told(is_index, shapes, attrs) if scope.allows(shapes) else ():
                 case = scope.case(shapes, attrs, roles, seed=8000 + number)
                 if scope.trial.probe(case).is_accepted and fits(case):
                     found.append(case)
@@ -244,12 +244,15 @@ class Natural:
         if self.scope.options.shapes:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
-        yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
+        told = list(self.scope.described.assignments([arg.name for arg in self.scope.args]))
+        yield from told or assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 
     def attempt(
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
     ) -> Case | None:
         """Return a case of these shapes that lies in the domain, or None."""
+        if not self.scope.allows(assignment):
+            return None
         for roles in self.roles.candidates(assignment, attrs):
             if self.scope.trial.is_given_up:
                 return None

@@ -15,6 +15,7 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
 from opkit.checker.model.trial import Trial
+from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.holding import Holding
 from opkit.checker.search.meant import Doubt
 from opkit.checker.search.natural import Natural
@@ -67,6 +68,8 @@ def first_cases(checkable: Checkable, options: Options, most: int, give_up: floa
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
+    if not found and scope.disregard():
+        found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     if not found and trial.guarded:
         trial.minds_guards = False
         found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
@@ -102,11 +105,14 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
 def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
+    holding = Holding(scope)
     shapes = natural.cases()
+    if scope.described.shapes and not any(map(holding.fits, shapes)) and scope.disregard():
+        scope.roles = None
+        shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
-    holding = Holding(scope)
     relations = Relations(scope, holding)
     doubts: list[Doubt] = []
     if is_vague:
@@ -115,6 +121,8 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         shapes, doubts = relations.settle(shapes)
     remainder = remainder_of(scope, shapes) if is_vague else None
     sweeps = Sweeps(scope, natural)
+    if scope.described.shapes:
+        sweeps.notes.append(f"shapes are those that the source names: {scope.described}")
     # An array among the options goes with the sizes that were seen.
     is_held = any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
     shapes += [] if is_held else sweeps.grown(shapes)
@@ -122,6 +130,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     cases += wider(scope, shapes)
+    cases = [case for case in cases if scope.allows(shapes_of(case))]
     if is_vague:
         cases, more = relations.settle(cases)
         large, doubts = relations.takes(large), doubts + more

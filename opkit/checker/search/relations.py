@@ -90,7 +90,7 @@ class Relations:
         """Weigh a case set aside; near a recording nothing is a failure, and a broadcast counts where one was seen."""
         checkable = self.scope.checkable
         if trouble.is_silent:
-            return Weight.OPEN
+            return Weight.ASIDE if kind_of(case) in self.known.by_chance else Weight.OPEN
         if checkable.seen and all(is_alike(kind_of(one)) for one in checkable.seen):
             return Weight.OPEN if is_alike(kind_of(case)) else Weight.ASIDE
         weight = weight_of(self.scope, case, trouble, held, self.scope.speech, self.known.is_right)

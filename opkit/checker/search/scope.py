@@ -15,7 +15,8 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import arrays_of, ranks_of
+from opkit.checker.search.described import Described, described_in
+from opkit.checker.search.extents import arrays_of, ranks_of, shapes_of
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.speech import Speech, speech_of
 from opkit.checker.search.values import fill, nudged
@@ -78,6 +79,7 @@ class SearchScope:
     mixed: tuple[str, ...] = ()
     roles: tuple[Role, ...] | None = None
     _speech: Speech | None = None
+    _described: Described | None = None
 
     @property
     def speech(self) -> Speech:
@@ -85,6 +87,26 @@ class SearchScope:
         if self._speech is None:
             self._speech = speech_of(self.checkable.sources)
         return self._speech
+
+    @property
+    def described(self) -> Described:
+        """The shapes that the source names; none where a run or the user says something else."""
+        if self._described is None:
+            names = [arg.name for arg in self.args]
+            told = described_in(self.checkable.sources, [arg.name for arg in self.args if not arg.is_variadic])
+            is_other = not all(told.allows(names, shapes_of(case)) for case in self.checkable.seen)
+            self._described = Described() if is_other or self.options.shapes or self.checkable.infer else told
+        return self._described
+
+    def disregard(self) -> bool:
+        """Take the shapes that the source names for a mistake; return whether it names any."""
+        had_some = bool(self.described.shapes)
+        self._described = Described()
+        return had_some
+
+    def allows(self, assignment: Assignment) -> bool:
+        """Say whether shapes are such as the source names."""
+        return self.described.allows([arg.name for arg in self.args], assignment)
 
     @property
     def args(self) -> tuple[Arg, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ __all__ = [
     "is_compared",
     "is_constant",
     "is_left_out",
+    "is_share",
     "takes_gradient",
     "usual_value",
     "walked_in",
@@ -68,6 +69,7 @@ _CONSTANTS = frozenset(
         "keep",
         "lengths",
         "length",
+        "counts",
         "random",
         "mean",
         "var",
@@ -136,6 +138,9 @@ _VARIABLES = frozenset(
         "logits",
     ]
 )
+#: Words of a loss's labels, and of how much each of them counts.
+_LABELS = frozenset(("target", "targets", "label", "labels", "truth", "gt"))
+_SHARES = frozenset(("weight", "weights"))
 #: Words of what a loss compares its first input with.
 _COMPARED = frozenset(("y", "q", "g", "true", "ref", "reference"))
 #: Values for a parameter of which nothing is known, one after the other.
@@ -196,6 +201,11 @@ def is_constant(name: str) -> bool:
 def is_compared(name: str) -> bool:
     """Say whether an input of a loss is by its name what another one is compared with."""
     return _is_word_in(name, _COMPARED)
+
+
+def is_share(name: str, others: Iterable[str]) -> bool:
+    """Say whether an input of a loss is by its name how much each element of its labels counts."""
+    return _is_word_in(name, _SHARES) and any(_is_word_in(other, _LABELS) for other in others)
 
 
 def takes_gradient(name: str) -> bool:

@@ -15,17 +15,20 @@ import numpy as np
 
 from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of
 from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
+from opkit.checker.search.described import said_constant
 from opkit.checker.search.look import trouble_of
 from opkit.checker.search.pipeline import first_cases
 from opkit.eager.pylayer_faults import GradientCountError
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.foreign.suppositions import suppositions
 from opkit.verify.subjects.guess import (
     Guess,
     annotations_of,
     guesses,
     is_compared,
     is_constant,
+    is_share,
     takes_gradient,
     walked_in,
 )
@@ -114,8 +117,12 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
                     assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
                 )
             troubles = [trouble_of(made, case) for case in cases]
+        made = replace(made, suppositions=tuple(suppositions(made.forward, guess.inputs, constants)))
         made = replace(made, second=_second(made, runner, cases[0]))
         fits = None in troubles
+        if fits and first is None and _has_options(made, parameters.named, cases):
+            first, is_short = made, True
+            continue
         if fits or (first is None and not guess.is_likely):
             return made
         if first is None:
@@ -123,6 +130,12 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
     if first is None:
         raise NothingTakenError(listening.first)
     return first
+
+
+def _has_options(made: Checkable, named: Sequence[str], cases: Sequence[Case]) -> bool:
+    """Say whether inputs that only a keyword gives are options: backward never has a gradient for them."""
+    given = [case for case in cases if any(case.inputs.get(name) is not None for name in named)]
+    return bool(given) and all(_is_short(made, case) for case in given)
 
 
 def _is_short(made: Checkable, case: Case) -> bool:
@@ -155,7 +168,8 @@ def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozen
 
 def _is_sure(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
     """Say whether an input's name, or that no result depends on it, says that it takes no gradient."""
-    if is_constant(name) or (is_compared(name) and _is_loss(name, made, cases)):
+    is_beside = is_compared(name) or is_share(name, [arg.name for arg in made.inputs])
+    if is_constant(name) or said_constant(made.sources, name) or (is_beside and _is_loss(name, made, cases)):
         return True
     return not any(_moves(made, case, name) for case in cases)
 

@@ -1,0 +1,77 @@
+"""Chances: relations of shapes that forward takes by chance, seen at what its results and gradients are there.
+
+Asks of single relations only; which of them an op is meant for is decided in holding and relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from math import isclose, prod
+
+import numpy as np
+
+from opkit.checker.model.case import Case
+from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, POISON
+from opkit.checker.search.extents import arrays_of
+from opkit.checker.search.kinds import Kind, rank_of
+from opkit.checker.search.look import ratios
+from opkit.checker.search.scope import SearchScope
+
+__all__ = ["counted_wrong", "is_cube", "is_unsteady", "right_ranks"]
+
+
+def counted_wrong(scope: SearchScope, case: Case) -> int:
+    """Return how many elements a gradient is too large or too small by, and by nothing else; 0 where it is not so.
+
+    A mean over all elements whose gradient is divided by the number of rows alone is wrong by the other sizes' product.
+    """
+    shape = next((array.shape for array in arrays_of(case)), ())
+    counts = {prod(chosen) for number in range(1, len(shape) + 1) for chosen in combinations(shape, number)} - {1}
+    found: set[int] = set()
+    for look in range(COUNT_LOOKS):
+        shares = ratios(scope, case, look)
+        if not shares:
+            return 0
+        for share in shares:
+            near = {
+                count
+                for count in counts
+                if isclose(share, count, rel_tol=COUNT_SHARE) or isclose(share * count, 1.0, rel_tol=COUNT_SHARE)
+            }
+            if not near:
+                return 0
+            found |= near
+    return found.pop() if len(found) == 1 else 0
+
+
+def is_cube(kind: Kind, known: Collection[Kind]) -> bool:
+    """Say whether the first array needs three or more equal sizes: no array of its rank has others.
+
+    Args:
+        kind: which forward takes.
+        known: all kinds that it takes.
+    """
+    first = kind[0]
+    if not isinstance(first, tuple) or len(first) < 3 or len(set(first)) > 1:
+        return False
+    return not any(isinstance(one[0], tuple) and len(set(one[0])) > 1 and rank_of(one) == len(first) for one in known)
+
+
+def is_unsteady(scope: SearchScope, case: Case) -> bool:
+    """Say whether forward leaves part of its results as the memory was, like ``numpy.empty`` and a short loop."""
+    first = _copies(scope.trial.probe(case).outputs)
+    used = [np.full_like(item, POISON) for item in first if item.dtype.kind == "f"]
+    del used
+    again = _copies(scope.trial.probe(case).outputs)
+    return any(not np.array_equal(one, other, equal_nan=True) for one, other in zip(first, again))
+
+
+def _copies(outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [np.array(item) for item in outputs]
+
+
+def right_ranks(right: Mapping[Kind, bool]) -> set[int]:
+    """Return the ranks of the first array at which some relation has a right gradient, and none a wrong one."""
+    ranks = {rank_of(kind) for kind, is_right in right.items() if is_right}
+    return ranks - {rank_of(kind) for kind, is_right in right.items() if not is_right}
