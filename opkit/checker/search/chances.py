@@ -60,15 +60,14 @@ def is_cube(kind: Kind, known: Collection[Kind]) -> bool:
 
 def is_unsteady(scope: SearchScope, case: Case) -> bool:
     """Say whether forward leaves part of its results as the memory was, like ``numpy.empty`` and a short loop."""
-    first = _copies(scope.trial.probe(case).outputs)
-    used = [np.full_like(item, POISON) for item in first if item.dtype.kind == "f"]
-    del used
-    again = _copies(scope.trial.probe(case).outputs)
-    return any(not np.array_equal(one, other, equal_nan=True) for one, other in zip(first, again))
-
-
-def _copies(outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [np.array(item) for item in outputs]
+    found = []
+    results: Sequence[np.ndarray] = scope.trial.probe(case).outputs
+    for value in (POISON, -POISON):
+        used = [np.full(np.shape(item), value, item.dtype) for item in results if item.dtype.kind == "f"]
+        del used
+        results = [np.array(item) for item in scope.trial.probe(case).outputs]
+        found.append(results)
+    return any(not np.array_equal(one, other, equal_nan=True) for one, other in zip(*found))
 
 
 def right_ranks(right: Mapping[Kind, bool]) -> set[int]:

@@ -184,6 +184,7 @@ class Holding:
         shapes = shapes_of(self.examples[kind][0])
         return any(
             other != kind
+            and other not in self.by_chance
             and includes(other, shapes)
             and labels_in(other) > labels_in(kind)
             and not all(map(_has_one, some))
@@ -244,8 +245,9 @@ class Holding:
         """Take relations for not meant at which forward leaves memory as it was, where at others it does not."""
         held = self.held()
         loose = {kind for kind in held.intersection(kinds) if is_unsteady(self.scope, self.examples[kind][0])}
-        if any(kind not in self.by_chance and self.is_right(kind) for kind in held - loose):
+        if any(kind not in self.by_chance and self.is_right(kind) for kind in (held | self._special) - loose):
             self._lay_aside(loose, "forward leaves a part of its results unset")
+            self.judged.update((kind, True) for kind in self._special if not self._is_special(kind))
 
     def _forget_cubes(self) -> None:
         """Take stacks for not meant that forward takes as cubes alone, where matrices are right: ``x.T`` turns both."""
