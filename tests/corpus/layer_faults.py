@@ -8,6 +8,7 @@ from tests.corpus.layers import LAYERS
 from tests.corpus.meant_layers import MEANT_FAULTY
 from tests.corpus.mixed_layers import MIXED_FAULTY
 from tests.corpus.plain_layers import PLAIN_FAULTY
+from tests.corpus.told_layers import TOLD_FAULTY
 
 __all__ = ["FAULTY"]
 
@@ -228,4 +229,4 @@ def _made() -> dict[str, Layer]:
 
 
 #: By name.
-FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY, **MIXED_FAULTY, **BOUNDED_FAULTY}
+FAULTY: dict[str, Layer] = {**_made(), **PLAIN_FAULTY, **MEANT_FAULTY, **MIXED_FAULTY, **BOUNDED_FAULTY, **TOLD_FAULTY}

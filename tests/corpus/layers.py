@@ -7,6 +7,7 @@ from tests.corpus.layer_model import Layer
 from tests.corpus.meant_layers import MEANT
 from tests.corpus.mixed_layers import MIXED
 from tests.corpus.plain_layers import PLAIN
+from tests.corpus.told_layers import TOLD
 
 __all__ = ["LAYERS"]
 
@@ -781,5 +782,5 @@ ODD = (
 
 #: By name.
 LAYERS: dict[str, Layer] = {
-    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values(), *MIXED.values(), *BOUNDED.values())
+    layer.name: layer for layer in (*ELEMENTWISE, *KINKED, *REDUCTIONS, *NETWORK, *LINEAR, *ARRANGE, *ODD, *PLAIN.values(), *MEANT.values(), *MIXED.values(), *BOUNDED.values(), *TOLD.values())
 }

@@ -259,9 +259,11 @@ class Holding:
     def _forget_miscounted(self) -> None:
         """Take ranks for not meant at which gradients are wrong by a number of elements alone, and matrices right.
 
-        A mean over rows is divided by ``x.shape[0]``: a single row has no such number, and stacks may be meant.
+        A loss that is a mean over rows is divided by ``x.shape[0]``: a single row has no such number, and stacks may be
+        meant.
         """
-        right = {kind: self.is_right(kind) for kind in self.held()}
+        held = self.held()
+        right = {kind: self.is_right(kind) for kind in held} if all(map(self._is_loss, held)) else {}
         home = right_ranks(right)
         if not home or min(home) < 2:
             return
@@ -273,6 +275,10 @@ class Holding:
                     self._lay_aside({kind}, message)
                 self.judged[kind] = False
                 self.silent[kind] = message
+
+    def _is_loss(self, kind: Kind) -> bool:
+        """Say whether forward returns single numbers on a relation."""
+        return all(np.ndim(item) == 0 for item in self.scope.trial.probe(self.examples[kind][0]).outputs)
 
     def _lay_aside(self, kinds: Iterable[Kind], message: str) -> None:
         for kind in kinds:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +130,11 @@ def _sums_where_smaller(
     if not spreads(scope, case) or not any(is_alike(kind) and rank_of(kind) > 1 and has_slope(kind) for kind in held):
         return None
     bound = scope.checkable.bound(case.inputs, case.attrs)
-    places = [index for index, arg in enumerate(scope.args) if bound is None or arg.name in bound]
+    places = [
+        index
+        for index, arg in enumerate(scope.args)
+        if (bound is None or arg.name in bound) and not _holds_integers(case.inputs[arg.name])
+    ]
     own = _ranks(kind_of(case), places)
     for kind in held:
         ranks = _ranks(kind, places)
@@ -137,6 +142,10 @@ def _sums_where_smaller(
             is_second = len(own) == len(ranks) == 2 and own[1] < own[0] and ranks[0] < ranks[1]
             return Weight.MEANT if is_second else Weight.OPEN
     return None
+
+
+def _holds_integers(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind != "f"
 
 
 def _ranks(kind: Kind, places: Sequence[int]) -> list[int]:

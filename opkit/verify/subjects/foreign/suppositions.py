@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker import Case
 from opkit.checker.model.supposition import Supposition
 
-__all__ = ["suppositions"]
+__all__ = ["suppositions", "whole_labels"]
 
 #: Words in the names of what a loss compares with.
 _LABELS = frozenset(("label", "labels", "target", "targets", "truth", "gt", "mask", "onehot", "y"))
@@ -30,13 +30,29 @@ def suppositions(forward: _Forward, inputs: Sequence[str], constants: frozenset[
         inputs: its inputs.
         constants: those that take no gradient.
     """
-    for name in inputs:
-        if name in constants and any(word in _LABELS for word in name.lower().split("_")):
-            yield Supposition(f"the values of {name} are 0 and 1", partial(_changed, name, _bits), name)
-            yield Supposition(f"{name} sums to 1 over its last axis", partial(_changed, name, _shares), name)
+    for name in _labels_in(inputs, constants):
+        yield from whole_labels([name], constants)
+        yield Supposition(f"{name} sums to 1 over its last axis", partial(_changed, name, _shares), name)
     for name in inputs if len(inputs) > 1 else ():
         change = partial(_changed, name, _symmetric)
         yield Supposition(f"{name} is symmetric", change, name, partial(_is_even, forward, name))
+
+
+def whole_labels(inputs: Sequence[str], constants: frozenset[str]) -> Iterator[Supposition]:
+    """Yield that inputs may be meant to hold 0 and 1 that are by their names what a loss compares with.
+
+    Args:
+        inputs: of a function.
+        constants: those that take no gradient.
+    """
+    for name in _labels_in(inputs, constants):
+        yield Supposition(f"the values of {name} are 0 and 1", partial(_changed, name, _bits), name)
+
+
+def _labels_in(inputs: Sequence[str], constants: frozenset[str]) -> Iterator[str]:
+    for name in inputs:
+        if name in constants and any(word in _LABELS for word in name.lower().split("_")):
+            yield name
 
 
 def _changed(
