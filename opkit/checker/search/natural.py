@@ -31,7 +31,7 @@ from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.names import is_index_name, is_mask_name, is_parameter_name
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, Shape, assignments, signature, told_shapes
+from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, signature, told_shapes
 
 __all__ = ["Natural"]
 
@@ -126,7 +126,11 @@ class Natural:
                 found = self._named(attrs, limit, seed, patience)
                 if found:
                     return found
-        return self._accepted(attrs, limit, seed, most, patience)
+        found = self._accepted(attrs, limit, seed, most, patience)
+        if found or scope.checkable.infer is not None or scope.options.shapes:
+            return found
+        tried = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
+        return [case for case in tried if case is not None][:limit]
 
     def _named(self, attrs: Mapping[str, Any], limit: int, seed: int, patience: int) -> list[Case]:
         """Return cases in which inputs hold what their names say: whole numbers, truth values; else floats."""

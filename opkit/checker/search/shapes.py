@@ -20,7 +20,7 @@ from opkit.checker.model.thresholds import (
     RELATIONS_OF_MANY,
 )
 
-__all__ = ["Assignment", "Shape", "assignments", "first_shapes", "signature", "told_shapes"]
+__all__ = ["Assignment", "Shape", "assignments", "divisible", "first_shapes", "signature", "told_shapes"]
 
 Shape: TypeAlias = tuple[int, ...]
 #: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
@@ -62,10 +62,9 @@ _MAIN: tuple[Shape, ...] = (
     (2, 4, 8, 8),
     (1, 2, 7),
     (2, 3, 9),
-    (2, 4, 12),
-    (3, 12),
-    (2, 12, 4, 4),
 )
+#: For a forward that takes none of those: sizes that go into parts, and these into parts again.
+_DIVISIBLE: tuple[Shape, ...] = ((2, 4, 12), (3, 12), (2, 12, 4, 4), (12, 8))
 
 
 def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
@@ -77,6 +76,16 @@ def first_shapes(sizes: Sequence[int] = ()) -> Iterator[Shape]:
                 yield (near,)
                 yield (2, near)
                 yield (near, 2)
+
+
+def divisible(args: Sequence[Arg]) -> Iterator[Assignment]:
+    """Yield shapes of one kind for all inputs, whose sizes have many divisors.
+
+    Args:
+        args: the inputs; of lists nothing is yielded.
+    """
+    if not any(arg.is_variadic for arg in args):
+        yield from (tuple(shape for _ in args) for shape in _DIVISIBLE)
 
 
 def _related(shape: Shape) -> list[Shape]:

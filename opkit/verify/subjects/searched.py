@@ -21,7 +21,7 @@ from opkit.checker.search.pipeline import first_cases
 from opkit.eager.pylayer_faults import GradientCountError
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.foreign.suppositions import whole_labels
+from opkit.verify.subjects.foreign.suppositions import elementwise_labels
 from opkit.verify.subjects.guess import (
     Guess,
     annotations_of,
@@ -46,6 +46,8 @@ READING_SECONDS = 8.0
 LOOKED_AT = 12
 #: Shares by which an input is moved to see whether any result depends on it.
 NUDGES = (1e-6, -1e-5)
+#: Numbers for each item of a list of two, and of three.
+_ONE_EACH = ([0.3, 0.7], [0.2, 0.3, 0.6])
 
 
 class NothingTakenError(UsageError):
@@ -117,7 +119,7 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
                     assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
                 )
             troubles = [trouble_of(made, case) for case in cases]
-        made = replace(made, suppositions=tuple(whole_labels(guess.inputs, constants)))
+        made = replace(made, suppositions=tuple(elementwise_labels(made.forward, guess.inputs, constants)))
         made = replace(made, second=_second(made, runner, cases[0]))
         fits = None in troubles
         if fits and first is None and _has_options(made, parameters.named, cases):
@@ -239,7 +241,12 @@ def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Decl
         backward_where=location_of(layer.backward),
     )
     made = with_choices(made, [layer.forward, layer.backward])
-    attrs = tuple(replace(attr, type="any") if attr.name in guess.numbers else attr for attr in made.attrs)
+    # Beside a list an option may hold one number for each of its items.
+    lists = _ONE_EACH if starred or guess.lists else ()
+    attrs = tuple(
+        replace(attr, type="any", choices=(*attr.choices, *lists)) if attr.name in guess.numbers else attr
+        for attr in made.attrs
+    )
     remarks = [
         f"{item} was tried as a number: backward returns no gradient for it as a Tensor" for item in guess.numbers
     ]

@@ -14,7 +14,7 @@ import numpy as np
 from opkit.checker import Case
 from opkit.checker.model.supposition import Supposition
 
-__all__ = ["suppositions", "whole_labels"]
+__all__ = ["elementwise_labels", "suppositions"]
 
 #: Words in the names of what a loss compares with.
 _LABELS = frozenset(("label", "labels", "target", "targets", "truth", "gt", "mask", "onehot", "y"))
@@ -31,22 +31,25 @@ def suppositions(forward: _Forward, inputs: Sequence[str], constants: frozenset[
         constants: those that take no gradient.
     """
     for name in _labels_in(inputs, constants):
-        yield from whole_labels([name], constants)
+        yield Supposition(f"the values of {name} are 0 and 1", partial(_changed, name, _bits), name)
         yield Supposition(f"{name} sums to 1 over its last axis", partial(_changed, name, _shares), name)
     for name in inputs if len(inputs) > 1 else ():
         change = partial(_changed, name, _symmetric)
         yield Supposition(f"{name} is symmetric", change, name, partial(_is_even, forward, name))
 
 
-def whole_labels(inputs: Sequence[str], constants: frozenset[str]) -> Iterator[Supposition]:
-    """Yield that inputs may be meant to hold 0 and 1 that are by their names what a loss compares with.
+def elementwise_labels(forward: _Forward, inputs: Sequence[str], constants: frozenset[str]) -> Iterator[Supposition]:
+    """Yield that labels may be meant to hold 0 and 1 each of which is compared with the element at its place alone.
 
     Args:
-        inputs: of a function.
+        forward: of the function.
+        inputs: its inputs.
         constants: those that take no gradient.
     """
     for name in _labels_in(inputs, constants):
-        yield Supposition(f"the values of {name} are 0 and 1", partial(_changed, name, _bits), name)
+        if name != inputs[0]:
+            change, is_fair = partial(_changed, name, _bits), partial(_is_separate, forward, inputs[0], name)
+            yield Supposition(f"the values of {name} are 0 and 1", change, name, is_fair)
 
 
 def _labels_in(inputs: Sequence[str], constants: frozenset[str]) -> Iterator[str]:
@@ -95,3 +98,32 @@ def _is_even(forward: _Forward, name: str, case: Case) -> bool:
     except Exception:  # user code
         return False
     return all(np.allclose(first, second) for first, second in zip(one, other))
+
+
+def _is_separate(forward: _Forward, first: str, name: str, case: Case) -> bool:
+    """Say whether what an element of the first input adds does not depend on the labels at other places.
+
+    Both ascend, so that what belongs together otherwise, as the corners of boxes do, meets.
+    """
+    shape = np.shape(case.inputs[first])
+    if shape != np.shape(case.inputs[name]) or np.prod(shape) < 2:
+        return False
+    array = np.linspace(0.1, 0.9, int(np.prod(shape))).reshape(shape)
+    labels = 0.95 * array + 0.01
+    moved = array.copy()
+    moved.flat[0] += 0.05
+
+    def added(held: np.ndarray) -> list[np.ndarray]:
+        ends = [forward({**case.inputs, first: one, name: held}, case.attrs) for one in (moved, array)]
+        return [np.asarray(above) - np.asarray(below) for above, below in zip(*ends)]
+
+    try:
+        before = added(labels)
+        for place in (1, array.size - 1):
+            turned = labels.copy()
+            turned.flat[place] += 0.05
+            if not all(np.allclose(one, other, atol=1e-9) for one, other in zip(before, added(turned))):
+                return False
+    except Exception:  # user code
+        return False
+    return True
