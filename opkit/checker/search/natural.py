@@ -129,8 +129,8 @@ class Natural:
         found = self._accepted(attrs, limit, seed, most, patience)
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
-        tried = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
-        return [case for case in tried if case is not None][:limit]
+        parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
+        return [case for case in parted if case is not None][:limit]
 
     def _named(self, attrs: Mapping[str, Any], limit: int, seed: int, patience: int) -> list[Case]:
         """Return cases in which inputs hold what their names say: whole numbers, truth values; else floats."""
