@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opkit.verify.subjects.guess import Guess, annotations_of, guesses, walked_in
+from opkit.verify.subjects.guess import Guess, annotations_of, guesses, is_constant, is_share, walked_in
 from opkit.verify.subjects.parameters import parameters_in
 
 
@@ -49,3 +49,11 @@ def test_a_step_is_a_number_by_its_name() -> None:
     first, second = readings(scheduled)[:2]
     assert (first.inputs, first.options) == (("w",), {"step": 2})
     assert second.inputs == ("w", "step")
+
+
+def test_weights_beside_labels_are_shares() -> None:
+    """How much each label counts takes no gradient; weights beside other inputs are parameters."""
+    assert is_share("weight", ["pred", "target", "weight"])
+    assert not is_share("weight", ["x", "bias", "weight"])
+    assert not is_share("gain", ["pred", "target", "gain"])
+    assert is_constant("counts")
