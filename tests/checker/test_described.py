@@ -38,6 +38,8 @@ def told(text: str, *names: str) -> dict[str, tuple[str, ...]]:
         ("the sum over x[i, j]", None),
         ("x (see below, and there)", None),
         ("x [..., 2]", None),
+        ("x: (int, optional)", None),
+        ("x: Tensor[float]", None),
         ("x is [0, 1]", None),
         ("index [N, 3]", None),
     ],
@@ -66,6 +68,11 @@ def test_sizes_of_symbols_differ_and_expressions_have_their_values() -> None:
         assert isinstance(h, tuple)
         assert (x[0], x[1]) == (h[0], 3 * h[1])  # type: ignore[operator]
     assert all(len({*x, *h}) > 2 for x, h in made[:1])  # type: ignore[misc, arg-type]
+
+
+def test_a_keyword_may_name_a_size() -> None:
+    """The sizes of a weight are often called out and in."""
+    assert next(iter(Described({"w": ("out", "in")}).assignments(["w"]))) == ((3, 2),)
 
 
 def test_other_ranks_fixed_sizes_and_unequal_symbols_are_not_allowed() -> None:

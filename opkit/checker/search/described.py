@@ -35,6 +35,24 @@ _CONSTANT = re.compile(
     r"\bconstants?\b|\b(?:no|without an?|without) gradients?\b|\b(?:detached|frozen)\b"
     r"|\bnot (?:be )?(?:trained|learned|learnt|learnable|differentiated|differentiable)\b"
 )
+#: Words that brackets hold where they tell types and not shapes.
+_NO_SIZES = frozenset(
+    (
+        "int",
+        "float",
+        "bool",
+        "str",
+        "optional",
+        "required",
+        "default",
+        "Tensor",
+        "tensor",
+        "None",
+        "list",
+        "tuple",
+        "ndarray",
+    )
+)
 _FACTOR = re.compile(r"(?<=\d)\s*(?=[A-Za-z_])")
 
 
@@ -121,7 +139,8 @@ def _said(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         if not match["link"] and re.search(r"\b[a-z]", match["sizes"]):
             continue  # x[i] is an element
         sizes = tuple(_joined(part) for part in match["sizes"].split(",") if part.strip())
-        if sizes and all(map(_SIZE.fullmatch, sizes)) and any(map(_symbols, sizes)):
+        symbols: set[str] = set().union(*map(_symbols, sizes))
+        if symbols and not symbols & _NO_SIZES and all(map(_SIZE.fullmatch, sizes)):
             for name in re.findall(r"\w+", match["names"]):
                 yield name, sizes
 
@@ -153,6 +172,8 @@ def _choices(count: int) -> Iterator[Shape]:
 
 def _valued(text: str, known: Mapping[str, int]) -> int | None:
     """Return the value of a size, None where it is no whole number."""
+    if text in known:  # a keyword may be one
+        return known[text]
     try:
         return _value(ast.parse(text, mode="eval").body, known)
     except (SyntaxError, ValueError, ZeroDivisionError):

@@ -262,10 +262,9 @@ class Holding:
         A loss that is a mean over rows is divided by ``x.shape[0]``: a single row has no such number, and stacks may be
         meant.
         """
-        held = self.held()
-        right = {kind: self.is_right(kind) for kind in held} if all(map(self._is_loss, held)) else {}
+        right = {kind: self.is_right(kind) for kind in self.held()}
         home = right_ranks(right)
-        if not home or min(home) < 2:
+        if not home or min(home) < 2 or all(right.values()) or not all(map(self._is_loss, right)):
             return
         for kind in [kind for kind, fits in right.items() if not fits]:
             count = counted_wrong(self.scope, self.examples[kind][0])
