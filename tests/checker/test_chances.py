@@ -9,7 +9,7 @@ import numpy as np
 
 from opkit.checker import Arg, Case, Checkable, Options
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.chances import counted_wrong, is_cube, is_unsteady
+from opkit.checker.search.chances import counted_wrong, ignores_ends, is_cube, is_unsteady
 from opkit.checker.search.holding import Holding
 from opkit.checker.search.scope import SearchScope
 
@@ -105,3 +105,11 @@ def test_memory_left_unset_is_seen() -> None:
     found = judged(scope, even, longer)
     assert found.by_chance == {((0, 1), (2, 1))}
     assert "unset" in found.silent[((0, 1), (2, 1))]
+
+
+def test_what_lies_beyond_the_sizes_seen_may_be_ignored() -> None:
+    """Forward reads two columns: a third one says nothing of what is meant; a third row counts."""
+    scope = scope_of("a", lambda a: a[:, 0] * a[:, 1], lambda a, dy: dy)
+    assert ignores_ends(scope, case((3, 5)), ((3, 2),))
+    assert not ignores_ends(scope, case((5, 2)), ((3, 2),))
+    assert not ignores_ends(scope, case((3, 2)), ((3, 2),))

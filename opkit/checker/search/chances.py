@@ -6,8 +6,10 @@ Asks of single relations only; which of them an op is meant for is decided in ho
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import isclose, prod
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,9 @@ from opkit.checker.search.extents import arrays_of
 from opkit.checker.search.kinds import Kind, rank_of
 from opkit.checker.search.look import ratios
 from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.shapes import Assignment
 
-__all__ = ["counted_wrong", "is_cube", "is_unsteady", "right_ranks"]
+__all__ = ["counted_wrong", "ignores_ends", "is_cube", "is_unsteady", "right_ranks"]
 
 
 def counted_wrong(scope: SearchScope, case: Case) -> int:
@@ -68,6 +71,33 @@ def is_unsteady(scope: SearchScope, case: Case) -> bool:
         results = [np.array(item) for item in scope.trial.probe(case).outputs]
         found.append(results)
     return any(not np.array_equal(one, other, equal_nan=True) for one, other in zip(*found))
+
+
+def ignores_ends(scope: SearchScope, case: Case, seen: Assignment) -> bool:
+    """Say whether forward does not look at what arrays have beyond the sizes of others, like more than four corners.
+
+    Args:
+        scope: of the search.
+        case: the arrays.
+        seen: the others' shapes.
+    """
+    moved = {
+        name: _moved_beyond(value, shape) if isinstance(value, np.ndarray) and shape is not None else value
+        for (name, value), shape in zip(case.inputs.items(), seen)
+    }
+    one, other = scope.trial.probe(case), scope.trial.probe(replace(case, inputs=moved))
+    if not (one.is_accepted and other.is_accepted) or all(moved[name] is case.inputs[name] for name in moved):
+        return False
+    return all(np.array_equal(first, second, equal_nan=True) for first, second in zip(one.outputs, other.outputs))
+
+
+def _moved_beyond(value: np.ndarray, shape: Sequence[Any]) -> np.ndarray:
+    if value.dtype.kind != "f" or len(shape) != value.ndim:
+        return value
+    moved = (1.25 * value + 0.1).astype(value.dtype)
+    inner = tuple(slice(min(own, size)) for own, size in zip(value.shape, shape))
+    moved[inner] = value[inner]
+    return value if np.array_equal(moved, value) else moved
 
 
 def right_ranks(right: Mapping[Kind, bool]) -> set[int]:

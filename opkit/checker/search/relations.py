@@ -14,6 +14,7 @@ import numpy as np
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.thresholds import KIND_CASES
+from opkit.checker.search.chances import ignores_ends
 from opkit.checker.search.extents import ranks_of, shapes_of, sizes_of
 from opkit.checker.search.holding import Holding, holds_whole
 from opkit.checker.search.kinds import (
@@ -92,11 +93,17 @@ class Relations:
         if trouble.is_silent:
             return Weight.ASIDE if kind_of(case) in self.known.by_chance else Weight.OPEN
         if checkable.seen and all(is_alike(kind_of(one)) for one in checkable.seen):
-            return Weight.OPEN if is_alike(kind_of(case)) else Weight.ASIDE
+            is_told = not is_alike(kind_of(case)) or self._has_idle_ends(case)
+            return Weight.ASIDE if is_told else Weight.OPEN
         weight = weight_of(self.scope, case, trouble, held, self.scope.speech, self.known.is_right)
         if checkable.seen and (weight is Weight.MEANT or spreads(self.scope, case)):
             return Weight.ASIDE if self.known.is_stretched(case) else Weight.OPEN
         return weight
+
+    def _has_idle_ends(self, case: Case) -> bool:
+        """Say whether forward does not look at what a case has beyond the sizes that were seen."""
+        seen = {shapes_of(one) for one in self.scope.checkable.seen if ranks_of(one) == ranks_of(case)}
+        return any(ignores_ends(self.scope, case, one) for one in seen)
 
     def _is_rank_unseen(self, case: Case) -> bool:
         """Say whether all arrays of a case near a recording are of one shape, of a rank that was not seen."""
