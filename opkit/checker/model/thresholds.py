@@ -160,6 +160,8 @@ LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
 COUNT_LOOKS, COUNT_SHARE = 3, 1e-3
 #: Sizes of the symbols in shapes that a docstring names, and how many symbols are looked at: no two are equal. Tuned.
 DESCRIBED_SIZES, MOST_SYMBOLS = (2, 3, 4, 5, 6, 7, 8), 7
+#: Factor and summand by which elements are moved of which it is asked whether forward looks at them at all. Tuned.
+MOVED_FACTOR, MOVED_BY = 1.25, 0.1
 #: What the memory is filled with that a forward may leave in its results: no value of a case. Derived.
 POISON = 1.2345678901e7
 #: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and

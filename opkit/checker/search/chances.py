@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, POISON
+from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, MOVED_BY, MOVED_FACTOR, POISON
 from opkit.checker.search.extents import arrays_of
 from opkit.checker.search.kinds import Kind, rank_of
 from opkit.checker.search.look import ratios
@@ -94,7 +94,7 @@ def ignores_ends(scope: SearchScope, case: Case, seen: Assignment) -> bool:
 def _moved_beyond(value: np.ndarray, shape: Sequence[Any]) -> np.ndarray:
     if value.dtype.kind != "f" or len(shape) != value.ndim:
         return value
-    moved = (1.25 * value + 0.1).astype(value.dtype)
+    moved = (MOVED_FACTOR * value + MOVED_BY).astype(value.dtype)
     inner = tuple(slice(min(own, size)) for own, size in zip(value.shape, shape))
     moved[inner] = value[inner]
     return value if np.array_equal(moved, value) else moved
