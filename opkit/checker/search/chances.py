@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, MOVED_BY, MOVED_FACTOR, POISON
+from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, MOVED_BY, MOVED_FACTOR, POISON, POISONED
 from opkit.checker.search.extents import arrays_of
 from opkit.checker.search.kinds import Kind, rank_of
 from opkit.checker.search.look import ratios
@@ -66,7 +66,8 @@ def is_unsteady(scope: SearchScope, case: Case) -> bool:
     found = []
     results: Sequence[np.ndarray] = scope.trial.probe(case).outputs
     for value in (POISON, -POISON):
-        used = [np.full(np.shape(item), value, item.dtype) for item in results if item.dtype.kind == "f"]
+        floats = [item for item in results if item.dtype.kind == "f"] * POISONED
+        used = [np.full(np.shape(item), value, item.dtype) for item in floats]
         del used
         results = [np.array(item) for item in scope.trial.probe(case).outputs]
         found.append(results)
