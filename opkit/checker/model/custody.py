@@ -19,7 +19,7 @@ from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, P
 from opkit.checker.model.copies import NestingError, option_copied
 from opkit.checker.model.interpreter import Interpreter
 from opkit.checker.model.loans import Handed, Kept, Lent, are_untouched, changes, left, passed
-from opkit.checker.model.pairs import paired
+from opkit.checker.model.pairs import Pairs
 from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_HANDED, MOST_NAMED
 from opkit.errors import KernelError
@@ -158,7 +158,7 @@ class Custody:
         if checkable.runners:
             changes["runners"] = {name: self._runner(run) for name, run in checkable.runners.items()}
         if checkable.has_gradient and not self._is_watchful:
-            changes["paired"] = paired(self, checkable, lambda *given: guarded.run(*given), _arrays_of_numbers)
+            changes["paired"] = Pairs(self, checkable, lambda *given: guarded.run(*given), _arrays_of_numbers)
         guarded = _changed(checkable, changes)
         return guarded
 
