@@ -402,6 +402,31 @@ def test_who_writes_when_forward_and_backward_are_called_together_is_named(place
     assert [breach.message for breach in custody.breaches] == [f"backward wrote to its {said}"]
 
 
+@pytest.mark.parametrize("size", [4, 100_000])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("writer", ["forward", "backward"])
+def test_a_write_is_found_that_ends_in_an_error(size: int, count: int, writer: str) -> None:
+    """Of one result or several, small or large: the error comes as it is, and the write is noted."""
+
+    def forward(arrays: Any, attrs: Any) -> Any:
+        if writer == "forward":
+            by_flag(arrays["x"])
+            raise ZeroDivisionError(writer)
+        return [arrays["x"] + place for place in range(count)]
+
+    def backward(arrays: Any, outputs: Any, douts: Any, attrs: Any, needs: Any) -> Any:
+        by_flag(douts[-1])
+        raise ZeroDivisionError(writer)
+
+    custody = Custody()
+    op = custody.over(replace(checkable_of(lambda x: x, lambda x, dy: dy, [X]), forward=forward, backward=backward))
+    assert op.paired is not None
+    x = np.linspace(-1.0, 1.0, size)
+    with pytest.raises(ZeroDivisionError, match=writer):
+        op.paired({"x": x}, {}, [np.ones(size)] * count, frozenset("x"))
+    assert [breach.code for breach in custody.breaches] == ["GC122" if writer == "forward" else "GC123"]
+
+
 def test_gaps_hold_what_they_held_in_the_original() -> None:
     """A kernel that reads beyond its argument's elements reads in the copy what it would have read in the original."""
     wide = np.arange(10.0)

@@ -19,7 +19,7 @@ from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Gradients, P
 from opkit.checker.model.copies import NestingError, option_copied
 from opkit.checker.model.interpreter import Interpreter
 from opkit.checker.model.loans import Handed, Kept, Lent, are_untouched, changes, left, passed
-from opkit.checker.model.pairs import Pairs
+from opkit.checker.model.pairs import LAST_NUMBER, Pairs
 from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_HANDED, MOST_NAMED
 from opkit.errors import KernelError
@@ -28,8 +28,6 @@ __all__ = ["Breach", "Custody", "Moving"]
 
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
-#: The last of the dtypes that numpy numbers first: booleans, integers, floats and complex numbers.
-_LAST_NUMBER = np.dtype(np.clongdouble).num
 _SURROGATE = "the SURROGATE"
 _FIELDS = tuple(item.name for item in fields(Checkable))
 _values_of = attrgetter(*_FIELDS)
@@ -223,7 +221,9 @@ class Custody:
             self.has_run = True
             try:
                 outputs = function(handed.inputs, handed.attrs)
-                _arrays_of_numbers(outputs)
+                for item in outputs:
+                    if type(item) is np.ndarray and item.dtype.num > LAST_NUMBER:
+                        _arrays_of_numbers(outputs)
             except Exception as error:
                 raise readable(error)  # noqa: B904 (it is the same, or says all that can be said of it)
             finally:
@@ -319,7 +319,7 @@ def _changed(checkable: Checkable, changes: Mapping[str, Any]) -> Checkable:
 
 def _entered(table: dict[int, Handed], arrays: Arrays, made: Handed) -> Handed:
     if len(table) >= MOST_HANDED:
-        table.clear()
+        del table[next(iter(table))]  # the oldest
     table[id(arrays)] = made  # which refers to the arrays, so that no other inputs get their id
     return made
 
@@ -331,9 +331,7 @@ def _arrays_of_numbers(outputs: Any) -> None:
         KernelError: one is an array of records, texts or dates, on which no check can compute.
     """
     for place, item in enumerate(outputs):
-        if type(item) is not np.ndarray or item.dtype.num <= _LAST_NUMBER:
-            continue
-        if item.dtype.kind in _NO_NUMBERS or item.dtype.names is not None:
+        if type(item) is np.ndarray and (item.dtype.kind in _NO_NUMBERS or item.dtype.names is not None):
             raise KernelError(f"forward returned an array of {item.dtype} as result {place}, expected numbers")
 
 
