@@ -186,6 +186,8 @@ MOST_NAMED = 5
 #: Sets of inputs whose copies custody keeps: those of one case are asked for again and again. With 256 the memory of
 #: those that were not came back too late to be at hand: checks took up to a tenth longer. Cost.
 MOST_HANDED = 16
+#: Stands in for all values of an option that are neither guards nor at an edge. Tuned.
+NO_GUARD = 7.0
 #: Seeds what stands in for numpy's global random numbers during a call; kernels hardly seed with it. Tuned.
 DRAWN_SEED = 2_718_281_828
 #: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.

@@ -18,7 +18,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
-from opkit.checker.model.thresholds import GUARD_ACTS, MOST_BROKEN, MOST_ERRORS, MOST_GUARDED, SLOW_CALL
+from opkit.checker.model.thresholds import GUARD_ACTS, MOST_BROKEN, MOST_ERRORS, MOST_GUARDED, NO_GUARD, SLOW_CALL
 from opkit.checker.model.unguarded import EDGES, Unguarded, is_guard, unguarded
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
@@ -219,7 +219,7 @@ class Trial:
             return None
         floats = {name: value for name, value in attrs.items() if isinstance(value, float)}
         # Of other values it is enough to know that they are neither guards nor go with one.
-        options = {name: value if is_guard(value) or value in EDGES else 7.0 for name, value in floats.items()}
+        options = {name: value if is_guard(value) or value in EDGES else NO_GUARD for name, value in floats.items()}
         key = tuple(options.items())
         if key not in self._bare:
             self._bare[key] = unguarded(self.checkable.sources, options)
