@@ -32,10 +32,10 @@ def op(names: str, forward: Function, backward: Function) -> Checkable:
     return Checkable("op", args, (Arg("y"),), run, back)
 
 
-def found(names: str, forward: Function, backward: Function) -> SearchResult:
+def found(names: str, forward: Function, backward: Function, effort: float = 0.2) -> SearchResult:
     """Return the search for its cases."""
     made = op(names, forward, backward)
-    return search(made, Options(effort=0.2), Trial(made))
+    return search(made, Options(effort=effort), Trial(made))
 
 
 def shapes(result: SearchResult) -> list[Any]:
@@ -124,3 +124,70 @@ def test_a_size_of_1_that_alone_makes_shapes_fit_is_not_meant() -> None:
     assert shapes(result)
     assert all(u == x[1:] for x, u in shapes(result))
     assert any("no size need be 1" in doubt.message for doubt in result.doubts)
+
+
+def times(x: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return a product, of arrays or with a number."""
+    return np.asarray(x * k)
+
+
+def of_number(x: np.ndarray, k: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of a product with a number, as a number."""
+    return dy * k, np.asarray((dy * x).sum())
+
+
+def test_a_factor_that_is_one_number_is_that() -> None:
+    """Where backward keeps up with one number alone and the name allows it, arrays in its place are a note."""
+    result = found("x alpha", times, of_number)
+    assert {(3, 4), (5,)} <= {x for x, _ in shapes(result)}
+    assert all(np.size(case.inputs["alpha"]) < 2 for case in result.cases)
+    assert result.doubts
+    assert all(doubt.is_aside for doubt in result.doubts)
+
+
+def test_a_bias_is_not_one_number() -> None:
+    """By its name it has one for each column, so that shapes which backward does not fit are checked."""
+    result = found("x bias", lambda x, b: x + b, lambda x, b, dy: (dy, np.asarray(dy.sum())), 1.0)
+    assert ((3, 4), (4,)) in shapes(result)
+
+
+def test_wrong_values_at_arrays_are_a_note_where_the_name_says_number() -> None:
+    """A temperature is one; a scale may be an array, of which the gradient is silently wrong."""
+
+    def backward(x: np.ndarray, k: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return dy * k, np.asarray((dy * x).sum() + 0 * k)
+
+    doubts = found("x temperature", times, backward).doubts
+    assert doubts
+    assert all(doubt.is_aside for doubt in doubts)
+    assert not all(doubt.is_aside for doubt in found("x scale", times, backward).doubts)
+
+
+def test_a_pair_that_forward_compares_has_one_shape() -> None:
+    """A distance treats both alike; where names are not those of a pair, one of them may be for all rows."""
+
+    def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(((a - b) ** 2).sum(axis=-1))
+
+    def backward(a: np.ndarray, b: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 2 * dy[..., None] * (a - b), -2 * dy[..., None] * (a - b)
+
+    doubts = found("a b", distance, backward, 1.0).doubts
+    assert doubts
+    assert all(doubt.is_aside for doubt in doubts)
+    assert not all(doubt.is_aside for doubt in found("a q", distance, backward, 1.0).doubts)
+
+
+def test_a_mean_and_its_log_variance_have_one_shape() -> None:
+    """By their names they are parts of one estimate; a scale may be shared."""
+
+    def total(mu: np.ndarray, s: np.ndarray) -> np.ndarray:
+        return np.asarray((mu * mu + np.exp(s)).sum())
+
+    def backward(mu: np.ndarray, s: np.ndarray, dy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return 2 * dy * mu, dy * np.exp(s)
+
+    doubts = found("mu logvar", total, backward, 1.0).doubts
+    assert doubts
+    assert all(doubt.is_aside for doubt in doubts)
+    assert not all(doubt.is_aside for doubt in found("mu logstd", total, backward, 1.0).doubts)

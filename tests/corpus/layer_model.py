@@ -166,9 +166,14 @@ def as_script(layer: Layer) -> str:
     return f'{HEAD}\n\n{layer.text()}\n\nif __name__ == "__main__":\n    {driver_of(layer)}\n'
 
 
-def as_module(layers: Iterable[Layer]) -> str:
-    """Return one file with many PyLayers; as a script it runs each, whatever becomes of the others."""
+def as_module(layers: Iterable[Layer], *, is_run: bool = True) -> str:
+    """Return one file with many PyLayers; as a script it runs each, whatever becomes of the others.
+
+    A file that runs none of them shows no shapes that they are meant for.
+    """
     layers = list(layers)
+    if not is_run:
+        return f"{HEAD}\n\n" + "\n\n".join(layer.text() for layer in layers)
     runs = "".join(f"    lambda: {driver_of(layer)},\n" for layer in layers)
     texts = "\n\n".join(layer.text() for layer in layers)
     return (

@@ -545,6 +545,55 @@ ROWS = (
         pdf = paddle.to_tensor((np.exp(-0.5 * v * v) / np.sqrt(2 * np.pi)).astype(v.dtype))
         return dy * (cdf + paddle.to_tensor(v) * pdf)
         """, tags="saves option"),
+    L("LearnedBeta", "x, beta", "s = F.sigmoid(beta * x)\nctx.save_for_backward(x, beta, s)\nreturn x * s", """
+        x, beta, s = ctx.saved_tensor()
+        d = s * (1 - s)
+        return dy * (s + beta * x * d), (dy * x * x * d).sum()
+        """, call="leaf(3, 4), given(1.5)", tags="saves"),
+    L("LearnedSlope", "x, slope", "ctx.save_for_backward(x, slope)\nreturn paddle.where(x > 0, x, slope * x)", """
+        x, slope = ctx.saved_tensor()
+        low = (x <= 0).astype(x.dtype)
+        return dy * (1 - low) + dy * slope * low, (dy * x * low).sum().reshape([1])
+        """, call="leaf(3, 4), given([0.25])"),
+    L("OverTemperature", "x, temperature", "ctx.save_for_backward(x, temperature)\nreturn x / temperature",
+      "x, t = ctx.saved_tensor()\nreturn dy / t, -(dy * x).sum() / (t * t)", call="leaf(3, 4), given(2.0)"),
+    L("Cubic", "x, c0, c1, c2, c3", "ctx.save_for_backward(x, c1, c2, c3)\nreturn c0 + x * (c1 + x * (c2 + x * c3))", """
+        x, c1, c2, c3 = ctx.saved_tensor()
+        return dy * (c1 + 2 * c2 * x + 3 * c3 * x * x), dy.sum(), (dy * x).sum(), (dy * x ** 2).sum(), (dy * x ** 3).sum()
+        """, call="leaf(4), given(0.5), given(-1.0), given(0.3), given(0.2)"),
+    L("LineFit", "x, y, w, b", "r = w * x + b - y\nctx.save_for_backward(x, w, r)\nreturn (r * r).mean()", """
+        x, w, r = ctx.saved_tensor()
+        g = 2 * dy * r / r.size
+        return g * w, -g, (g * x).sum(), g.sum()
+        """, call="leaf(5), leaf(5), given(0.7), given(-0.2)"),
+    L("CosineOfRows", "a, b, eps=1e-8", """
+        na = paddle.sqrt((a * a).sum(-1, keepdim=True) + eps)
+        nb = paddle.sqrt((b * b).sum(-1, keepdim=True) + eps)
+        c = (a * b).sum(-1, keepdim=True) / (na * nb)
+        ctx.save_for_backward(a, b, na, nb, c)
+        return c.squeeze(-1)
+        """, """
+        a, b, na, nb, c = ctx.saved_tensor()
+        g = dy.unsqueeze(-1)
+        return g * (b / (na * nb) - c * a / na ** 2), g * (a / (na * nb) - c * b / nb ** 2)
+        """, call="leaf(3, 4), leaf(3, 4)", tags="saves"),
+    L("KlToNormal", "mu, logvar", "ctx.save_for_backward(mu, logvar)\nreturn -0.5 * (1 + logvar - mu * mu - paddle.exp(logvar)).sum()",
+      "mu, logvar = ctx.saved_tensor()\nreturn dy * mu, 0.5 * dy * (paddle.exp(logvar) - 1)", call="leaf(3, 4), leaf(3, 4)"),
+    L("OuterOfVectors", "u, v", "ctx.save_for_backward(u, v)\nreturn paddle.outer(u, v)",
+      "u, v = ctx.saved_tensor()\nreturn paddle.matmul(dy, v), paddle.matmul(u, dy)", call="leaf(3), leaf(4)"),
+    L("SwishGated", "a, b", """
+        # silu(a) * b, both [tokens, hidden]
+        s = F.sigmoid(a)
+        ctx.save_for_backward(a, b, s)
+        return a * s * b
+        """, "a, b, s = ctx.saved_tensor()\nreturn dy * b * s * (1 + a * (1 - s)), dy * a * s", call="leaf(3, 4), leaf(3, 4)", tags="saves"),
+    L("SmoothMax", "a, b", """
+        m = paddle.maximum(a, b)
+        z = m + paddle.log(paddle.exp(a - m) + paddle.exp(b - m))
+        ctx.save_for_backward(a, b, z)
+        return z
+        """, "a, b, z = ctx.saved_tensor()\nreturn dy * paddle.exp(a - z), dy * paddle.exp(b - z)", call="leaf(3, 4), leaf(3, 4)", tags="saves",
+      declares="def demo_NAME():\n    a, b = paddle.randn([4, 6]), paddle.randn([4, 6])\n    return NAME.apply(a, b)\n"),
 )
 
 #: By name.
@@ -605,7 +654,20 @@ FAULTS = (
     F("MaskCast", "MaskInverted", "region", "mask inverted below 0", "(mask,) = ctx.saved_tensor()\nreturn dy * paddle.cast(mask, dy.dtype)", "(mask,) = ctx.saved_tensor()\nreturn dy * paddle.cast(mask == 0, dy.dtype)"),
     F("LpDistance", "DistanceSquared", "subtle", "divides by n twice", "(dy / n).unsqueeze", "(dy / (n * n)).unsqueeze"),
     F("GeluErf", "GeluApprox", "attribute", "approximate ignored in backward", "s = 0.5 * (1 + t) + 0.5", "s = 0.5 * (1 + t) + 0.4", beyond=True, witness="leaf(3, 4), True"),
+    F("LearnedBeta", "BetaMean", "subtle", "mean instead of sum", "(dy * x * x * d).sum()", "(dy * x * x * d).mean()"),
+    F("LearnedSlope", "SlopeAll", "region", "positive places too", "(dy * x * low).sum()", "(dy * x).sum()"),
+    F("OverTemperature", "TemperatureSign", "gross", "sign", "-(dy * x).sum()", "(dy * x).sum()"),
+    F("Cubic", "CubicSlope", "subtle", "factor", "3 * c3 * x * x", "c3 * x * x"),
+    F("LineFit", "FitTwice", "subtle", "factor lost", "g.sum()\n", "dy * 2 * r.sum()\n"),
+    F("CosineOfRows", "CosinePart", "subtle", "norm to the first power", "c * a / na ** 2", "c * a / na"),
+    F("KlToNormal", "KlVariance", "subtle", "the 1 is lost", "(paddle.exp(logvar) - 1)", "paddle.exp(logvar)"),
+    F("OuterOfVectors", "OuterSwapped", "wiring", "operands swapped", "paddle.matmul(u, dy)", "paddle.matmul(dy, u)"),
+    Layer("TimesCalled", "x, y", "ctx.save_for_backward(x, y)\nreturn x * y", "x, y = ctx.saved_tensor()\nreturn dy * y, dy * x", fault="accumulation",
+          why="no sum over rows", call="leaf(3, 4), leaf(4)", declares="def demo_NAME():\n    return NAME.apply(paddle.randn([8, 4]), paddle.randn([4]))\n"),
+    Layer("BiasAllSummed", "x, bias", "return x + bias", "return dy, dy.sum()", fault="accumulation", why="summed over columns too", call="leaf(3, 4), leaf(4)"),
 )
 
 #: By name.
-MIXED_FAULTY: dict[str, Layer] = {fault.name: planted(fault, MIXED[fault.of]) for fault in FAULTS}
+MIXED_FAULTY: dict[str, Layer] = {
+    fault.name: fault if isinstance(fault, Layer) else planted(fault, MIXED[fault.of]) for fault in FAULTS
+}

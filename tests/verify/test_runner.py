@@ -9,6 +9,7 @@ import pytest
 
 from opkit.eager import PyLayer
 from opkit.eager.pylayer_faults import PyLayerError
+from opkit.errors import KernelError
 from opkit.ops import local
 from opkit.verify.subjects.parameters import parameters_of
 from opkit.verify.subjects.runner import Runner
@@ -68,3 +69,32 @@ def test_a_forward_that_raises_leaves_recording_on() -> None:
     with pytest.raises(ValueError, match="no"):
         runner_of(Second).forward(ARRAYS, {"raises": True})
     assert local.mode.is_grad_enabled
+
+
+class Reuses(PyLayer):
+    """Keeps one gradient for all calls."""
+
+    kept: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        """Return x + y."""
+        return x + y
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        """Write the gradient into the Tensor that was returned before."""
+        if Reuses.kept is None:
+            Reuses.kept = dy * 1
+        else:
+            Reuses.kept.set_value(dy)
+        return Reuses.kept, dy * 1
+
+
+def test_a_gradient_that_was_returned_may_not_be_changed() -> None:
+    """A Tensor that stands for another array after a later call is one that the caller still holds."""
+    _, pullback = runner_of(Reuses).vjp(ARRAYS, {})
+    names = frozenset(ARRAYS)
+    assert (pullback([np.ones(2)], names)["x"] == 1).all()
+    with pytest.raises(KernelError, match="changed a gradient that it returned earlier"):
+        pullback([np.full(2, 3.0)], names)

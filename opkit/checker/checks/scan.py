@@ -54,9 +54,11 @@ def scan(session: CheckSession, domain: str) -> None:
 
 
 def _is_alike(ev: Evaluator) -> bool:
-    """Say whether all inputs are float64 arrays of the one output's shape."""
+    """Say whether all inputs are float64 arrays of the one output's shape; several of one element may be numbers."""
     arrays = [array for _, array in leaves_of(ev.inputs)]
     if len(ev.slots) != 1 or len(ev.outputs) != 1 or not arrays or not 1 <= ev.outputs[0].ndim <= 3:
+        return False
+    if len(arrays) > 1 and arrays[0].size == 1:
         return False
     return all(array.shape == ev.outputs[0].shape and array.dtype == np.float64 for array in arrays)
 

@@ -19,6 +19,7 @@ from opkit.checker.search.kinds import (
     has_ones,
     includes,
     is_alike,
+    is_number,
     is_plain,
     is_same,
     kind_of,
@@ -31,6 +32,7 @@ from opkit.checker.search.kinds import (
 )
 from opkit.checker.search.look import Trouble, has_slope, spreads, trouble_of
 from opkit.checker.search.names import is_label_name, is_looked_up, is_order_name, is_table_name
+from opkit.checker.search.numbers import are_numbers, number_groups
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 
@@ -122,6 +124,21 @@ class Holding:
             for other in (*unstretched(shapes, WIDE, is_tied=False), *unstretched(shapes, WIDE, is_tied=True))
         )
 
+    def numbers(self) -> frozenset[int]:
+        """Return the inputs that are one number for all: where they are, backward keeps up, and elsewhere it does not.
+
+        Where it keeps up with both, values decide.
+        """
+        if any(role.is_integer for role in self.scope.roles or ()):  # a place is one of its own
+            return frozenset()
+        held = {kind for kind in self.held() if rank_of(kind)}
+        for group in number_groups([arg.name for arg in self.scope.args]):
+            ones = [kind for kind in held if are_numbers(kind, group)]
+            others = [kind for kind in held if not any(is_number(kind, index) for index in group)]
+            if ones and (not others or (any(map(self.is_right, ones)) and not any(map(self.is_right, others)))):
+                return group
+        return frozenset()
+
     # --- judging
     def judge(self, cases: Iterable[Case]) -> None:
         """Judge the relations of some cases, and of those that their equal sizes may stand for."""
@@ -152,6 +169,7 @@ class Holding:
         self._forget_misplaced()
         self._forget_unsteady(new)
         self._forget_unsummed(new)
+        self._forget_unnumbered()
         self._forget_misnamed()
         self._forget_flat_tables()
         self._forget_coincidences()
@@ -202,6 +220,15 @@ class Holding:
             if is_doubtful and not any(has_slope(self.scope, one) for one in self.examples[kind][:KIND_CASES]):
                 self.judged[kind] = False
                 self.silent[kind] = "the gradient of an input that is broadcast lacks a sum"
+
+    def _forget_unnumbered(self) -> None:
+        """Take arrays for not meant where one number for all is right, and they are wrong."""
+        group = self.numbers()
+        for kind in self.held() if group else ():
+            if rank_of(kind) and not any(is_number(kind, index) for index in group):
+                self.judged[kind] = False
+                named = " and ".join(self.scope.args[index].name for index in sorted(group))
+                self.silent[kind] = f"the gradient is wrong; it is right where {named} is one number"
 
     def _forget_misnamed(self) -> None:
         """Take arrays of one shape for not meant where a name says otherwise, and only other relations are right.

@@ -19,9 +19,11 @@ __all__ = [
     "has_ones",
     "includes",
     "is_alike",
+    "is_number",
     "is_plain",
     "is_same",
     "is_vector",
+    "kind_between",
     "kind_of",
     "labels_in",
     "leads",
@@ -38,8 +40,12 @@ Kind: TypeAlias = "tuple[tuple[int, ...] | str | None, ...]"
 
 
 def kind_of(case: Case) -> Kind:
-    """Return how the shapes relate: the same for (3, 4) with (4,), (2, 5) with (5,) and (1, 6) with (6,)."""
-    shapes = shapes_of(case)
+    """Return how a case's shapes relate."""
+    return kind_between(shapes_of(case))
+
+
+def kind_between(shapes: Assignment) -> Kind:
+    """Return how shapes relate: the same for (3, 4) with (4,), (2, 5) with (5,) and (1, 6) with (6,)."""
     labels: dict[int, int] = {}
     found: list[tuple[int, ...] | str | None] = []
     for index, shape in enumerate(shapes):
@@ -103,6 +109,12 @@ def labels_in(kind: Kind) -> int:
 def is_same(kind: Kind, index: int) -> bool:
     """Say whether an input has the first one's shape."""
     return kind[index] == kind[0]
+
+
+def is_number(kind: Kind, index: int) -> bool:
+    """Say whether an input is one number beside a first one with axes."""
+    labels = kind[index]
+    return isinstance(labels, tuple) and set(labels) <= {ONE} and rank_of(kind) > 0
 
 
 def is_vector(kind: Kind, index: int) -> bool:

@@ -19,7 +19,16 @@ from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
 from opkit.checker.search.scope import SearchScope
 from opkit.errors import AutogradError
 
-__all__ = ["Trouble", "has_slope", "is_only_empty", "ratios", "spreads", "stacks", "trouble_of"]
+__all__ = [
+    "Trouble",
+    "has_slope",
+    "is_only_empty",
+    "is_pairwise",
+    "ratios",
+    "spreads",
+    "stacks",
+    "trouble_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,18 @@ def spreads(scope: SearchScope, case: Case) -> bool:
         return False
     outcome = scope.trial.probe(case)
     return outcome.is_accepted and all(np.shape(item) == whole for item in outcome.outputs)
+
+
+def is_pairwise(scope: SearchScope, case: Case) -> bool:
+    """Say whether exchanging two arrays changes a sign of the results at most, as of a distance."""
+    shapes = [array.shape for array in arrays_of(case)]
+    if scope.roles is None or len(shapes) != len(scope.args) or len(shapes) != 2:
+        return False
+    alike = scope.case((max(shapes, key=len),) * 2, case.attrs, scope.roles, seed=case.seed)
+    first, second = alike.inputs
+    swapped = replace(alike, inputs={first: alike.inputs[second], second: alike.inputs[first]})
+    pairs = list(zip(scope.trial.probe(alike).outputs, scope.trial.probe(swapped).outputs))
+    return bool(pairs) and any(all(np.allclose(one, sign * other) for one, other in pairs) for sign in (1, -1))
 
 
 def is_only_empty(scope: SearchScope, case: Case) -> bool:

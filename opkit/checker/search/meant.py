@@ -16,8 +16,14 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.search.extents import arrays_of, sizes_of
 from opkit.checker.search.kinds import Kind, has_ones, is_alike, is_plain, is_vector, kind_of, rank_of
-from opkit.checker.search.look import Trouble, spreads
-from opkit.checker.search.names import is_broadcast_name, is_operand_name, is_parameter_name, may_be_parameter
+from opkit.checker.search.look import Trouble, is_pairwise, spreads
+from opkit.checker.search.names import (
+    are_a_pair,
+    is_broadcast_name,
+    is_operand_name,
+    is_parameter_name,
+    may_be_parameter,
+)
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.speech import Speech
 
@@ -61,6 +67,7 @@ def weight_of(
     held: Collection[Kind],
     speech: Speech,
     has_slope: Callable[[Kind], bool],
+    numbers: Collection[int] = (),
 ) -> Weight:
     """Weigh a case that forward takes and backward does not keep up with.
 
@@ -71,13 +78,16 @@ def weight_of(
         held: the relations that backward keeps up with.
         speech: what the source says about shapes.
         has_slope: says whether the gradient is right on such a relation, by a first look.
+        numbers: inputs that are one number for all wherever backward keeps up.
     """
     if not all(sizes_of(case)):
         return Weight.ASIDE
     if speech.ranks and is_plain(case):
         return Weight.MEANT
     kind = kind_of(case)
-    if rank_of(kind) > 1 and is_plain(case) and not any(_has_matrix(one) for one in held):
+    if any(all(kind[index] != one[index] for one in held) for index in numbers):
+        return Weight.OPEN if speech.broadcasts else Weight.ASIDE
+    if _keeps_rows(scope, case) and is_plain(case) and not any(_has_matrix(one) for one in held):
         return Weight.OPEN
     sums = _sums_where_smaller(scope, case, held, has_slope)
     if sums is not None:
@@ -85,6 +95,12 @@ def weight_of(
     is_open = speech.broadcasts or _is_named_so(scope, case, held)
     is_open = is_open or (trouble.is_refused and _has_operands(scope, case, held))
     return Weight.OPEN if is_open else Weight.ASIDE
+
+
+def _keeps_rows(scope: SearchScope, case: Case) -> bool:
+    """Say whether some result has as many rows as the first array, a matrix: each row may be meant alone."""
+    first = next((array.shape for array in arrays_of(case)), ())
+    return len(first) > 1 and any(np.shape(item)[:1] == first[:1] for item in scope.trial.probe(case).outputs)
 
 
 def _has_matrix(kind: Kind) -> bool:
@@ -95,10 +111,12 @@ def _has_operands(scope: SearchScope, case: Case, held: Collection[Kind]) -> boo
     """Say whether inputs whose names say nothing, like x and y, differ in shape, and results are arrays.
 
     Of these any may be broadcast, but for those that fit where their shape is another one; a loss compares arrays of
-    one shape.
+    one shape, and so does what treats a pair alike and reduces it, like a distance.
     """
     kind, names = kind_of(case), [arg.name for arg in scope.args]
     if not is_operand_name(names[0]):
+        return False
+    if len(names) == 2 and are_a_pair(*names) and not spreads(scope, case) and is_pairwise(scope, case):
         return False
     places = [
         index
@@ -156,7 +174,11 @@ def _is_named_so(scope: SearchScope, case: Case, held: Collection[Kind]) -> bool
     """Say whether some input is by its name a vector that is broadcast over arrays of more axes than where it fits."""
     names = [arg.name for arg in scope.args]
     kind = kind_of(case)
-    if not is_plain(case) or not spreads(scope, case):
+    if not is_plain(case):
+        return False
+    if any(is_vector(kind, index) and name in scope.told.vectors for index, name in enumerate(names)):
+        return True
+    if not spreads(scope, case):
         return False
     for index, name in enumerate(names):
         labels = kind[index]

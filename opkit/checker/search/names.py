@@ -5,9 +5,10 @@ A suggestion orders what is tried and settles what is ambiguous; it is never a v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 __all__ = [
+    "are_coefficients",
     "is_broadcast_name",
     "is_index_name",
     "is_label_name",
@@ -16,8 +17,12 @@ __all__ = [
     "is_order_name",
     "is_operand_name",
     "is_parameter_name",
+    "are_a_pair",
+    "are_twins",
     "is_table_name",
+    "may_be_number",
     "may_be_parameter",
+    "says_number",
 ]
 
 #: Names of inputs that are broadcast over the first one: where backward fits none of that, it is a mistake.
@@ -26,10 +31,20 @@ _BROADCAST = frozenset(("b", "bias", "beta", "gamma", "scale", "shift", "alpha",
 _PARAMETERS = frozenset(("w", "weight", "weights"))
 #: Names of inputs that may be one number for each column or channel.
 _FACTORS = frozenset(("a", "c", "s", "sigma", "tau", "theta", "temperature"))
+#: Names of inputs that are one number for all.
+_NUMBERS = frozenset(("temperature", "temp", "tau", "lam", "lambda"))
+#: Names of inputs that may be one number for all; beside others that are, a bias may be one, too.
+_COEFFICIENTS = _NUMBERS | _FACTORS | frozenset(("alpha", "beta", "scale", "shift", "slope", "offset", "k", "m", "w"))
+#: Names of inputs that hold a number for each column or channel, whatever else is there.
+_VECTORS = frozenset(("bias", "gamma", "weight", "weights"))
 #: Names of first inputs beside which these are parameters, and not operands of one shape.
 _DATA = frozenset(("x", "input", "inputs", "data", "h", "hidden", "features"))
 #: Names that say nothing of what an input is for.
 _OPERANDS = frozenset(("x", "y", "z", "a", "b", "p", "q", "u", "v", "left", "right", "lhs", "rhs", "input", "other"))
+#: Names of two operands of one sort.
+_PAIRS = frozenset(("ab", "xy", "uv", "pq", "st", "leftright", "lhsrhs", "inputother"))
+#: Names of two parts of one estimate, each as large as the other.
+_TWINS = frozenset((mean, "logvar") for mean in ("mu", "mean", "mus", "means", "m"))
 #: Names of inputs with rows of their own, which forward looks up or cuts to size.
 _TABLES = frozenset(("table", "embedding", "embeddings", "embed", "codebook", "position", "positions", "pos", "pe"))
 #: Names of inputs with one entry for each row of the others.
@@ -59,9 +74,40 @@ def may_be_parameter(name: str, first: str) -> bool:
     return _has(name, _FACTORS) and _has(first, _DATA)
 
 
+def may_be_number(name: str) -> bool:
+    """Say whether an input may be one number for all of the others, by its name."""
+    return _has(name, _COEFFICIENTS)
+
+
+def says_number(name: str) -> bool:
+    """Say whether an input is one number for all of the others, by its name."""
+    return _has(name, _NUMBERS)
+
+
+def are_coefficients(names: Iterable[str], some: Collection[str]) -> bool:
+    """Say whether some inputs may be numbers together, by their names: beside a bias or a gamma none is.
+
+    Of one input only a name like ``alpha`` says it; several that are numbers in one relation are that.
+    """
+    return not any(_has(name, _VECTORS) for name in names) and (len(some) > 1 or all(map(may_be_number, some)))
+
+
 def is_operand_name(name: str) -> bool:
     """Say whether a name says nothing of what an input is for."""
     return _has(name, _OPERANDS)
+
+
+def are_a_pair(one: str, other: str) -> bool:
+    """Say whether two names are those of two things of one sort, like ``a`` and ``b`` or ``x1`` and ``x2``."""
+    stems = one.rstrip("0123456789"), other.rstrip("0123456789")
+    return "".join(stems).lower() in _PAIRS or (one != other and stems[0] == stems[1] != "")
+
+
+def are_twins(one: str, other: str) -> bool:
+    """Say whether two inputs are by their names parts of one estimate, and of one shape."""
+    stems = (name.lower().rstrip("0123456789").replace("_", "") for name in (one, other))
+    mean, spread = (stem.replace("lv", "logvar") for stem in stems)
+    return (mean, spread) in _TWINS
 
 
 def is_table_name(name: str) -> bool:

@@ -29,6 +29,7 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.names import is_index_name, is_mask_name, is_parameter_name
+from opkit.checker.search.numbers import number_shapes
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, signature, told_shapes
@@ -204,6 +205,25 @@ class Natural:
                 break
         return found
 
+    def numbered(self, fits: Callable[[Case], bool]) -> list[Case]:
+        """Return cases in which some inputs are one number for all, where forward takes that and it fits.
+
+        Args:
+            fits: says whether backward keeps up with forward on a case.
+        """
+        scope = self.scope
+        roles = scope.roles
+        if scope.options.shapes or scope.checkable.seen or roles is None or any(role.is_integer for role in roles):
+            return []
+        attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
+        for shapes in number_shapes([arg.name for arg in scope.args]):
+            allowed = filter(scope.allows, shapes)
+            made = [scope.case(one, attrs, roles, seed=8800 + number) for number, one in enumerate(allowed)]
+            found = [case for case in made if scope.trial.probe(case).is_accepted and fits(case)]
+            if found:
+                return found
+        return []
+
     def _climbed_cases(self) -> list[Case]:
         """Follow how far infer's checks get, where it refuses all shapes that are usual."""
         if self.scope.checkable.infer is None or self.scope.options.shapes or not self.scope.args:
@@ -249,6 +269,7 @@ class Natural:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
         told = list(self.scope.described.assignments([arg.name for arg in self.scope.args]))
+        yield from self.scope.told.calls
         yield from told or assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 
     def attempt(

@@ -118,7 +118,7 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if is_vague:
         if not relations.is_settled(shapes):
             shapes = natural.further(holding.fits) + shapes
-        shapes, doubts = relations.settle(shapes)
+        shapes, doubts = relations.settle(shapes + natural.numbered(holding.fits))
     remainder = remainder_of(scope, shapes) if is_vague else None
     sweeps = Sweeps(scope, natural)
     if scope.described.shapes:

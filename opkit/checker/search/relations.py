@@ -20,6 +20,7 @@ from opkit.checker.search.holding import Holding, holds_whole
 from opkit.checker.search.kinds import (
     Kind,
     has_ones,
+    includes,
     is_alike,
     is_plain,
     is_same,
@@ -29,7 +30,7 @@ from opkit.checker.search.kinds import (
 )
 from opkit.checker.search.look import Trouble, is_only_empty, spreads, stacks
 from opkit.checker.search.meant import Doubt, Weight, weight_of
-from opkit.checker.search.names import is_broadcast_name, is_parameter_name
+from opkit.checker.search.names import are_twins, is_broadcast_name, is_parameter_name, says_number
 from opkit.checker.search.scope import SearchScope
 
 __all__ = ["Relations"]
@@ -90,13 +91,22 @@ class Relations:
     def _weight(self, case: Case, trouble: Trouble, held: set[Kind]) -> Weight:
         """Weigh a case set aside; near a recording nothing is a failure, and a broadcast counts where one was seen."""
         checkable = self.scope.checkable
+        told, is_equal = self.scope.told, is_alike(kind_of(case))
+        if any(includes(kind, shapes_of(case)) for kind in told.kinds):
+            return Weight.MEANT
+        if told.is_equal and not is_equal and (told.is_same or not trouble.is_silent):
+            return Weight.ASIDE
         if trouble.is_silent:
-            return Weight.ASIDE if kind_of(case) in self.known.by_chance else Weight.OPEN
+            called = [self.scope.args[index].name for index in self.known.numbers()]
+            is_number = bool(called) and all(map(says_number, called))
+            is_chance = kind_of(case) in self.known.by_chance
+            return Weight.ASIDE if is_chance or is_number or self._are_twins(case) else Weight.OPEN
         if checkable.seen and all(is_alike(kind_of(one)) for one in checkable.seen):
-            is_told = not is_alike(kind_of(case)) or self._has_idle_ends(case)
+            is_told = not is_equal or self._has_idle_ends(case)
             return Weight.ASIDE if is_told else Weight.OPEN
-        weight = weight_of(self.scope, case, trouble, held, self.scope.speech, self.known.is_right)
-        if checkable.seen and (weight is Weight.MEANT or spreads(self.scope, case)):
+        known, numbers = self.known, self.known.numbers()
+        weight = weight_of(self.scope, case, trouble, held, self.scope.speech, known.is_right, numbers)
+        if checkable.seen and not numbers and (weight is Weight.MEANT or spreads(self.scope, case)):
             return Weight.ASIDE if self.known.is_stretched(case) else Weight.OPEN
         return weight
 
@@ -104,6 +114,12 @@ class Relations:
         """Say whether forward does not look at what a case has beyond the sizes that were seen."""
         seen = {shapes_of(one) for one in self.scope.checkable.seen if ranks_of(one) == ranks_of(case)}
         return any(ignores_ends(self.scope, case, one) for one in seen)
+
+    def _are_twins(self, case: Case) -> bool:
+        """Say whether inputs that have another shape than the first one are by their names of its shape."""
+        kind, (first, *_) = kind_of(case), (arg.name for arg in self.scope.args)
+        others = [arg.name for index, arg in enumerate(self.scope.args) if not is_same(kind, index)]
+        return bool(others) and all(are_twins(first, name) for name in others)
 
     def _is_rank_unseen(self, case: Case) -> bool:
         """Say whether all arrays of a case near a recording are of one shape, of a rank that was not seen."""
@@ -211,8 +227,9 @@ class Relations:
     def _broadcasts(self, held: set[Kind]) -> set[Kind]:
         """Return relations that the names of inputs speak of, as long as backward keeps up with none of them."""
         found: set[Kind] = set()
+        numbers = self.known.numbers()
         for index, arg in enumerate(self.scope.args):
-            if not index or not is_broadcast_name(arg.name, self.scope.args[0].name):
+            if not index or not is_broadcast_name(arg.name, self.scope.args[0].name) or index in numbers:
                 continue
             small = {kind for kind in self.known.judged if is_vector(kind, index)}
             if not small & held:

@@ -19,6 +19,7 @@ from opkit.checker.search.described import Described, described_in
 from opkit.checker.search.extents import arrays_of, ranks_of, shapes_of
 from opkit.checker.search.shapes import Assignment, Shape
 from opkit.checker.search.speech import Speech, speech_of
+from opkit.checker.search.told import Told, told_by
 from opkit.checker.search.values import fill, nudged
 from opkit.ir import TensorDesc
 
@@ -80,6 +81,7 @@ class SearchScope:
     roles: tuple[Role, ...] | None = None
     _speech: Speech | None = None
     _described: Described | None = None
+    _told: Told | None = None
 
     @property
     def speech(self) -> Speech:
@@ -107,6 +109,13 @@ class SearchScope:
     def allows(self, assignment: Assignment) -> bool:
         """Say whether shapes are such as the source names."""
         return self.described.allows([arg.name for arg in self.args], assignment)
+
+    @property
+    def told(self) -> Told:
+        """The shapes that the source gives inputs, read once."""
+        if self._told is None:
+            self._told = told_by(self.checkable.sources, [arg.name for arg in self.args])
+        return self._told
 
     @property
     def args(self) -> tuple[Arg, ...]:

@@ -284,12 +284,19 @@ def _raw_slots(result: Any, count: int) -> list[list[Any] | None] | None:
 def _listening(layer: type, heard: list[Any]) -> type:
     """Return a subclass whose backward is the user's, and that keeps what it returns."""
     backward = layer.backward  # type: ignore[attr-defined]
+    given: list[tuple[Tensor, np.ndarray]] = []
 
     def listening(ctx: Any, *douts: Any) -> Any:
         is_one = len(douts) == 1 and type(douts[0]) is Tensor  # else lists may be among them, which it may change too
         owned = Owned({_INCOMING: douts[0] if is_one else list(douts)})
         result = backward(ctx, *douts)
         owned.verify("backward")
+        if any(item._data is not array for item, array in given):
+            raise KernelError(
+                "backward changed a gradient that it returned earlier, which is read-only: the caller still holds it; "
+                "return a new Tensor"
+            )
+        given[:] = [(item, item._data) for item in tensors_in(result)]
         heard.append(result)
         return result
 
