@@ -14,6 +14,7 @@ GROUPS = [
     (("x", "mu", "sigma"), [{2}, {1, 2}]),
     (("x", "y"), []),
     (("x", "b"), []),
+    (("x", "A"), []),
     (("x", "bias"), []),
     (("x", "gamma", "beta"), []),
     (("x", "weight", "alpha"), []),
@@ -33,8 +34,9 @@ def test_numbers_have_no_axes_or_one_of_size_one() -> None:
 
 
 def test_relations_of_numbers() -> None:
-    """An array of size 1 is a number beside one with axes, and not beside another number."""
+    """An array of one element is a number beside one with axes, and not beside another number; a matrix of one is none."""
     assert are_numbers(kind_between(((3, 4), ())), frozenset({1}))
-    assert are_numbers(kind_between(((3, 4), (1, 1))), frozenset({1}))
+    assert are_numbers(kind_between(((3, 4), (1,))), frozenset({1}))
+    assert not are_numbers(kind_between(((3, 1), (1, 1))), frozenset({1}))
     assert not are_numbers(kind_between(((3, 4), (4,))), frozenset({1}))
     assert not are_numbers(kind_between(((), ())), frozenset({1}))

@@ -34,7 +34,7 @@ _FACTORS = frozenset(("a", "c", "s", "sigma", "tau", "theta", "temperature"))
 #: Names of inputs that are one number for all.
 _NUMBERS = frozenset(("temperature", "temp", "tau", "lam", "lambda"))
 #: Names of inputs that may be one number for all; beside others that are, a bias may be one, too.
-_COEFFICIENTS = _NUMBERS | _FACTORS | frozenset(("alpha", "beta", "scale", "shift", "slope", "offset", "k", "m", "w"))
+_COEFFICIENTS = _NUMBERS | _FACTORS | frozenset(("alpha", "beta", "scale", "shift", "slope", "offset", "w"))
 #: Names of inputs that hold a number for each column or channel, whatever else is there.
 _VECTORS = frozenset(("bias", "gamma", "weight", "weights"))
 #: Names of first inputs beside which these are parameters, and not operands of one shape.
@@ -75,8 +75,8 @@ def may_be_parameter(name: str, first: str) -> bool:
 
 
 def may_be_number(name: str) -> bool:
-    """Say whether an input may be one number for all of the others, by its name."""
-    return _has(name, _COEFFICIENTS)
+    """Say whether an input may be one number for all of the others, by its name; a capital is a matrix."""
+    return name.islower() and _has(name, _COEFFICIENTS)
 
 
 def says_number(name: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opkit.checker.search.kinds import Kind, is_number, rank_of
+from opkit.checker.search.kinds import Kind, is_number
 from opkit.checker.search.names import are_coefficients, may_be_number
 from opkit.checker.search.shapes import Assignment, Shape
 
@@ -43,5 +43,5 @@ def number_shapes(names: Sequence[str]) -> Iterator[list[Assignment]]:
 
 
 def are_numbers(kind: Kind, group: frozenset[int]) -> bool:
-    """Say whether all inputs of a group are numbers, beside a first array with axes."""
-    return rank_of(kind) > 0 and all(is_number(kind, index) for index in group)
+    """Say whether all inputs of a group are numbers of one axis at most, beside a first array with axes."""
+    return all(is_number(kind, index) and len(kind[index] or ()) < 2 for index in group)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -41,7 +42,8 @@ def called_shapes(layer: type, names: Sequence[str]) -> list[tuple[Shape, ...]]:
     """
     try:
         parameters = list(inspect.signature(layer.forward).parameters)[1:]  # type: ignore[attr-defined]
-        tree = _tree_of(inspect.getsourcefile(layer) or "")
+        path = inspect.getsourcefile(layer) or ""
+        tree = _tree_of(path, os.stat(path).st_mtime_ns)
     except (TypeError, ValueError, OSError):
         return []
     found: list[tuple[Shape, ...]] = []
@@ -131,7 +133,8 @@ class _Scope:
 
 
 @lru_cache(maxsize=16)
-def _tree_of(path: str) -> ast.Module:
+def _tree_of(path: str, changed: int) -> ast.Module:
+    """Return a file's syntax tree, parsed once for each time that the file was changed."""
     try:
         with open(path, encoding="utf-8") as file:
             return ast.parse(file.read())
