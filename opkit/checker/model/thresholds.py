@@ -162,9 +162,8 @@ COUNT_LOOKS, COUNT_SHARE = 3, 1e-3
 DESCRIBED_SIZES, MOST_SYMBOLS = (2, 3, 4, 5, 6, 7, 8), 7
 #: Factor and summand by which elements are moved of which it is asked whether forward looks at them at all. Tuned.
 MOVED_FACTOR, MOVED_BY = 1.25, 0.1
-#: What the memory is filled with that a forward may leave in its results: no value of a case; and how many arrays of
-#: their shapes are filled, since what is around forward takes some of them. Tuned.
-POISON, POISONED = 1.2345678901e7, 16
+#: What the memory is filled with that a forward may leave in its results: no value of a case. Tuned.
+POISON = 1.2345678901e7
 #: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
 #: cases of these that are kept. Cost.
 FURTHER_SHAPES, MOST_TOLD, FURTHER_CASES = 1500, 400, 4

@@ -5,7 +5,8 @@ Asks of single relations only; which of them an op is meant for is decided in ho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from math import isclose, prod
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, MOVED_BY, MOVED_FACTOR, POISON, POISONED
+from opkit.checker.model.thresholds import COUNT_LOOKS, COUNT_SHARE, MOVED_BY, MOVED_FACTOR, POISON
 from opkit.checker.search.extents import arrays_of
 from opkit.checker.search.kinds import Kind, rank_of
 from opkit.checker.search.look import ratios
@@ -64,14 +65,33 @@ def is_cube(kind: Kind, known: Collection[Kind]) -> bool:
 def is_unsteady(scope: SearchScope, case: Case) -> bool:
     """Say whether forward leaves part of its results as the memory was, like ``numpy.empty`` and a short loop."""
     found = []
-    results: Sequence[np.ndarray] = scope.trial.probe(case).outputs
     for value in (POISON, -POISON):
-        floats = [item for item in results if item.dtype.kind == "f"] * POISONED
-        used = [np.full(np.shape(item), value, item.dtype) for item in floats]
-        del used
-        results = [np.array(item) for item in scope.trial.probe(case).outputs]
-        found.append(results)
+        with _unset_memory_holds(value):
+            found.append([np.array(item) for item in scope.trial.probe(case).outputs])
     return any(not np.array_equal(one, other, equal_nan=True) for one, other in zip(*found))
+
+
+@contextmanager
+def _unset_memory_holds(value: float) -> Iterator[None]:
+    """Let numpy fill the arrays of floats that it would leave as the memory was, until the context ends."""
+    kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
+
+    def filling(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def made(*args: Any, **settings: Any) -> np.ndarray:
+            array = make(*args, **settings)
+            if array.dtype.kind == "f":
+                array.fill(value)
+            return array
+
+        return made
+
+    try:
+        for name, make in kept.items():
+            setattr(np, name, filling(make))
+        yield
+    finally:
+        for name, make in kept.items():
+            setattr(np, name, make)
 
 
 def ignores_ends(scope: SearchScope, case: Case, seen: Assignment) -> bool:
