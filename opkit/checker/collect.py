@@ -228,7 +228,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     found.doubts = searched.doubts
     let_in = trial.let_in if trial.minds_guards else 0
     dropped = trial.counts[Answer.NONFINITE] - let_in
-    if dropped > 0:
+    if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
     if let_in:
         found.notes.append(

@@ -137,6 +137,11 @@ def test_a_run_on_other_shapes_outweighs_the_text() -> None:
         ("The mask u is detached", True),
         ("w is learned, but u takes no gradient", True),
         ("u is scaled", False),
+        ("The result u is multiplied by a constant", False),
+        ("u has a constant offset", False),
+        ("No gradient for u", True),
+        ("u: a constant", True),
+        ("w and a constant times u", False),
     ],
 )
 def test_a_sentence_may_say_that_an_input_takes_no_gradient(text: str, is_said: bool) -> None:
@@ -146,3 +151,23 @@ def test_a_sentence_may_say_that_an_input_takes_no_gradient(text: str, is_said: 
 
     forward.__doc__ = text
     assert said_constant([forward, forward], "u") is is_said
+
+
+def test_an_article_is_not_an_input() -> None:
+    """The result is multiplied by a constant: this says nothing of an input a; nor does a comment in backward."""
+
+    class Layer:
+        """The result is multiplied by a constant."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any, a: Any) -> Any:
+            return 2 * x * a
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            # x is a constant of the derivative by a
+            return dy, None
+
+    sources = [Layer.forward, Layer.backward, Layer]
+    assert not said_constant(sources, "a")
+    assert not said_constant(sources, "x")

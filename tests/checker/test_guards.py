@@ -201,3 +201,26 @@ def test_given_inputs_are_judged_by_the_letter() -> None:
     """A run that passes 0 means it."""
     given = (Case({"x": np.array([0.0, 0.3, 2.0])}, origin="recorded"),)
     assert _report(clipped, _log_back, recorded=given).status is Status.FAIL
+
+
+class _Callable:
+    """Looks like a function, and is none."""
+
+    __code__ = clipped.__code__
+    __module__ = __name__
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+LARGE = 10**400
+wrapped = _Callable()
+
+
+def odd(x: Any) -> Any:
+    return wrapped(np.minimum(x, LARGE))
+
+
+def test_what_is_not_a_function_keeps_its_guards() -> None:
+    """Nor does a whole number that no float can hold end the reading."""
+    assert unguarded((odd,), {}) is None

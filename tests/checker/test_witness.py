@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from opkit.checker import Arg, Checkable, Options
+from opkit.checker.model.trial import Trial
+from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.told import Told, told_by
 from opkit.checker.search.witness import called_shapes
 
@@ -55,3 +58,24 @@ def test_squares_tell_little() -> None:
     assert not Told(is_same=True, calls=(((3, 4), (4,)),)).is_equal
     assert not Told().is_equal
     assert told_by((), ("a", "b")) == Told()
+
+
+def test_calls_say_nothing_where_an_input_is_a_list() -> None:
+    """A call gives each of its arrays, and not their number, a shape."""
+    class Layer:
+        @staticmethod
+        def forward(ctx, x, ys):  # type: ignore[no-untyped-def]
+            return x  # both of the same shape
+
+    sources = (Layer.forward, Layer.forward, Layer)
+    assert told_by(sources, ("x", "ys")).is_same
+    inputs = (Arg("x"), Arg("ys", is_variadic=True))
+    made = Checkable("op", inputs, (Arg("y"),), lambda arrays, attrs: [arrays["x"]], sources=sources)
+    assert SearchScope(made, Options(), Trial(made)).told == Told()
+
+
+def test_names_that_stand_for_each_other_take_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty names, each the sum of the one before and itself, are looked up once each."""
+    monkeypatch.setattr("inspect.getsourcefile", lambda _: str(tmp_path / "op.py"))
+    lines = ["a0 = np.ones((2, 3))", *(f"a{i + 1} = a{i} + a{i}" for i in range(60)), "Op.apply(a60, a60)"]
+    assert called_shapes(op_of(tmp_path, "\n".join(lines)), ("a", "b")) == [((2, 3), (2, 3))]

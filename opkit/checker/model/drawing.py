@@ -22,7 +22,11 @@ _SECOND = int(_PROBE.random_raw(2)[1])
 
 
 class Drawing:
-    """Puts another generator in the place of numpy's global one while a call runs, which is as it was afterwards."""
+    """Puts another generator in the place of numpy's global one while a call runs, which is as it was afterwards.
+
+    All but one thing: a second normal number that ``np.random.randn`` holds back is kept only where there was one at
+    the first call.
+    """
 
     def __init__(self) -> None:
         self._holds_a_normal: bool | None = None

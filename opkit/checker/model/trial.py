@@ -25,9 +25,9 @@ from opkit.ir import TensorDesc
 
 __all__ = ["Answer", "Attempt", "Trial"]
 
-#: What differs in messages about arrays of other dtypes and values.
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
 _WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
+#: What differs in messages about arrays of other dtypes and values.
 _PARTICULAR = re.compile(r"(?:float|uint|int|bool)\d*|[-+\d.]+")
 
 
@@ -43,12 +43,13 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a trial answered, what infer promised and what forward returned."""
+    """What a trial answered, what infer promised, what forward returned; whether a guard alone lets the inputs in."""
 
     answer: Answer
     promised: tuple[TensorDesc, ...] | None = None
     outputs: Sequence[Any] = ()
     error: Exception | None = None
+    is_let_in: bool = False
 
     @property
     def is_accepted(self) -> bool:
@@ -167,6 +168,10 @@ class Trial:
         outcome = self.probe(case)
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
+        if outcome.is_let_in:
+            self.let_in += 1
+            if len(self.guarded) < MOST_GUARDED and case.regime not in {one.regime for one in self.guarded}:
+                self.guarded.append(case)
         self.broken += isinstance(outcome.error, KernelError)
         self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
@@ -210,7 +215,7 @@ class Trial:
         if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
             return Attempt(Answer.NONFINITE, promised, outputs)
         if self._needs_guard(case, inputs, outputs):
-            return Attempt(Answer.NONFINITE, promised, outputs)
+            return Attempt(Answer.NONFINITE, promised, outputs, is_let_in=True)
         return Attempt(Answer.ACCEPTED, promised, outputs)
 
     def bare(self, attrs: Mapping[str, Any]) -> Unguarded | None:
@@ -226,21 +231,16 @@ class Trial:
         return self._bare[key]
 
     def _needs_guard(self, case: Case, inputs: Mapping[str, Any], outputs: Sequence[Any]) -> bool:
-        """Say whether a guard decides a case's results, and keep some such cases."""
+        """Say whether a guard decides a case's results."""
         bare = self.bare(case.attrs) if self.minds_guards and case.origin == "search" else None
         if bare is None:
             return False
         try:
             with bare.applied(), np.errstate(all="ignore"):
                 others = snapshot(self.checkable.forward(inputs, case.attrs))
+                return any(map(_is_other, outputs, others))
         except Exception:  # user code that needs its guards to run at all
             return False
-        if not any(map(_is_other, outputs, others)):
-            return False
-        self.let_in += 1
-        if len(self.guarded) < MOST_GUARDED and case.regime not in {one.regime for one in self.guarded}:
-            self.guarded.append(case)
-        return True
 
 
 def _is_other(result: Any, bare: Any) -> bool:

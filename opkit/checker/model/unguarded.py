@@ -26,6 +26,8 @@ _CLIPS = frozenset(("clip", "clip_", "clamp", "clamp_"))
 _BOUNDS = frozenset(("maximum", "minimum", "fmax", "fmin", "max", "min"))
 #: Bounds that go with a guard: those of shares and of cosines. Beside others a bound next to 0 is half of a range.
 EDGES = (-1.0, 0.0, 1.0)
+#: Whole numbers beyond it are no bounds, and may be none that a float can be.
+_MOST = 1 << 53
 #: Flags of a code object that say what its module imports from ``__future__``.
 _FUTURE = __future__.annotations.compiler_flag
 
@@ -62,7 +64,7 @@ def unguarded(sources: Sequence[Any], options: Mapping[str, Any]) -> Unguarded |
     """
     named = {name: value for item in sources if isinstance(item, type) for name, value in vars(item).items()}
     codes: dict[Any, CodeType] = {}
-    for function in reached(sources):
+    for function in filter(inspect.isfunction, reached(sources)):
         code = _without(function, {**named, **options})
         if code is not None:
             codes[function] = code
@@ -140,7 +142,9 @@ def _value(node: ast.expr | None, values: Mapping[str, Any]) -> float | None:
     if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
         key = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         value = node.value if isinstance(node, ast.Constant) else values.get(key)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _MOST:
+            return None
+        return float(value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _value(node.operand, values)
         return None if value is None else -value

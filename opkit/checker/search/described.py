@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.checker.model.thresholds import DESCRIBED_SIZES, MOST_SYMBOLS
+from opkit.checker.search.said import name_pattern
 from opkit.checker.search.shapes import Assignment, Shape
 
 __all__ = ["Described", "described_in", "said_constant"]
@@ -30,11 +31,14 @@ _NAMES = r"(?P<names>[A-Za-z_]\w*(?:\s*(?:,|&|/|\band\b)\s*`*[A-Za-z_]\w*)*)"
 _SQUARE = re.compile(rf"(?<![\w.]){_NAMES}(?P<link>{_LINK})\[(?P<sizes>[^\[\]()]*)\]")
 _ROUND = re.compile(rf"(?<![\w.]){_NAMES}(?P<link>{_LINK})\((?P<sizes>[^\[\]()]*,[^\[\]()]*)\)")
 _SIZE = re.compile(r"[A-Za-z_][\w ]*|\d+|[A-Za-z\d_][\w ]*[-+*/ ]+[\w ]*[\w]")
-#: What a sentence says of inputs that take no gradient.
-_CONSTANT = re.compile(
-    r"\bconstants?\b|\b(?:no|without an?|without) gradients?\b|\b(?:detached|frozen)\b"
-    r"|\bnot (?:be )?(?:trained|learned|learnt|learnable|differentiated|differentiable)\b"
+#: What a sentence says of inputs that take no gradient, and how it says so of an input whose name stands before.
+_NO_GRADIENT = r"\b(?:[Nn]o|without an?|without) gradients?\b"
+_CONSTANT = (
+    rf"(?:\b[Cc]onstants?\b|{_NO_GRADIENT}|\b(?:detached|frozen)\b"
+    r"|\bnot (?:be )?(?:trained|learned|learnt|learnable|differentiated|differentiable)\b)"
 )
+_IS = r"(?:\b(?:is|are|be|as|stays?)\b|[:,]) (?:(?:an?|the|all|both|held|kept|treated|taken|as|plain|given) ){0,3}"
+_TAKES = r"\b(?:takes?|gets?|has|have|needs?|receives?) "
 #: Words that brackets hold where they tell types and not shapes.
 _NO_SIZES = frozenset(
     (
@@ -120,9 +124,16 @@ def described_in(sources: Sequence[Any], names: Sequence[str]) -> Described:
 
 
 def said_constant(sources: Sequence[Any], name: str) -> bool:
-    """Say whether a sentence of forward's or its class's docstring or comments says that an input takes no gradient."""
-    clauses = (clause for text in _texts(sources) for clause in re.split(r"[.;]\s|[.;]$|\n\n|\bbut\b", text))
-    return any(_CONSTANT.search(clause) and re.search(rf"(?<![\w.]){name}(?!\w)", clause) for clause in clauses)
+    """Say whether a sentence of forward's or its class's docstring, or a comment of forward, calls an input a constant.
+
+    It has to say so of the input itself: "u is a constant", "u and v are detached", "no gradient for u".
+    """
+    classes = [item for item in sources if isinstance(item, type)]
+    texts = [*map(_doc, (*sources[:1], *classes)), *(text for item in sources[:1] for text in _comments(item))]
+    clauses = (clause for text in texts for clause in re.split(r"[.;]\s|[.;]$|\n\n|\bbut\b", text))
+    own = name_pattern(name)
+    said = rf"{own}.*?(?:{_IS}{_CONSTANT}|{_TAKES}{_NO_GRADIENT})|{_CONSTANT} (?:for |to )?{own}"
+    return any(re.search(said, " ".join(clause.split())) for clause in clauses)
 
 
 def _texts(sources: Sequence[Any]) -> list[str]:
@@ -171,7 +182,7 @@ def _choices(count: int) -> Iterator[Shape]:
 
 
 def _valued(text: str, known: Mapping[str, int]) -> int | None:
-    """Return the value of a size, None where it is no whole number."""
+    """Return the value of a size, None where it is not a whole number."""
     if text in known:  # a keyword may be one
         return known[text]
     try:
@@ -201,7 +212,7 @@ def _value(node: ast.expr, known: Mapping[str, int]) -> int:
 
 
 def _doc(item: Any) -> str:
-    return inspect.getdoc(getattr(item, "__func__", item)) or ""
+    return inspect.cleandoc(getattr(item, "__func__", item).__doc__ or "")  # getdoc would take a base's
 
 
 def _comments(function: Any) -> list[str]:

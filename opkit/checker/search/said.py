@@ -11,7 +11,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Sequence
 
-__all__ = ["says_equal", "vectors_in", "words_in"]
+__all__ = ["name_pattern", "says_equal", "vectors_in", "words_in"]
 
 _SAME = re.compile(r"\b(?:same|equal|identical|matching) (?:shapes?|sizes?)\b", re.IGNORECASE)
 _TWO = re.compile(r"\b(?:both|two|inputs|tensors|arrays|operands)\b", re.IGNORECASE)
@@ -29,7 +29,7 @@ def words_in(text: str) -> str:
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
         nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, tokenize.TokenError, ValueError):  # a piece that is no whole statement
+    except (SyntaxError, tokenize.TokenError, ValueError):  # a piece that is not a whole statement
         return ""
     found = [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
     found += [ast.get_docstring(node) or "" for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
@@ -46,7 +46,7 @@ def says_equal(words: str, names: Sequence[str]) -> bool:
     if _ALL.search(words):
         return True
     for line in words.splitlines():
-        mentioned = sum(bool(re.search(_name(name), line)) for name in names)
+        mentioned = sum(bool(re.search(name_pattern(name), line)) for name in names)
         if _SAME.search(line) and (mentioned > 1 or _TWO.search(line)):
             return True
     return False
@@ -57,10 +57,12 @@ def vectors_in(words: str, names: Iterable[str]) -> frozenset[str]:
     return frozenset(
         name
         for name in names
-        if re.search(rf"\bvector {_name(name)}|{_name(name)}:? (?:is |the |a |row |column )*vector\b", words)
+        if re.search(
+            rf"\bvector {name_pattern(name)}|{name_pattern(name)}:? (?:is |the |a |row |column )*vector\b", words
+        )
     )
 
 
-def _name(name: str) -> str:
+def name_pattern(name: str) -> str:
     """Return the pattern of an input's name; an ``a`` before another word is an article."""
     return rf"\b{re.escape(name)}\b" + (_NO_ARTICLE if name == "a" else "")

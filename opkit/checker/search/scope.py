@@ -112,9 +112,10 @@ class SearchScope:
 
     @property
     def told(self) -> Told:
-        """The shapes that the source gives inputs, read once."""
+        """What calls in the source, and its words, say of shapes, read once; nothing where inputs are lists."""
         if self._told is None:
-            self._told = told_by(self.checkable.sources, [arg.name for arg in self.args])
+            is_list = any(arg.is_variadic for arg in self.args)
+            self._told = Told() if is_list else told_by(self.checkable.sources, [arg.name for arg in self.args])
         return self._told
 
     @property

@@ -52,14 +52,14 @@ def _try_limits(scope: SearchScope, carrier: Case) -> None:
         if is_float(value):
             for limit in (1.0, -1.0):
                 held = np.zeros_like(value)
-                held.reshape(-1)[1::2] = limit
+                held.flat[1::2] = limit
                 regime = f"limits {name} {limit:g}"
                 scope.trial.attempt(replace(carrier, inputs={**carrier.inputs, name: held}, regime=regime))
 
 
 def _others(roles: Sequence[Role]) -> Iterator[tuple[int, str]]:
     for index, role in enumerate(roles):
-        if not role.is_integer and not role.is_rows and role.domain != "real":
+        if not role.is_bound and role.domain != "real":
             if len(roles) > 1:
                 yield index, "real"
             yield from ((index, name) for name in _BEYOND.get(role.domain, ()))

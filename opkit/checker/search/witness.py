@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -68,7 +68,7 @@ class _Scope:
 
     values: Mapping[str, ast.expr]
     makers: frozenset[str]
-    _open: set[str] = field(default_factory=set)
+    _known: dict[str, Shape | None] = field(default_factory=dict)
 
     def shape(self, node: ast.expr) -> Shape | None:
         """Return the shape of what an expression makes, None where it does not say."""
@@ -84,12 +84,10 @@ class _Scope:
         return self._called(node) if isinstance(node, ast.Call) else None
 
     def _named(self, name: str) -> Shape | None:
-        if name in self._open or name not in self.values:
-            return None
-        self._open.add(name)
-        found = self.shape(self.values[name])
-        self._open.discard(name)
-        return found
+        if name not in self._known:
+            self._known[name] = None  # while it is looked for: a name may stand for itself
+            self._known[name] = self.shape(self.values[name]) if name in self.values else None
+        return self._known[name]
 
     def _called(self, node: ast.Call) -> Shape | None:
         function = node.func
@@ -148,12 +146,19 @@ def _calls(tree: ast.Module, name: str) -> Iterator[tuple[ast.Call, _Scope]]:
     makers = frozenset(one.name for one in functions if one.args.vararg is not None and not one.args.args)
     inside = {id(node) for one in functions for node in ast.walk(one) if node is not one}
     outer = [node for node in ast.walk(tree) if id(node) not in inside]
-    aliases = {alias for alias, value in _values(outer, _LAST).items() if _is_apply(value, name)}
+    last = _values(_assigned(outer), _LAST)
+    aliases = {alias for alias, value in last.items() if _is_apply(value, name)}
     for place in (outer, *(list(ast.walk(one)) for one in functions)):
+        assigned = _assigned(place)
+        around = {} if place is outer else last
         for node in place:
             if isinstance(node, ast.Call) and _is_apply(node.func, name, aliases):
-                known = {**_values(outer, _LAST if place is not outer else node.lineno), **_values(place, node.lineno)}
-                yield node, _Scope(known, makers)
+                yield node, _Scope({**around, **_values(assigned, node.lineno)}, makers)
+
+
+def _assigned(nodes: Iterable[ast.AST]) -> list[ast.Assign]:
+    """Return the assignments, from the first line to the last."""
+    return sorted((one for one in nodes if isinstance(one, ast.Assign)), key=lambda one: one.lineno)
 
 
 def _is_apply(node: Any, name: str, aliases: set[str] | frozenset[str] = frozenset()) -> bool:
@@ -162,10 +167,10 @@ def _is_apply(node: Any, name: str, aliases: set[str] | frozenset[str] = frozens
     return isinstance(node, ast.Attribute) and node.attr == "apply" and getattr(node.value, "id", "") == name
 
 
-def _values(nodes: Sequence[ast.AST], before: int) -> dict[str, ast.expr]:
+def _values(assigned: Sequence[ast.Assign], before: int) -> dict[str, ast.expr]:
     """Return the last value that each name is given before a line."""
     found: dict[str, ast.expr] = {}
-    for node in sorted((one for one in nodes if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
+    for node in assigned:
         if node.lineno > before:
             break
         for target in node.targets:

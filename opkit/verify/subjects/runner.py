@@ -291,12 +291,13 @@ def _listening(layer: type, heard: list[Any]) -> type:
         owned = Owned({_INCOMING: douts[0] if is_one else list(douts)})
         result = backward(ctx, *douts)
         owned.verify("backward")
-        if any(item._data is not array for item, array in given):
+        has_changed = any(item._data is not array for item, array in given)
+        given[:] = [(item, item._data) for item in tensors_in(result)]
+        if has_changed:
             raise KernelError(
                 "backward changed a gradient that it returned earlier, which is read-only: the caller still holds it; "
                 "return a new Tensor"
             )
-        given[:] = [(item, item._data) for item in tensors_in(result)]
         heard.append(result)
         return result
 
