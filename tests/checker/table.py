@@ -53,6 +53,20 @@ def checkable(forward: Function, backward: Function | None, **fields: Any) -> Ch
     )
 
 
+def op(names: str, forward: Function, backward: Function) -> Checkable:
+    """Return an op of ``forward(*arrays)`` and ``backward(*arrays, dy)``."""
+    args = tuple(Arg(name) for name in names.split())
+
+    def run(arrays: Any, attrs: Any) -> list[Any]:
+        return [np.asarray(forward(*(arrays[arg.name] for arg in args)))]
+
+    def back(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        made = backward(*(arrays[arg.name] for arg in args), douts[0])
+        return {arg.name: value for arg, value in zip(args, made if isinstance(made, tuple) else (made,))}
+
+    return Checkable("op", args, (Arg("y"),), run, back)
+
+
 @dataclass(frozen=True)
 class Row:
     """A check's code, the op that it accuses, and the op that it lets pass."""

@@ -7,27 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Case, Checkable, Options
+from opkit.checker import Case, Options
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.chances import counted_wrong, ignores_ends, is_cube, is_unsteady
 from opkit.checker.search.holding import Holding
 from opkit.checker.search.scope import SearchScope
+from tests.checker.table import op
 
 Function = Callable[..., Any]
 
 
 def scope_of(names: str, forward: Function, backward: Function) -> SearchScope:
     """Return a search of ``forward(*arrays)`` and ``backward(*arrays, dy)``."""
-    args = tuple(Arg(name) for name in names.split())
-
-    def run(arrays: Any, attrs: Any) -> list[Any]:
-        return [np.asarray(forward(*(arrays[arg.name] for arg in args)))]
-
-    def back(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
-        made = backward(*(arrays[arg.name] for arg in args), douts[0])
-        return {arg.name: value for arg, value in zip(args, made if isinstance(made, tuple) else (made,))}
-
-    made = Checkable("op", args, (Arg("y"),), run, back)
+    made = op(names, forward, backward)
     return SearchScope(made, Options(), Trial(made))
 
 

@@ -7,29 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Case, Checkable, Options
+from opkit.checker import Case, Options
 from opkit.checker.model.trial import Trial
 from opkit.checker.search.extents import shapes_of
 from opkit.checker.search.holding import Holding
 from opkit.checker.search.kinds import kind_of, unstretched
 from opkit.checker.search.pipeline import SearchResult, search
 from opkit.checker.search.scope import SearchScope
+from tests.checker.table import op
 
 Function = Callable[..., Any]
-
-
-def op(names: str, forward: Function, backward: Function) -> Checkable:
-    """Return an op of ``forward(*arrays)`` and ``backward(*arrays, dy)``."""
-    args = tuple(Arg(name) for name in names.split())
-
-    def run(arrays: Any, attrs: Any) -> list[Any]:
-        return [np.asarray(forward(*(arrays[arg.name] for arg in args)))]
-
-    def back(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
-        made = backward(*(arrays[arg.name] for arg in args), douts[0])
-        return {arg.name: value for arg, value in zip(args, made if isinstance(made, tuple) else (made,))}
-
-    return Checkable("op", args, (Arg("y"),), run, back)
 
 
 def found(names: str, forward: Function, backward: Function, effort: float = 0.2) -> SearchResult:

@@ -5,6 +5,7 @@ Describes only; which entries are wrong is decided in judge, and what they count
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.ladder import steps_for
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.pattern import guess_pattern
-from opkit.checker.model.report import CheckResult, Evidence, Slopes
+from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
 
-__all__ = ["described", "index_of"]
+__all__ = ["described", "index_of", "undecided"]
 
 
 def described(
@@ -66,6 +67,15 @@ def described(
         evidence=evidence,
         where=session.checkable.backward_where,
     )
+
+
+def undecided(
+    session: CheckSession, ev: Evaluator, failure: EntryFailure, outcome: Comparison, code: str, why: str
+) -> CheckResult:
+    """Return a wrong entry of which nothing says whether its point is meant, with the words that say so."""
+    index, element = ev.locate(failure.entry)
+    made = described(session, ev, failure, outcome, session.output_name(index), element, code)
+    return replace(made, status=Status.UNDECIDED, message=f"{made.message}. {why}", beyond=True)
 
 
 def _slopes(ev: Evaluator, failure: EntryFailure) -> Slopes:

@@ -136,8 +136,7 @@ def _examine_guarded(case: Case, number: int, ledger: _Ledger) -> None:
         ev = Evaluator(session.checkable, case).prepare()
         if ev.leaves and sum(ev.sizes) and session.left() > 0:
             outcome = compare(ev, session.rng(number), dict(session.checkable.tolerance), ledger.steps)
-            failures = ledger.tipped.sift(session, ev, outcome)
-            _note(ev, outcome, ledger.guarded.sift(session, ev, outcome, failures), ledger)
+            _weigh(ev, outcome, ledger)
     except Exception as error:  # user code; such cases are outside its domain
         session.notes.append(f"a case that a guard lets in could not be compared: {type(error).__name__}: {error}")
 
@@ -187,8 +186,13 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     outcome = compare(ev, session.rng(2000 + number), dict(session.checkable.tolerance), ledger.steps)
     for (leaf, slot), tally in outcome.tallies.items():
         ledger.pairs.setdefault((leaf.name, session.output_name(slot)), _Pair()).add(tally)
-    failures = ledger.tipped.sift(session, ev, outcome)
-    _note(ev, outcome, ledger.guarded.sift(session, ev, outcome, failures), ledger)
+    _weigh(ev, outcome, ledger)
+
+
+def _weigh(ev: Evaluator, outcome: Comparison, ledger: _Ledger) -> None:
+    """Note the failures of a case, without those that tips and guards leave open."""
+    failures = ledger.tipped.sift(ledger.session, ev, outcome)
+    _note(ev, outcome, ledger.guarded.sift(ledger.session, ev, outcome, failures), ledger)
 
 
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:

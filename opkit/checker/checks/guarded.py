@@ -7,16 +7,16 @@ them: that is undecided.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from opkit.checker.checks.entries import described
+from opkit.checker.checks.entries import undecided
 from opkit.checker.derivative.guards import explained
 from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 
 __all__ = ["Guarded"]
@@ -48,11 +48,9 @@ class Guarded:
         if self._first is None:
             return None
         ev, outcome, failure = self._first
-        index, element = ev.locate(failure.entry)
-        made = described(session, ev, failure, outcome, session.output_name(index), element, "GC101")
-        message = (
-            f"{made.message}. A guard of forward, a bound next to 0 or 1, explains it, and nothing says whether such "
+        why = (
+            "A guard of forward, a bound next to 0 or 1, explains it, and nothing says whether such "
             "points are meant: let backward leave them out as forward does, or say in a cases function what the inputs "
             "hold"
         )
-        return replace(made, status=Status.UNDECIDED, message=message, beyond=True)
+        return undecided(session, ev, failure, outcome, "GC101", why)

@@ -7,16 +7,16 @@ as in x / |x|; that is a failure, and stays one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from opkit.checker.checks.entries import described
+from opkit.checker.checks.entries import undecided
 from opkit.checker.derivative.estimate import Behaviour
 from opkit.checker.derivative.jacobian import Comparison
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.derivative.tips import is_tip
 from opkit.checker.model.evaluate import Evaluator
-from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import TIP_SIZES
 
@@ -68,10 +68,8 @@ class Tipped:
         if self._first is None:
             return None
         ev, outcome, (failure, *_) = self._first
-        index, element = ev.locate(failure.entry)
-        made = described(session, ev, failure, outcome, session.output_name(index), element, "GC105")
-        message = (
-            f"{made.message}. Forward has no derivative where several elements meet, such as a slice of zeros, and "
+        why = (
+            "Forward has no derivative where several elements meet, such as a slice of zeros, and "
             "nothing says whether such points are meant: return a finite gradient there, or say so in a cases function"
         )
-        return replace(made, status=Status.UNDECIDED, message=message, beyond=True)
+        return undecided(session, ev, failure, outcome, "GC105", why)

@@ -10,7 +10,6 @@ import __future__
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import Any
 
 from opkit.checker.model.reached import names_in, reached
 from opkit.checker.model.thresholds import GUARD_LARGEST
+from opkit.checker.model.written import text_of, tree_in
 
 __all__ = ["EDGES", "Unguarded", "is_guard", "unguarded"]
 
@@ -30,6 +30,8 @@ EDGES = (-1.0, 0.0, 1.0)
 _MOST = 1 << 53
 #: Flags of a code object that say what its module imports from ``__future__``.
 _FUTURE = __future__.annotations.compiler_flag
+#: Guards are asked for at each kind of options.
+_text_of = lru_cache(maxsize=256)(text_of)
 
 
 class Unguarded:
@@ -74,7 +76,7 @@ def unguarded(sources: Sequence[Any], options: Mapping[str, Any]) -> Unguarded |
 def _without(function: Any, named: Mapping[str, Any]) -> CodeType | None:
     """Return a function's code without guards, None where it has none or its source cannot stand for it."""
     code = function.__code__
-    tree = ast.parse(_source(code))
+    tree = tree_in(_text_of(code))
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == code.co_name), None)
     if found is None:
         return None
@@ -85,16 +87,6 @@ def _without(function: Any, named: Mapping[str, Any]) -> CodeType | None:
     found.decorator_list = []
     ast.increment_lineno(tree, code.co_firstlineno - 1)
     return _compiled(code, found)
-
-
-@lru_cache(maxsize=256)
-def _source(code: CodeType) -> str:
-    try:
-        text = textwrap.dedent(inspect.getsource(code))
-        ast.parse(text)
-    except (OSError, TypeError, SyntaxError, ValueError):  # a lambda within a larger expression has none of its own
-        return ""
-    return text
 
 
 def _compiled(code: CodeType, node: ast.FunctionDef) -> CodeType | None:

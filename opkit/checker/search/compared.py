@@ -6,10 +6,10 @@ Reads syntax trees only; nothing is executed, and a function whose source is not
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from opkit.checker.model.written import text_of, tree_in
 
 __all__ = ["compared_in"]
 
@@ -28,19 +28,11 @@ def compared_in(functions: Iterable[Callable[..., Any]]) -> dict[str, tuple[Any,
     """
     found: dict[str, list[Any]] = {}
     for function in functions:
-        for name, value in _pairs(_tree_of(function)):
+        for name, value in _pairs(tree_in(text_of(function))):
             known = found.setdefault(name, [])
             if not any(value == other and type(value) is type(other) for other in known):
                 known.append(value)
     return {name: tuple(values) for name, values in found.items()}
-
-
-def _tree_of(function: Any) -> ast.AST:
-    function = inspect.unwrap(getattr(function, "__func__", function))
-    try:
-        return ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError, ValueError):  # no source, or a lambda within a larger expression
-        return ast.Module([], [])
 
 
 def _pairs(tree: ast.AST) -> Iterator[tuple[str, Any]]:

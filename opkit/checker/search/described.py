@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
 import re
-import textwrap
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.checker.model.thresholds import DESCRIBED_SIZES, MOST_SYMBOLS
+from opkit.checker.model.written import comments_in, text_of
 from opkit.checker.search.said import name_pattern
 from opkit.checker.search.shapes import Assignment, Shape
 
@@ -129,7 +127,10 @@ def said_constant(sources: Sequence[Any], name: str) -> bool:
     It has to say so of the input itself: "u is a constant", "u and v are detached", "no gradient for u".
     """
     classes = [item for item in sources if isinstance(item, type)]
-    texts = [*map(_doc, (*sources[:1], *classes)), *(text for item in sources[:1] for text in _comments(item))]
+    texts = [
+        *map(_doc, (*sources[:1], *classes)),
+        *(text for item in sources[:1] for text in comments_in(text_of(item))),
+    ]
     clauses = (clause for text in texts for clause in re.split(r"[.;]\s|[.;]$|\n\n|\bbut\b", text))
     own = name_pattern(name)
     said = rf"{own}.*?(?:{_IS}{_CONSTANT}|{_TAKES}{_NO_GRADIENT})|{_CONSTANT} (?:for |to )?{own}"
@@ -140,7 +141,7 @@ def _texts(sources: Sequence[Any]) -> list[str]:
     """Return what the docstrings and the comments of forward and of its class say."""
     classes = [item for item in sources if isinstance(item, type)]
     texts = [_doc(sources[0]), *map(_doc, classes)] if sources else []
-    return texts + [text for item in (*sources[:1], *classes) for text in _comments(item)]
+    return texts + [text for item in (*sources[:1], *classes) for text in comments_in(text_of(item))]
 
 
 def _said(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -213,12 +214,3 @@ def _value(node: ast.expr, known: Mapping[str, int]) -> int:
 
 def _doc(item: Any) -> str:
     return inspect.cleandoc(getattr(item, "__func__", item).__doc__ or "")  # getdoc would take a base's
-
-
-def _comments(function: Any) -> list[str]:
-    try:
-        source = textwrap.dedent(inspect.getsource(getattr(function, "__func__", function)))
-        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
-        return []
-    return [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]

@@ -6,10 +6,10 @@ Reads text only; the shapes that they name for each input are read elsewhere.
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Sequence
+
+from opkit.checker.model.written import comments_in, tree_in
 
 __all__ = ["name_pattern", "says_equal", "vectors_in", "words_in"]
 
@@ -26,12 +26,8 @@ _NO_ARTICLE = r"(?!\s+(?!and\b|is\b|has\b|of\b|with\b)[a-z])"
 
 def words_in(text: str) -> str:
     """Return the docstrings and comments of a piece of source, a line each."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, tokenize.TokenError, ValueError):  # a piece that is not a whole statement
-        return ""
-    found = [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
+    found = comments_in(text)
+    nodes = ast.walk(tree_in(text))
     found += [ast.get_docstring(node) or "" for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     return "\n".join(found)
 

@@ -6,15 +6,14 @@ Reads source and code objects only; nothing is executed, and what has no source 
 from __future__ import annotations
 
 import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opkit.checker.model.reached import code_of, names_in
 from opkit.checker.model.thresholds import MOST_DIVISOR
+from opkit.checker.model.written import text_of, tree_in
 
 __all__ = ["Speech", "speech_of"]
 
@@ -54,18 +53,11 @@ def speech_of(sources: Sequence[Any]) -> Speech:
         return Speech()
     forward, backward, *others = sources
     helpers = [*filter(code_of, others), *_named_by(backward)]
-    texts = [_source_of(item) for item in (forward, backward, *helpers)]
+    texts = [text_of(item) for item in (forward, backward, *helpers)]
     texts += [item.__doc__ or "" for item in others if isinstance(item, type)]
     sums = any(_sums_by_shape(_names_in(item)) for item in helpers) or _sums_by_shape(_names_in(backward), _LOOPS)
-    tree = _tree_of(texts[0])
+    tree = tree_in(texts[0])
     return Speech(sums or any(map(_WORDS.search, texts)), _refuses_ranks(tree), frozenset(_divisors(tree)))
-
-
-def _source_of(function: Any) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(getattr(function, "__func__", function)))
-    except (OSError, TypeError):
-        return ""
 
 
 def _names_in(function: Any) -> frozenset[str]:
@@ -84,13 +76,6 @@ def _named_by(function: Any) -> list[Any]:
 
 def _sums_by_shape(names: frozenset[str], needed: frozenset[str] = _AXES) -> bool:
     return "sum" in names and bool(names & _AXES) and bool(names & needed)
-
-
-def _tree_of(text: str) -> ast.AST:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):  # a lambda within a larger expression
-        return ast.Module([], [])
 
 
 def _divisors(tree: ast.AST) -> Iterator[int]:

@@ -5,11 +5,11 @@ What it gathers is in said and witness; what becomes of other relations is weigh
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opkit.checker.model.written import text_of
 from opkit.checker.search.kinds import Kind, is_alike, kind_between
 from opkit.checker.search.said import says_equal, vectors_in, words_in
 from opkit.checker.search.shapes import Assignment
@@ -53,16 +53,9 @@ def told_by(sources: Sequence[Any], names: Sequence[str]) -> Told:
     if len(names) < 2 or len(sources) < 2:
         return Told()
     layers = [item for item in sources[2:] if isinstance(item, type)]
-    words = "\n".join(words_in(_source_of(item)) for item in layers or sources[:2])
+    words = "\n".join(words_in(text_of(item)) for item in layers or sources[:2])
     calls = [shapes for layer in layers[:1] for shapes in called_shapes(layer, names)]
     return Told(says_equal(words, names), tuple(one for one in calls if _is_telling(one)), vectors_in(words, names))
-
-
-def _source_of(item: Any) -> str:
-    try:
-        return inspect.cleandoc("\n" + inspect.getsource(getattr(item, "__func__", item)))
-    except (OSError, TypeError):
-        return ""
 
 
 def _is_telling(shapes: Sequence[Sequence[int]]) -> bool:

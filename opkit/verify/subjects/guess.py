@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from opkit.checker.model.written import text_of, tree_in
 from opkit.verify.subjects.parameters import Parameters
 
 __all__ = [
@@ -178,10 +178,7 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 def walked_in(function: Callable[..., Any]) -> frozenset[str]:
     """Return the names that a function goes through item by item; none where its source is not known."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(getattr(function, "__func__", function))))
-    except (OSError, TypeError, SyntaxError):
-        return frozenset()
+    tree = tree_in(text_of(function))
     walked = [node.iter for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))]
     for call in [node for node in walked if isinstance(node, ast.Call)]:  # enumerate(xs), zip(xs, ys)
         walked += call.args

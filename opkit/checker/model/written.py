@@ -1,0 +1,40 @@
+"""Written: the source of user functions and classes, as text, as a syntax tree, and the comments in it.
+
+Nothing is executed; what has no source of its own, as a lambda within a larger expression has none, is empty.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import textwrap
+import tokenize
+from typing import Any
+
+__all__ = ["comments_in", "text_of", "tree_in"]
+
+
+def text_of(item: Any) -> str:
+    """Return the source of a function, a static method, a class or a code object, from the margin on."""
+    try:
+        return textwrap.dedent(inspect.getsource(getattr(item, "__func__", item)))
+    except (OSError, TypeError):
+        return ""
+
+
+def tree_in(text: str) -> ast.Module:
+    """Return the syntax tree of a piece of source, an empty one where it is not a whole statement."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def comments_in(text: str) -> list[str]:
+    """Return the comments in a piece of source, without their marks."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (SyntaxError, tokenize.TokenError):
+        return []
+    return [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
