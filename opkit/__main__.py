@@ -10,8 +10,6 @@ from opkit.collection import uncollected
 from opkit.signals import Terminated, terminable
 from opkit.streams import fill_closed
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line.

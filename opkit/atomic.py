@@ -19,8 +19,6 @@ from pathlib import Path
 
 from opkit.scratch import folder_lock, is_own, is_scratch, scratch_file, scratch_folder, sweep
 
-__all__ = ["is_fault_of_disk", "open_up", "placed", "sync_folder", "write_file", "write_synced", "write_together"]
-
 _DONE = ".opkit-save"
 #: The list of a save's files, within its folder.
 _LIST = ".files"

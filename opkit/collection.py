@@ -9,8 +9,6 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-__all__ = ["uncollected"]
-
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:

@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["blas_threads", "fit_blas", "limit_blas", "usable_cores"]
-
 #: Names of OpenBLAS's functions: as built for numpy's wheels (64-bit and 32-bit integers), then as anybody builds it.
 _SETTERS = (
     ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),

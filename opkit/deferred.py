@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["deferred"]
-
 
 def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package: it imports a name's module and keeps the value in the package.

@@ -9,8 +9,6 @@ from __future__ import annotations
 # By value: user code may replace them in the module.
 from os import _exit, getpid
 
-__all__ = ["end_if_forked"]
-
 
 def end_if_forked(process: int) -> None:
     """End this process, without a word, where it is a copy.

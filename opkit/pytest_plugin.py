@@ -28,8 +28,6 @@ from opkit.verify.outcome import Outcome
 from opkit.verify.run import run_targets
 from opkit.verify.trial import tried
 
-__all__ = ["OpkitPlugin", "pytest_collect_file", "pytest_configure"]
-
 _SPEC = "_cpp_def.cpp"
 #: What a definition that claims signatures calls.
 _CLAIMS = "SetGetSbpFn"

@@ -20,8 +20,6 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Held", "folder_lock", "is_own", "is_scratch", "scratch_file", "scratch_folder", "sweep"]
-
 _PREFIX = ".opkit-"
 _NAME = re.compile(r"\.opkit-[a-z0-9_]{8}")
 #: Seconds that a save waits for another one in the same folder.

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Settings", "current_settings", "settings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -10,8 +10,6 @@ import signal
 import threading
 from collections.abc import Iterator
 
-__all__ = ["Terminated", "terminable", "undisturbed"]
-
 
 class Terminated(KeyboardInterrupt):
     """The process is to end: raised where SIGTERM comes, and dealt with as Ctrl-C is."""

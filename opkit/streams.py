@@ -9,8 +9,6 @@ import os
 import sys
 from typing import TextIO
 
-__all__ = ["escape_unprintable", "fill_closed"]
-
 
 def fill_closed() -> None:
     """Open what stands for each standard stream that was closed when the process started.

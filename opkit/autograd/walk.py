@@ -11,8 +11,6 @@ from typing import Any, Protocol
 
 from opkit.errors import AutogradError
 
-__all__ = ["FreedGraphError", "Step", "Visit", "count_consumers", "leading_to", "reverse_walk"]
-
 #: ``visit(step, douts, release)`` -> one cotangent or None per input of the step.
 Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
 

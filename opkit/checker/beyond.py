@@ -17,8 +17,6 @@ from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_BEYOND
 from opkit.checker.search.meant import Doubt
 
-__all__ = ["beyond", "doubtful", "idle"]
-
 
 def beyond(
     checkable: Checkable, options: Options, check: Callable[[Checkable, Options], OpReport]

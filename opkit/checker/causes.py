@@ -13,8 +13,6 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.pattern import FLAT
 from opkit.checker.model.report import CheckResult, Status
 
-__all__ = ["folded", "hint_of"]
-
 _NUMBERS = frozenset(
     {
         *("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC112", "GC113"),

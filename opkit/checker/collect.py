@@ -27,8 +27,6 @@ from opkit.checker.search.meant import Doubt
 from opkit.checker.search.pipeline import search
 from opkit.errors import KernelError, unknown
 
-__all__ = ["FORMER", "Collected", "collect"]
-
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
 FORMER = "a former failure"
 

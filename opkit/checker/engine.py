@@ -44,8 +44,6 @@ from opkit.checker.rests import rests_on
 from opkit.checker.supposed import supposed
 from opkit.errors import KernelError
 
-__all__ = ["check"]
-
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 

@@ -20,8 +20,6 @@ from opkit.checker.model.report import OpReport
 from opkit.checker.search.constants import constants_of
 from opkit.errors import Location, UsageError
 
-__all__ = ["check_functions", "checkable_of"]
-
 
 def check_functions(
     forward: Callable[..., Any],

@@ -17,8 +17,6 @@ from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MUTANT_CHANGE
 
-__all__ = ["MUTATIONS", "Mutation", "power"]
-
 #: (gradients, forward's inputs) -> gradients
 Change: TypeAlias = "Callable[[dict[str, Any], Arrays], dict[str, Any]]"
 

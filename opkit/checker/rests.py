@@ -11,8 +11,6 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import leaves_of
 
-__all__ = ["rests_on"]
-
 #: Where cases came from, as the line says it: of one case, of several.
 _ORIGINS = {
     "recorded": ("recorded input", "recorded inputs"),

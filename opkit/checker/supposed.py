@@ -12,8 +12,6 @@ from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.supposition import Supposition
 from opkit.checker.model.thresholds import SUPPOSED_CASES, SUPPOSED_SETTINGS
 
-__all__ = ["supposed"]
-
 
 def supposed(
     checkable: Checkable,

@@ -15,8 +15,6 @@ from opkit.errors import UsageError
 if TYPE_CHECKING:
     from opkit.project import LoadedOps, OpDirectory
 
-__all__ = ["show_amendments", "write_amendments"]
-
 _STYLES = {"+": "good", "-": "error", "@": "note"}
 
 

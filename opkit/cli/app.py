@@ -20,8 +20,6 @@ from opkit.cli.edge import Edge, choice
 from opkit.cli.help import Command
 from opkit.streams import escape_unprintable, fill_closed
 
-__all__ = ["COMMANDS", "application", "main"]
-
 #: Each is a function of that name in the module of that name beside this one.
 COMMANDS = (
     "new",

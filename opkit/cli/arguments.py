@@ -10,8 +10,6 @@ import typer
 
 from opkit.errors import UsageError
 
-__all__ = ["COLOURS", "FORMS", "PrintedForm", "ReportFiles", "one_of", "pair_of", "shape_of"]
-
 _LONGEST_SHOWN = 60
 COLOURS = ("auto", "always", "never")
 #: What build, gradcheck and sbp print.

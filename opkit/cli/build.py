@@ -11,8 +11,6 @@ import typer
 from opkit.cli.arguments import FORMS, PrintedForm
 from opkit.collection import uncollected
 
-__all__ = ["build"]
-
 
 def build(
     paths: Annotated[

@@ -25,8 +25,6 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import Progress, run_targets
 
-__all__ = ["check", "debug", "options_of", "put_repro"]
-
 
 def options_of(
     *, select: str, ignore: str, shape: Sequence[str], configured: Mapping[str, Any] | None = None, **others: Any

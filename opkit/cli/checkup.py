@@ -18,8 +18,6 @@ from opkit.errors import OpkitError
 from opkit.project import KINDS, build, discover, load, scaffold
 from opkit.project.scaffolding import templates_folder
 
-__all__ = ["checkup"]
-
 _DEPENDENCIES = ("numpy", "typer", "rich", "jinja2", "pytest")
 
 

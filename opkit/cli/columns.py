@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from opkit.cli.console import styled
 
-__all__ = ["columns_text", "hanging"]
-
 _GAP = "  "
 #: A column is not made narrower than this for what is in it, only for its longest word.
 _LEAST = 14

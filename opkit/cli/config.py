@@ -8,8 +8,6 @@ import typer
 
 from opkit.cli.arguments import one_of
 
-__all__ = ["config"]
-
 
 def config(
     form: Annotated[

@@ -14,8 +14,6 @@ import typer
 
 from opkit.configuration import KEYS, read_configuration
 
-__all__ = ["Configured", "configured", "paths_of"]
-
 #: What a command calls a key, where it is not the key's name.
 _FLAGS = {"reports": "report"}
 

@@ -14,22 +14,6 @@ if TYPE_CHECKING:
 
     from opkit.errors import OpkitError
 
-__all__ = [
-    "be_quiet",
-    "console",
-    "error_line",
-    "hint",
-    "paint",
-    "put",
-    "screen_width",
-    "styled",
-    "text_width",
-    "use_colour",
-    "user_code",
-    "uses_colour",
-    "warn",
-]
-
 _settings = {"is_quiet": False}
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "good": "32", "strong": "1", "dim": "2"}
 

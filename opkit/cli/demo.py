@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["demo"]
-
 
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the folder and print its path.")] = False,

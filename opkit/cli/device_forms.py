@@ -13,8 +13,6 @@ from opkit.distribute.stages import Change
 from opkit.ir import Operation, to_numpy
 from opkit.sharding import DeviceGroup
 
-__all__ = ["device_drawing", "device_json", "device_lines"]
-
 
 def device_lines(physical: Physical) -> list[str]:
     """Return how a job runs on devices, stage by stage."""

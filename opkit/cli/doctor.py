@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import typer
 
-__all__ = ["doctor"]
-
 
 def doctor() -> None:
     """Check this installation: versions, templates, the compiler and the runtime, each by using it.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["BANDS", "Arrow", "Box", "Drawing", "dot", "mermaid"]
-
 #: What a box belongs to, from top to bottom.
 BANDS = ("forward", "backward", "update")
 _MERMAID = {"op": '["{}"]', "data": '(["{}"])', "held": '[("{}")]', "result": '(("{}"))'}

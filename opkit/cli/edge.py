@@ -15,19 +15,6 @@ from opkit.cli.help import page_of
 from opkit.errors import OpkitError, ProjectError, UsageError, unknown
 from opkit.signals import Terminated
 
-__all__ = [
-    "CLEAN",
-    "FINDINGS",
-    "INTERRUPTED",
-    "NOTHING",
-    "SPEC_ERRORS",
-    "TERMINATED",
-    "USAGE",
-    "Edge",
-    "choice",
-    "refuse_options",
-]
-
 CLEAN = 0
 FINDINGS = 1
 USAGE = 2

@@ -8,8 +8,6 @@ import typer
 
 from opkit.cli.arguments import one_of
 
-__all__ = ["explain"]
-
 
 def _codes(incomplete: str) -> list[str]:
     from opkit.diagnostics import FAMILIES, codes

@@ -10,8 +10,6 @@ import typer
 if TYPE_CHECKING:
     from opkit.export import Exported
 
-__all__ = ["export"]
-
 
 def export(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Op directory, or DIR::op_type.")],

@@ -11,8 +11,6 @@ from dataclasses import replace
 
 from opkit.cli.drawing import Arrow, Box, Drawing
 
-__all__ = ["MOST_BOXES", "folded"]
-
 #: A drawing with more ops than this is folded first.
 MOST_BOXES = 40
 

@@ -11,8 +11,6 @@ import typer
 from opkit.cli.console import hint, put
 from opkit.errors import UsageError, unknown
 
-__all__ = ["new_from_formula"]
-
 _DTYPES = ("float", "float32", "float64")
 
 

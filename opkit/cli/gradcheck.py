@@ -8,8 +8,6 @@ import typer
 
 from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
 
-__all__ = ["gradcheck"]
-
 
 def gradcheck(
     context: typer.Context,

@@ -13,8 +13,6 @@ import typer
 if TYPE_CHECKING:
     from opkit.cli.drawing import Drawing
 
-__all__ = ["graph"]
-
 _FORMS = ("text", "svg", "html", "dot", "mermaid", "json")
 
 

@@ -13,8 +13,6 @@ from opkit.cli.drawing import Drawing
 from opkit.cli.folding import MOST_BOXES, folded
 from opkit.cli.svg import svg
 
-__all__ = ["graph_page"]
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>

@@ -13,8 +13,6 @@ from opkit.ir import TensorDesc
 from opkit.project import GradientPlan, LoadedOps, UserOp, plan_of
 from opkit.spec import Blob
 
-__all__ = ["OpGraph", "gradient_drawing", "gradient_json", "gradient_text", "graphs_of"]
-
 Descs = dict[str, list[TensorDesc]]
 #: Seconds of the processor that may be spent on looking for shapes of one op: a definition may be slow to refuse each.
 _PATIENCE = 3.0

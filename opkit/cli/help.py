@@ -15,8 +15,6 @@ from typer.core import TyperCommand
 
 from opkit.cli.console import styled, text_width, uses_colour
 
-__all__ = ["Command", "page_of"]
-
 #: Below that width the description of an option stands under it.
 _NARROW = 60
 #: The widest column of options; what is wider has its description below it.

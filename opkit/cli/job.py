@@ -19,8 +19,6 @@ from opkit.errors import OpkitError, UsageError, did_you_mean, nearest
 from opkit.settings import settings
 from opkit.shim import exec_script, install_frameworks
 
-__all__ = ["run_job"]
-
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 
 

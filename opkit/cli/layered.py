@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Layout", "Rectangle", "layered"]
-
 _GAP, _ROW_GAP, _BAND_TOP, _BAND_BOTTOM, _MARGIN = 28.0, 40.0, 34.0, 14.0, 20.0
 _BEND_WIDTH = 10.0
 _SWEEPS = 8

@@ -11,8 +11,6 @@ from opkit.cli.console import put
 from opkit.cli.tables import op_table
 from opkit.ops import BUILTIN, ArgDef, OpDef
 
-__all__ = ["builtin_ops", "show_ops"]
-
 
 def builtin_ops(pattern: str = "") -> list[OpDef]:
     """Return the built-in ops whose name holds a text, sorted by name."""

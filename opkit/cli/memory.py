@@ -6,8 +6,6 @@ import ctypes
 import os
 import sys
 
-__all__ = ["keep_freed_memory"]
-
 # glibc's malloc.h
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 

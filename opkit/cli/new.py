@@ -10,8 +10,6 @@ import typer
 
 from opkit.errors import UsageError
 
-__all__ = ["new"]
-
 
 def _kinds(incomplete: str) -> list[str]:
     from opkit.project import KINDS

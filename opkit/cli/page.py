@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from opkit.cli.console import styled
 
-__all__ = ["index", "laid_out"]
-
 _HEADINGS = {"Wrong": "error", "Right": "good"}
 _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")

@@ -17,8 +17,6 @@ from opkit.errors import UsageError
 from opkit.ops.core.observers import observe
 from opkit.ops.core.profile import Profile
 
-__all__ = ["profiled"]
-
 
 @contextmanager
 def profiled(trace: str | None = None, reports: Sequence[tuple[str, Path]] = ()) -> Iterator[list[int]]:

@@ -10,8 +10,6 @@ from opkit.cli.drawing import Arrow, Box, Drawing
 from opkit.cli.programs import PlanOfProgram, ProgramGraph
 from opkit.ir import Operation, Value
 
-__all__ = ["program_drawing", "program_json", "program_text"]
-
 _ROLES = {"forward": "", "backward": "backward", "optimize": "update", "init": "initialize"}
 
 

@@ -22,8 +22,6 @@ from opkit.settings import settings
 if TYPE_CHECKING:
     from opkit.distribute import Physical
 
-__all__ = ["PlanOfProgram", "ProgramGraph", "programs_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlanOfProgram:

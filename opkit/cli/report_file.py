@@ -11,8 +11,6 @@ from pathlib import Path
 from opkit.atomic import is_fault_of_disk, write_file
 from opkit.errors import UsageError
 
-__all__ = ["now", "write_report"]
-
 
 def now() -> str:
     """Return the time as pages show it."""

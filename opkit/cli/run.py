@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["run"]
-
 
 def run(
     job: Annotated[str, typer.Argument(metavar="JOB.py", help="The script.", show_default=False)],

@@ -8,8 +8,6 @@ import typer
 
 from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
 
-__all__ = ["sbp"]
-
 
 def sbp(
     context: typer.Context,

@@ -9,8 +9,6 @@ from typing import Any
 import opkit
 from opkit.configuration import Configuration, Setting
 
-__all__ = ["as_json", "as_lines"]
-
 
 def as_lines(configuration: Configuration) -> str:
     """Return a line per setting: the key, its value as it would be written, where it comes from."""

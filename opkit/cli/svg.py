@@ -11,8 +11,6 @@ from itertools import pairwise
 from opkit.cli.drawing import BANDS, Arrow, Box, Drawing
 from opkit.cli.layered import Layout, Rectangle, layered
 
-__all__ = ["STYLE", "svg"]
-
 _LONGEST = 38
 _TITLE_HEIGHT, _LINE_HEIGHT, _PADDING = 18.0, 15.0, 9.0
 _TITLE_WIDTH, _LINE_WIDTH = 8.3, 6.75

@@ -15,8 +15,6 @@ from opkit.cli.console import paint, put, screen_width, uses_colour, warn
 from opkit.diagnostics import Diagnostic, Severity, render_text
 from opkit.project import Build, LoadedOps, UserOp
 
-__all__ = ["op_table", "show_build", "show_diagnostics"]
-
 _HEAD = re.compile(r"^(error|warning|note)\[(\w+)\]: (.*)$")
 
 

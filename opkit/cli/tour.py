@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from opkit.cli.console import paint, put
 
-__all__ = ["STEPS", "tour"]
-
 #: (what the step shows, the command's arguments)
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scaffold an op with an attribute, and a job", ("new", "my_softplus", "--attr", "beta:float=1.5", "--job")),

@@ -24,8 +24,6 @@ from opkit.verify.run import run_targets
 from opkit.verify.targets.target import Target, TargetKind, resolve
 from opkit.verify.workers.start import end, start
 
-__all__ = ["watch_targets"]
-
 #: Milliseconds without a change that end a burst of changes, and the longest burst.
 _QUIET, _LONGEST = 30, 400
 #: Milliseconds after which a wait without changes is repeated.

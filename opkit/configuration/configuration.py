@@ -14,8 +14,6 @@ from opkit.configuration.document import Document
 from opkit.configuration.key import KEYS
 from opkit.errors import Location, UsageError, unknown
 
-__all__ = ["Configuration", "Override", "Setting", "read_configuration"]
-
 _FILE = "pyproject.toml"
 _TABLE = ("tool", "opkit")
 _OVERRIDES = "overrides"

@@ -19,8 +19,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Document"]
-
 #: Bytes of the largest file, depth of its values, and characters parsed to find a line: far beyond any real project's.
 _LARGEST, _DEEPEST, _MOST_PARSED = 1 << 20, 64, 1 << 22
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\)")

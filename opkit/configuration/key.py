@@ -14,8 +14,6 @@ from opkit.diagnostics import codes
 from opkit.errors import UsageError, unknown
 from opkit.reporters import FORMS
 
-__all__ = ["KEYS", "Key"]
-
 
 @dataclass(frozen=True, slots=True)
 class Key:

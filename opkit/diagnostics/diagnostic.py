@@ -11,8 +11,6 @@ from enum import Enum
 
 from opkit.diagnostics.source import Span
 
-__all__ = ["Diagnostic", "Note", "Severity", "sort_diagnostics", "to_json"]
-
 
 class Severity(Enum):
     """How bad a finding is; only an ERROR changes an exit status."""

@@ -6,8 +6,6 @@ from importlib.resources import files
 
 from opkit.errors import UsageError, did_you_mean, nearest
 
-__all__ = ["FAMILIES", "codes", "explain", "titles"]
-
 #: What the codes that begin so are about.
 FAMILIES = {"SPEC": "definitions", "PROJ": "op directories", "GC": "gradcheck", "SBP": "sbp"}
 

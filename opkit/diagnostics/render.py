@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from opkit.diagnostics.diagnostic import Diagnostic, Note
 from opkit.diagnostics.source import Span
 
-__all__ = ["printable", "render_text"]
-
 _TAB = "    "
 _WIDEST = 160
 

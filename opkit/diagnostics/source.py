@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from opkit.errors import Location
 
-__all__ = ["SourceText", "Span"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceText:

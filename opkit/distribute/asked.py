@@ -14,8 +14,6 @@ from opkit.ir import Operation, TensorDesc
 from opkit.ops import ArgDef, OpDef
 from opkit.sharding import DeviceGroup, Sbp
 
-__all__ = ["SUM_OVER_DEVICES", "Asked", "Claimed", "Home", "Verdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Home:

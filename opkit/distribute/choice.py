@@ -25,8 +25,6 @@ from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import shape_only
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Choice", "Chosen", "choose"]
-
 #: Multiplications that take as long as a byte that a kernel reads: products have far more of them.
 _PER_BYTE = 16
 

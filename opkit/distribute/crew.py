@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Crew", "crew_of"]
-
 #: What a member does, given the barrier at which all wait for each other.
 Task = Callable[[threading.Barrier], None]
 

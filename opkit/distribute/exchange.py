@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.sharding import Sbp, balanced
 
-__all__ = ["fill", "received"]
-
 
 def received(sources: Sequence[np.ndarray], source: Sbp, target: Sbp, count: int, place: int) -> np.ndarray:
     """Return what one device has after a change of lay.

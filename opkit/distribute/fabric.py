@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from opkit.distribute.lay import MIRRORED, Lay
 from opkit.sharding import bytes_moved
 
-__all__ = ["SHARED_MEMORY", "SEPARATE_MEMORIES", "Fabric", "traffic"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fabric:

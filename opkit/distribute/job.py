@@ -18,8 +18,6 @@ from opkit.errors import GraphError, ShapeError
 from opkit.ir import TensorDesc, Value
 from opkit.static import CompiledJob
 
-__all__ = ["DistributedJob", "Engine"]
-
 #: Sets of sizes for which a job is kept laid out.
 _MOST = 8
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from opkit.sharding import BROADCAST, Device, DeviceGroup, Sbp, balanced
 
-__all__ = ["HOST", "MIRRORED", "WHOLE_ON_HOST", "Lay", "local_shape"]
-
 #: The process that the script runs in: what is fed comes from there, results go there, effects happen there.
 HOST = DeviceGroup("host", (Device(-1, 0),))
 #: Each device has an array of its own (the mirrored view): nothing can be put together from them.

@@ -18,8 +18,6 @@ from opkit.ir import Dialect, Operation, Program, TensorDesc, Value, Variable, t
 from opkit.sharding import Device
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Held", "Key", "Local", "local_desc", "local_of"]
-
 #: A value that lies in some way: what a device has of it has one place.
 Key = tuple[Value, Lay]
 

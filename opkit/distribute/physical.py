@@ -20,8 +20,6 @@ from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import prune
 from opkit.static.plan.sizes import Known, resolve_sizes
 
-__all__ = ["LocalStep", "Physical", "Step", "lay_over_devices"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalStep:

@@ -16,8 +16,6 @@ from opkit.ir import Value
 from opkit.static.plan.layout import is_state
 from opkit.static.plan.prune import has_effect, shape_only
 
-__all__ = ["Change", "Need", "Stage", "final_lay", "needs_of", "stages_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:

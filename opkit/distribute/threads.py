@@ -27,8 +27,6 @@ from opkit.static.plan.failures import check_initialized
 from opkit.static.plan.layout import is_state
 from opkit.static.scope import Holder, Scope
 
-__all__ = ["ThreadEngine"]
-
 _HOST = HOST.devices[0]
 #: From this size on, devices compute an array that all are to have together.
 _WORTH_SHARING = 1 << 16

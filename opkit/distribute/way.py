@@ -13,8 +13,6 @@ import numpy as np
 
 from opkit.sharding import BROADCAST, Sbp
 
-__all__ = ["Facts", "Way", "replicated"]
-
 Shape = tuple[int, ...]
 
 

@@ -21,8 +21,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.quiet import quiet
 from opkit.ops.core.references import OF_ATTRIBUTE, OF_ITEM
 
-__all__ = ["accumulate", "grad", "run_backward"]
-
 Visit = Callable[[Any, Sequence[Any], bool], Sequence[Any]]
 
 

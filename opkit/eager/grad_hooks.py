@@ -13,8 +13,6 @@ from weakref import ref
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import AutogradError, UsageError
 
-__all__ = ["HookHandle", "HookedRule", "register_hook", "retain_grads", "run_hooks"]
-
 Hook = Callable[[Tensor], "Tensor | None"]
 _ids = itertools.count()
 

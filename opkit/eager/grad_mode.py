@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 from opkit.errors import UsageError
 from opkit.ops.core.mode import local
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

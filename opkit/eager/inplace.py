@@ -15,8 +15,6 @@ from opkit.errors import AutogradError, DtypeError, ShapeError
 from opkit.ops.arrange.indexing import setitem
 from opkit.ops.core.mode import local
 
-__all__ = ["InplaceLeafError", "InplaceValueError", "become", "check_inplace", "overwrite", "set_item", "set_value"]
-
 
 class InplaceLeafError(AutogradError, ValueError):
     """A leaf that takes a gradient cannot be changed in place."""

@@ -14,8 +14,6 @@ from opkit.ir import current_dialect
 from opkit.ops.core.mode import local
 from opkit.ops.methods import BUILDERS
 
-__all__ = ["UFUNCS", "array_ufunc"]
-
 
 class UfuncError(AutogradError, TypeError):
     """numpy was called in a way that would lose a gradient."""

@@ -20,8 +20,6 @@ from opkit.errors import ShapeError, UsageError
 from opkit.ops.basis.creation import identity
 from opkit.ops.methods import install_operators
 
-__all__ = ["SeedError", "install_methods"]
-
 
 class SeedError(ShapeError, AssertionError):
     """``backward`` got a gradient that is not a Tensor of the right shape."""

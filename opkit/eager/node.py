@@ -19,8 +19,6 @@ from opkit.ops.core.mode import install_default, local
 from opkit.ops.core.observers import run_kernel
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["Node", "Shaped", "VersionError", "apply", "edge_of", "install"]
-
 _new = object.__new__
 #: ``walk_indices`` of nodes whose inputs are all first outputs, by number of inputs.
 _FIRSTS = {1: (0,), 2: (0, 0), 3: (0, 0, 0)}

@@ -15,8 +15,6 @@ from opkit.eager.tensor import Tensor
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify, notify_gradient
 
-__all__ = ["observed_rule", "observed_visit"]
-
 
 def observed_visit(step: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     """Visit one step (``autograd.Visit``) and show the observers what its rule was given and returned."""

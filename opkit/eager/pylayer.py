@@ -23,8 +23,6 @@ from opkit.eager.tensor import Tensor
 from opkit.ops.core.mode import ever, local
 from opkit.ops.core.references import OF_ITEM
 
-__all__ = ["PyLayer"]
-
 _new = object.__new__
 _OUTPUT = Saved.OUTPUT
 

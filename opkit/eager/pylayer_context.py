@@ -16,8 +16,6 @@ from opkit.eager.saved_hooks import Packed, pack, packing
 from opkit.eager.tensor import Tensor, wrap
 from opkit.errors import UsageError
 
-__all__ = ["Marks", "PyLayerContext"]
-
 _new = object.__new__
 _OUTPUT = Saved.OUTPUT  # read for every gradient: an Enum's member is slow to look up
 

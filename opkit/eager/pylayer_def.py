@@ -9,8 +9,6 @@ from typing import Any
 from opkit.eager.pylayer_faults import function_location
 from opkit.ops.core.opdef import ArgDef, GradRule, OpDef
 
-__all__ = ["PyLayerDef", "PyLayerGradDef", "pylayer_def"]
-
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PyLayerGradDef(OpDef):

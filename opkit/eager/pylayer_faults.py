@@ -8,19 +8,6 @@ from typing import Any, NoReturn
 from opkit.errors import AutogradError, Location, UnsupportedError
 from opkit.ir import current_dialect
 
-__all__ = [
-    "GradientCountError",
-    "MissingBackwardError",
-    "MissingForwardError",
-    "NoTensorError",
-    "PyLayerError",
-    "function_location",
-    "note",
-    "refuse",
-    "refuse_result",
-    "refuse_static",
-]
-
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 

@@ -19,8 +19,6 @@ from opkit.eager.tensor import Tensor, version_cell, wrap
 from opkit.ops.core.mode import local
 from opkit.ops.core.observers import notify, notify_error
 
-__all__ = ["record"]
-
 _NOT_RUN = object()
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from opkit.eager.tensor import Tensor
 
-__all__ = ["GeneralRecord", "Input", "Place", "Saved", "SavedItems", "SavedOutput", "SingleRecord", "Slot"]
-
 
 @dataclass(frozen=True, slots=True)
 class Input:

@@ -13,8 +13,6 @@ from opkit.eager.tensor import Tensor, wrap
 from opkit.ir import current_dialect
 from opkit.ops import reshape
 
-__all__ = ["checked_grads", "general_rule"]
-
 
 def general_rule(ctx: Any, douts: Sequence[Any], release: bool) -> Sequence[Any]:
     """Run a PyLayer's backward on any number of gradients (``autograd.Step.walk_rule``)."""

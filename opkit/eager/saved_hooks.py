@@ -9,8 +9,6 @@ from typing import Any
 
 from opkit.errors import UsageError
 
-__all__ = ["Packed", "pack", "packing", "saved_tensors_hooks"]
-
 
 class Packing(threading.local):
     """The hooks in force in this thread, innermost last.

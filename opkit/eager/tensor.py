@@ -14,8 +14,6 @@ import numpy as np
 from opkit.errors import UsageError
 from opkit.ir import Dialect, current_dialect
 
-__all__ = ["GradValueError", "Tensor", "TensorFlagError", "version_cell", "wrap"]
-
 _names = itertools.count()
 _new = object.__new__
 

@@ -26,8 +26,6 @@ from opkit.export.text.writer import Dialect
 from opkit.export.torch_file import TorchFrame
 from opkit.project.loading import LoadedOps, load
 
-__all__ = ["DIALECTS", "FORMS", "FRAMES", "TARGETS", "Exported", "export"]
-
 TARGETS = ("torch", "jax", "graph")
 FORMS = ("auto", "native", "callback")
 DIALECTS: dict[str, Dialect] = {"torch": TorchDialect(), "jax": JaxDialect()}

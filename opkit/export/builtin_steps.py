@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["BUILTIN_STEPS", "JAX_WORDS", "TORCH_WORDS", "Words"]
-
 
 @dataclass(frozen=True, slots=True)
 class Words:

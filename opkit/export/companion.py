@@ -13,8 +13,6 @@ import numpy as np
 from opkit.export.model import Example, ExportOp
 from opkit.export.signature import literal, names_of
 
-__all__ = ["write_test"]
-
 _MOST_CASES = 4
 _MOST_ELEMENTS = 64
 _CALLS = {

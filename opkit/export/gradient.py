@@ -10,8 +10,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-__all__ = ["GRADIENT", "gradient_trouble"]
-
 #: The row of a proof that says what opkit's own check found.
 GRADIENT = "opkit gradcheck"
 

@@ -12,8 +12,6 @@ import opkit
 from opkit.export.model import ExportOp
 from opkit.export.proof import LEAST_VERSIONS, ProofResult
 
-__all__ = ["head_of"]
-
 _TITLES = {"torch": "PyTorch", "jax": "JAX"}
 _FORMS = {
     "native": "Array operations of the framework, traced from the numpy kernels.",

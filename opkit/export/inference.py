@@ -15,8 +15,6 @@ from opkit.export.model import ExportKernel
 from opkit.export.rewriting import Names, Rewriter, parsed, result_of, unknown_use
 from opkit.export.signature import names_of
 
-__all__ = ["inference_code", "list_inference"]
-
 
 def inference_code(kernel: ExportKernel, safe: Mapping[str, str], framework: str) -> tuple[str, dict[str, str]]:
     """Return the function ``_infer_NAME`` of an op and the functions that it needs besides, by name.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["LIBRARY"]
-
 #: {name in compiled definitions: (text, name in the file, names of the library that it calls)}.
 LIBRARY: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "idiv": (

@@ -14,8 +14,6 @@ from opkit.export.model import ExportKernel, ExportOp
 from opkit.export.signature import names_of, parameters_of, takes_attrs
 from opkit.export.steps import backward_lines, saved_names
 
-__all__ = ["JaxFrame"]
-
 _RUN = '''def _run_numpy(kernel, described, arrays, *attrs):
     """Call a numpy kernel on the host; the shapes and dtypes of its results are known beforehand."""
 

@@ -9,8 +9,6 @@ import ast
 import re
 from collections.abc import Sequence
 
-__all__ = ["call", "document", "short"]
-
 _WIDTH = 100
 
 

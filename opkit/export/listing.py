@@ -13,8 +13,6 @@ from opkit.export.model import ExportKernel, ExportOp
 from opkit.export.trace.graph import Loop, Node, Scalar, Trace, UntraceableError, walk
 from opkit.export.trace.run import trace_kernel
 
-__all__ = ["listed"]
-
 
 def listed(op: ExportOp) -> str:
     """Return the graphs of an op's kernels for its first example, or why one has none."""

@@ -15,8 +15,6 @@ from opkit.errors import Location, OpkitError
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import ArgSpec, AttrSpec, CompiledOp
 
-__all__ = ["BackwardStep", "Example", "ExportError", "ExportKernel", "ExportOp", "Wiring"]
-
 
 class ExportError(OpkitError):
     """An op cannot be exported as it was asked for; the message says why and at which line."""

@@ -16,8 +16,6 @@ from opkit.export.text.writer import Dialect, Writer
 from opkit.export.trace.graph import Trace, UntraceableError
 from opkit.export.trace.run import trace_kernel
 
-__all__ = ["NotNativeError", "native_bodies"]
-
 
 class NotNativeError(ExportError):
     """A kernel has no native form; the message says why, ``where`` is the kernel's line."""

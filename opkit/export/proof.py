@@ -24,8 +24,6 @@ from opkit.export.gradient import GRADIENT
 from opkit.export.model import ExportOp
 from opkit.export.signature import names_of
 
-__all__ = ["LEAST_VERSIONS", "ProofResult", "is_installed", "prove", "task_of", "too_old"]
-
 #: The oldest release of a framework whose names an exported file uses.
 LEAST_VERSIONS = {"torch": "2.4", "jax": "0.4.34"}
 _SECONDS = 30.0

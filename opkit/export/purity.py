@@ -16,8 +16,6 @@ from opkit.export.model import Example, ExportError, ExportKernel
 from opkit.project.kernel import UserKernel
 from opkit.project.user_op import UserOp
 
-__all__ = ["refuse_impure", "same"]
-
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), list, tuple, dict, set, frozenset, np.ndarray, np.generic)
 
 

@@ -15,8 +15,6 @@ from opkit.errors import InferError
 from opkit.export.model import ExportKernel
 from opkit.export.wiring import describe
 
-__all__ = ["refused_near"]
-
 _MOST = 8
 _MOST_CASES = 4
 

@@ -16,8 +16,6 @@ from opkit.export.layout import short
 from opkit.export.model import ExportError, ExportKernel
 from opkit.ir.dtype import canonical_dtype
 
-__all__ = ["Names", "Rewriter", "parsed", "result_of", "unknown_use"]
-
 _WRAPPERS = {"Cell", "Shape", "shape_of", "to_i64", "to_i32", "axes", "copy_of", "to_signed"}
 
 

@@ -14,18 +14,6 @@ from typing import Any
 
 from opkit.export.model import ExportError, ExportKernel, ExportOp
 
-__all__ = [
-    "blob_name",
-    "class_name",
-    "kernel_source",
-    "literal",
-    "names_of",
-    "parameters_of",
-    "safe_name",
-    "safe_names",
-    "takes_attrs",
-]
-
 #: What a file uses itself: modules, the variables of its functions, and what it calls of Python's.
 _TAKEN = {"torch", "jax", "jnp", "np", "math", "functools", "inspect", "json", "ctx", "inputs", "output", "residuals"}
 _TAKEN |= {"grads", "self", "given"}

@@ -13,8 +13,6 @@ from opkit.export.model import BackwardStep, ExportError, ExportKernel, ExportOp
 from opkit.export.signature import names_of, safe_names
 from opkit.export.text.branches import Body, merged
 
-__all__ = ["backward_lines", "saved_names"]
-
 
 def saved_names(op: ExportOp) -> list[str]:
     """Return the inputs and outputs of forward that its gradient needs, as the file calls them, in order."""

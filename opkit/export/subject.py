@@ -26,8 +26,6 @@ from opkit.project.loading import LoadedOps
 from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
 
-__all__ = ["run_kernel", "subject_of"]
-
 #: Cases of a proof, at most.
 MOST_EXAMPLES = 24
 

@@ -15,8 +15,6 @@ from opkit.export.signature import class_name, names_of, parameters_of, takes_at
 from opkit.export.steps import backward_lines, saved_names
 from opkit.spec import AttrSpec
 
-__all__ = ["TorchFrame"]
-
 _TYPES = {
     "int32": "int",
     "int64": "int",

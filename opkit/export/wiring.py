@@ -14,8 +14,6 @@ from opkit.ir import TensorDesc
 from opkit.project.gradient import GradientPlan, plan_of
 from opkit.project.user_op import UserOp
 
-__all__ = ["describe", "read_wirings"]
-
 _Planned = tuple[GradientPlan, Mapping[str, Any], Mapping[str, Any]]
 _TAG = "device_sub_tag"
 #: Forms that a backward attribute may have over a forward one, tried in this order.

@@ -11,8 +11,6 @@ import zlib
 
 from opkit.foreign.files import FormatError
 
-__all__ = ["read_entries"]
-
 _MOST_ENTRIES = 1 << 16
 _IS_ENCRYPTED = 0x1
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from opkit.foreign.files import FormatError
 
-__all__ = ["array_of", "dtype_of", "read_array"]
-
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 4096
 _MOST_AXES = 32

@@ -10,8 +10,6 @@ import stat
 
 from opkit.errors import OpkitError
 
-__all__ = ["FormatError", "read_file"]
-
 #: Reading never waits: a pipe in the place of a file is noticed, not read.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

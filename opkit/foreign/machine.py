@@ -15,8 +15,6 @@ import numpy as np
 from opkit.foreign.array import array_of, dtype_of
 from opkit.foreign.files import FormatError
 
-__all__ = ["MARK", "Machine", "NamesCodeError", "is_token"]
-
 #: What stands below a group on the stack.
 MARK = object()
 

@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from opkit.errors import unknown
 from opkit.foreign.files import FormatError
 
-__all__ = ["Record", "read_json"]
-
 _DEEPEST = 64
 _LONGEST_SHOWN = 60
 

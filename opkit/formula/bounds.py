@@ -13,8 +13,6 @@ import sympy
 from opkit.errors import UsageError
 from opkit.formula.language import Expr
 
-__all__ = ["check_constant", "check_number", "check_power", "check_text", "parsed"]
-
 #: Characters of a formula, depth of its expressions, and the largest whole exponent of what holds an input.
 _LONGEST, _DEEPEST, _LARGEST_POWER = 10_000, 100, 300
 #: Bits of a constant: float64 holds none that has more.

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from opkit.errors import UsageError
 
-__all__ = ["MOST_SECONDS", "within_budget"]
-
 #: Seconds of the processor. Ordinary formulas take one or two; algebra of what is nested may take for ever.
 MOST_SECONDS = 10.0
 #: Seconds after which the end is asked for again, where the first time was lost in a callback.

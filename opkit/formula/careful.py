@@ -15,8 +15,6 @@ from opkit.formula import language as f
 from opkit.formula.graph import Formula, LogSumExp, Operation, Reduce, Softmax, operands
 from opkit.formula.language import Expr
 
-__all__ = ["careful", "careful_steps", "guarded", "prune", "substitute"]
-
 
 def substitute(operation: Operation, change: Callable[[Expr], Expr]) -> Operation:
     """Return the operation with each of its operands changed."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from opkit.formula.graph import Axes, Count, Expand, Formula, LogSumExp, MatMul, Reduce, Softmax, Swap
 from opkit.formula.shapes import Less, Product, Root, Scalar, Shapes, Swapped, Term, describe
 
-__all__ = ["Inference", "infer_backward", "infer_forward", "sbp"]
-
 _INDENT = "      "
 _WORDS = {"mean": "mean", "var": "variance", "max": "largest", "min": "smallest"}
 _CPP_WORDS = frozenset(

@@ -24,8 +24,6 @@ from opkit.formula.reading import read
 from opkit.formula.shapes import Root, Shapes, Term, describe
 from opkit.formula.writing import Kernel, write
 
-__all__ = ["Design", "design"]
-
 _WIDTH = 110
 
 

@@ -13,8 +13,6 @@ from opkit.errors import UsageError
 from opkit.formula.graph import Formula, MatMul
 from opkit.formula.shapes import Less, Product, Root, Shapes, Swapped, Term
 
-__all__ = ["REGIONS", "Region", "concrete_shapes", "find_domain"]
-
 
 @dataclass(frozen=True, slots=True)
 class Region:

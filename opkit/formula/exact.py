@@ -13,8 +13,6 @@ from opkit.errors import UsageError
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
 from opkit.formula.language import FUNCTIONS, Expr
 
-__all__ = ["exact_values"]
-
 _DIGITS = 40
 _MODULES: list[Any] = [
     {

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from opkit.errors import Location, UsageError, unknown
 
-__all__ = ["FunctionText", "read_function"]
-
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:

@@ -28,8 +28,6 @@ from opkit.formula.graph import (
 from opkit.formula.language import Expr
 from opkit.formula.shapes import Less, Scalar, Shapes, Term
 
-__all__ = ["backward"]
-
 
 def backward(formula: Formula, shapes: Shapes) -> Formula:
     """Derive the gradients of every input.

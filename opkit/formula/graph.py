@@ -12,20 +12,6 @@ import sympy
 
 from opkit.formula.language import Expr
 
-__all__ = [
-    "Axes",
-    "Count",
-    "Expand",
-    "Formula",
-    "LogSumExp",
-    "MatMul",
-    "Operation",
-    "Reduce",
-    "Softmax",
-    "Swap",
-    "operands",
-]
-
 #: None for all axes, the axes themselves, or the name of an attribute that holds one.
 Axes: TypeAlias = "tuple[int, ...] | str | None"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["HELPERS"]
-
 #: functions that numpy lacks, as the kernel file defines them
 HELPERS = {
     "sigmoid": '''def sigmoid(x):

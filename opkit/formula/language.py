@@ -15,20 +15,6 @@ from typing import Any
 import mpmath
 import sympy
 
-__all__ = [
-    "FUNCTIONS",
-    "MACROS",
-    "Expr",
-    "Pointwise",
-    "clip",
-    "expm1",
-    "log1p",
-    "maximum",
-    "minimum",
-    "sigmoid",
-    "softplus",
-]
-
 #: A sympy expression; sympy has no types of its own.
 Expr = Any
 

@@ -15,8 +15,6 @@ from opkit.formula.bounds import check_constant, check_number, check_power, chec
 from opkit.formula.graph import Axes, Formula, LogSumExp, MatMul, Reduce, Softmax, Swap
 from opkit.formula.language import FUNCTIONS, MACROS, Expr
 
-__all__ = ["read"]
-
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 _REDUCTIONS = {
     "sum": "sum",

@@ -13,8 +13,6 @@ from opkit.errors import UsageError
 from opkit.formula.graph import Axes, Count, Expand, Formula, LogSumExp, MatMul, Operation, Reduce, Softmax, Swap
 from opkit.formula.language import Expr
 
-__all__ = ["Less", "Product", "Root", "Scalar", "Shapes", "Swapped", "Term"]
-
 
 @dataclass(frozen=True, slots=True)
 class Root:

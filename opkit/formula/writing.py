@@ -19,8 +19,6 @@ from opkit.formula.helpers import HELPERS
 from opkit.formula.language import FUNCTIONS, Expr
 from opkit.formula.shapes import Scalar, Shapes, Term
 
-__all__ = ["Kernel", "write"]
-
 _SPELLED = {
     function.symbolic: (function.array, function.scalar)
     for function in FUNCTIONS.values()

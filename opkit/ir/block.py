@@ -15,8 +15,6 @@ from opkit.ir.value import Variable
 if TYPE_CHECKING:
     from opkit.ir.program import Program
 
-__all__ = ["Block", "VariableNotFoundError"]
-
 
 class VariableNotFoundError(GraphError, ValueError):
     """No Variable of the block has this name.

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from opkit.ir.dtype import canonical_dtype
 
-__all__ = ["TensorDesc"]
-
 
 @dataclass(frozen=True, slots=True)
 class TensorDesc:

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["STRICT", "Dialect", "Words", "adopt", "current_dialect", "default_dialect", "speaking"]
-
 
 @dataclass(frozen=True, slots=True)
 class Words:

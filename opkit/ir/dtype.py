@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["DTYPES", "INFERENCE_ONLY", "canonical_dtype", "is_floating", "is_integer", "to_numpy"]
-
 #: Every dtype name that a TensorDesc may carry.
 DTYPES: tuple[str, ...] = (
     "bool",

@@ -15,8 +15,6 @@ from opkit.ir.value import Value
 if TYPE_CHECKING:
     from opkit.ir.block import Block
 
-__all__ = ["OpLike", "Operation"]
-
 
 class OpLike(Protocol):
     """What a graph knows about an op: its name, and what becomes of it in a copy for inference (None: it is kept)."""

@@ -13,8 +13,6 @@ from opkit.ir.operation import describe_operation
 if TYPE_CHECKING:
     from opkit.ir.block import Block
 
-__all__ = ["program_text"]
-
 
 def program_text(blocks: Sequence[Block], *, with_sites: bool = False) -> str:
     """Return a program as text.

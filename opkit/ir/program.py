@@ -19,8 +19,6 @@ from opkit.ir.printer import program_text
 from opkit.ir.rewrite import Rewrite
 from opkit.ir.value import Value, Variable
 
-__all__ = ["Program"]
-
 _serials = itertools.count()
 
 

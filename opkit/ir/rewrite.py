@@ -14,8 +14,6 @@ from opkit.ir.value import Value
 if TYPE_CHECKING:
     from opkit.ir.operation import Operation
 
-__all__ = ["ForInference", "Rewrite"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from opkit.ir.block import Block
     from opkit.ir.operation import Operation
 
-__all__ = ["Value", "Variable"]
-
 
 class Value:
     """One version of a Variable: assigned once, by its producer or from outside.

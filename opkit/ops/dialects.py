@@ -24,8 +24,6 @@ from opkit.ops.pointwise.elementwise import functions
 from opkit.ops.pointwise.power import powers
 from opkit.ops.reduce import extremes
 
-__all__ = ["builders_for", "composed"]
-
 Builder = Callable[..., Any]
 
 #: Made of several ops; their first operand is a tensor of real numbers.

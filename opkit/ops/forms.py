@@ -30,8 +30,6 @@ from opkit.ops.network.layers import DROPOUT_GRAD, bias_add
 from opkit.ops.pointwise.activation import GELU, gelu_second
 from opkit.ops.pointwise.compare import greater, less, logical_not
 
-__all__ = ["SPECIAL_FORMS"]
-
 
 # ---- the same value under another name -------------------------------------------------------------------------------
 def _same(name: str, args: tuple[str, str] = ("in", "out"), attrs: str = "", defaults: Any = NO_ATTRS) -> OpDef:

@@ -18,8 +18,6 @@ from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.bitwise import bitwise_not
 from opkit.ops.pointwise.compare import logical_not
 
-__all__ = ["BUILDERS", "OPERATORS", "install_operators"]
-
 Builder = Callable[..., Any]
 
 #: Builders by name that follow the dialect of the values they get.

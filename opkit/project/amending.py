@@ -17,8 +17,6 @@ from opkit.project.directory import OpDirectory
 from opkit.project.op_names import OpNames, names_of
 from opkit.spec import CompiledOp, CompileResult, Registration, compile_spec, outline
 
-__all__ = ["Amendment", "amendment_of"]
-
 _TAG = "device_sub_tag"
 #: What some editors put in front of a text.
 _MARK = "\ufeff"

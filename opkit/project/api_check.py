@@ -15,8 +15,6 @@ from opkit.project.findings import finding
 from opkit.project.place import span_of
 from opkit.spec import CompiledOp
 
-__all__ = ["check_api"]
-
 
 def check_api(
     source: SourceText,

@@ -14,8 +14,6 @@ from opkit.project.api_remark import Remark
 from opkit.project.findings import finding
 from opkit.spec import CompiledOp
 
-__all__ = ["ApiFact", "facts_as_findings"]
-
 
 @dataclass(frozen=True, slots=True)
 class ApiFact:

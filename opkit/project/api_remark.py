@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from opkit.errors import unknown
 from opkit.spec import CompiledOp
 
-__all__ = ["Remark", "left_out", "undeclared", "unknown_op"]
-
 
 @dataclass(frozen=True, slots=True)
 class Remark:

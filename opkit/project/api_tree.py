@@ -8,8 +8,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-__all__ = ["BuilderChain", "builder_chains"]
-
 _STARTS = ("user_op_builder", "consistent_user_op_builder")
 _METHODS = ("Op", "Input", "InputSize", "Output", "Attr", "Build", "CheckAndComplete", "OpName")
 

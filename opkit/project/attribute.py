@@ -9,8 +9,6 @@ from typing import Any
 
 from opkit.errors import UsageError, unknown
 
-__all__ = ["ScaffoldAttr", "parse_attr"]
-
 #: type of one value as written -> (C++ type, Python type)
 _SCALARS: dict[str, tuple[str, type]] = {
     "float": ("float", float),

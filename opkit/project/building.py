@@ -18,8 +18,6 @@ from opkit.project.findings import finding
 from opkit.project.loading import LoadedOps, assemble, with_facts
 from opkit.project.user_op import UserOp
 
-__all__ = ["Build", "build"]
-
 
 @dataclass(frozen=True, slots=True)
 class Build:

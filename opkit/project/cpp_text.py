@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from opkit.project.attribute import ScaffoldAttr
 
-__all__ = ["attr_line", "data_type_setter", "definition", "gradient", "registration", "tag_line", "tensor_desc_setter"]
-
 _INDENT = "    "
 
 

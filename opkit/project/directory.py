@@ -12,8 +12,6 @@ from pathlib import Path
 
 from opkit.errors import UsageError, did_you_mean, nearest
 
-__all__ = ["OpDirectory", "discover", "is_part", "near_files", "op_directory_of"]
-
 _SPEC = "_cpp_def.cpp"
 _PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cases.py")
 _SKIPPED = ("site-packages", "__pycache__")

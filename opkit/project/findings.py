@@ -9,8 +9,6 @@ from pathlib import Path
 
 from opkit.diagnostics import Diagnostic, Note, Severity, SourceText, Span
 
-__all__ = ["CODES", "finding", "source_of"]
-
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 #: Every code with its severity and its title (the first line of its page).

@@ -12,8 +12,6 @@ from opkit.project.scaffolding import BackwardInput, check_name, render_director
 if TYPE_CHECKING:
     from opkit.formula import Design, Region
 
-__all__ = ["render_formula", "scaffold_formula"]
-
 
 def scaffold_formula(
     name: str, folder: Path, design: Design, attrs: Sequence[ScaffoldAttr], *, force: bool = False, job: bool = False

@@ -12,8 +12,6 @@ from opkit.errors import UsageError, unknown
 from opkit.project.kind import Kind
 from opkit.project.scaffolding import check_name, context_of, parsed_attrs, render_directory, write_new
 
-__all__ = ["scaffold_signature"]
-
 _FLOATS, _INTEGERS = ("float", "float32", "float64"), ("int", "int32", "int64")
 
 

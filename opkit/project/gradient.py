@@ -15,8 +15,6 @@ from opkit.ops import Registry
 from opkit.ops.core.value import shape_of
 from opkit.spec import BackwardOp, Blob, GradGraph, forward_blob
 
-__all__ = ["GradientPlan", "gradient_rule", "plan_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class GradientPlan:

@@ -18,8 +18,6 @@ from opkit.errors import KernelError, Location
 from opkit.forked import end_if_forked
 from opkit.ir import TensorDesc, to_numpy
 
-__all__ = ["ArgGroup", "UserKernel", "guarded", "positional_count"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArgGroup:

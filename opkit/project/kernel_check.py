@@ -15,8 +15,6 @@ from opkit.project.kernel_tree import AttrRead, KernelTree, Taking, kernel_trees
 from opkit.project.place import span_of
 from opkit.spec import CompiledGrad, CompiledOp, CompileResult
 
-__all__ = ["check_kernels"]
-
 _TAG = "device_sub_tag"
 
 

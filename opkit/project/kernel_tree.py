@@ -10,8 +10,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["AttrRead", "KernelTree", "Taking", "kernel_trees"]
-
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 #: Nodes below which something may not happen, or not fail: a read there proves nothing about every call.
 _BRANCHES = (

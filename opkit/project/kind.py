@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

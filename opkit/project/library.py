@@ -12,8 +12,6 @@ from opkit.errors import ProjectError
 from opkit.ops import BUILTIN, Registry
 from opkit.project.loading import LoadedOps, load
 
-__all__ = ["Library"]
-
 
 class Library:
     """Loaded op directories.

@@ -28,8 +28,6 @@ from opkit.project.user_op import UserOp
 from opkit.project.wiring import check_wiring, orphans_of
 from opkit.spec import CompiledOp, CompileResult, compile_spec
 
-__all__ = ["LoadedOps", "assemble", "load", "refreshed", "with_facts"]
-
 _TAG = "device_sub_tag"
 
 

@@ -17,8 +17,6 @@ from types import ModuleType
 
 from opkit.forked import end_if_forked
 
-__all__ = ["load_module"]
-
 
 def load_module(path: str | os.PathLike[str]) -> ModuleType:
     """Execute a Python file as a new module.

@@ -16,8 +16,6 @@ from opkit.project.directory import OpDirectory
 from opkit.project.findings import source_of
 from opkit.project.kernel_tree import KernelTree, kernel_trees
 
-__all__ = ["OpNames", "names_of"]
-
 #: What Python values the attribute types have, the first that fits.
 _CPP = {bool: "bool", int: "int64_t", float: "float", str: "std::string"}
 

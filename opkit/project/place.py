@@ -9,8 +9,6 @@ import ast
 
 from opkit.diagnostics import SourceText, Span
 
-__all__ = ["span_of"]
-
 
 def span_of(source: SourceText, node: ast.AST) -> Span:
     """Return the span of a node that has a position (an expression, a statement, a parameter).

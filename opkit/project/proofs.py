@@ -18,8 +18,6 @@ import opkit
 from opkit.atomic import write_file
 from opkit.foreign import FormatError, read_file
 
-__all__ = ["Held", "proved", "remember_proofs"]
-
 #: A signature that holds: op type, number of axes of each input as text, the signature as text (inputs -> outputs).
 Held = tuple[str, str, str]
 _FORMAT = 1

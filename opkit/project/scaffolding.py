@@ -21,18 +21,6 @@ from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.kind import KINDS, Kind
 
-__all__ = [
-    "BackwardInput",
-    "check_name",
-    "context_of",
-    "parsed_attrs",
-    "render_directory",
-    "rendered",
-    "scaffold",
-    "templates_folder",
-    "write_new",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class BackwardInput:

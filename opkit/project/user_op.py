@@ -18,8 +18,6 @@ from opkit.project.gradient import GradientPlan, gradient_rule, plan_of
 from opkit.project.kernel import ArgGroup, UserKernel, guarded
 from opkit.spec import ArgSpec, CompiledGrad, CompiledOp, forward_blob
 
-__all__ = ["UserOp", "to_op_def"]
-
 _MOST_SIGNATURES = 256
 _TAG = "device_sub_tag"
 

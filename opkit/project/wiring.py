@@ -12,8 +12,6 @@ from opkit.diagnostics import Diagnostic, Note
 from opkit.project.findings import finding
 from opkit.spec import CompiledGrad, CompiledOp, CompileResult
 
-__all__ = ["check_wiring", "orphans_of"]
-
 _ENDINGS = ("_backward", "_grad")
 
 

@@ -13,8 +13,6 @@ from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
 from opkit.project.scaffolding import rendered
 
-__all__ = ["scaffold_workflow"]
-
 _PLACE = ".github/workflows/opkit.yml"
 
 

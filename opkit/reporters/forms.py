@@ -14,8 +14,6 @@ from opkit.errors import UsageError, unknown
 if TYPE_CHECKING:  # whoever only asks for the names needs no checker
     from opkit.reporters.run import RunView
 
-__all__ = ["FORMS", "render"]
-
 _HOMES = {
     "text": ("opkit.reporters.text", "text_report"),
     "json": ("opkit.reporters.json_form", "json_report"),

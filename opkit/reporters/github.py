@@ -12,8 +12,6 @@ from opkit.diagnostics import Diagnostic, Severity
 from opkit.reporters.run import RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, printable, value_text
 
-__all__ = ["github_diagnostics", "github_report"]
-
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 

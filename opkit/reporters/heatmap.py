@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["HeatMap", "colors", "heat_map"]
-
 _LARGEST = 256
 #: Light yellow over orange to dark red: readable on white and black, and in grey.
 _SCALE = np.array(

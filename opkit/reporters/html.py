@@ -22,8 +22,6 @@ from opkit.reporters.prose import prose
 from opkit.reporters.run import Finding, RunView, counts, subject
 from opkit.reporters.values import case_text, index_text, source_lines, value_text
 
-__all__ = ["html_report"]
-
 #: The longer side of a small matrix, in CSS pixels.
 _PICTURE = 320
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from opkit.reporters.run import RunView
 
-__all__ = ["json_report", "json_text"]
-
 #: What JSON may hold as it is and a terminal or UTF-8 may not: within texts only, so that an escape is always right.
 _ESCAPED = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

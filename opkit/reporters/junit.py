@@ -12,8 +12,6 @@ from opkit.checker import CheckResult, OpReport, Status
 from opkit.reporters.run import RunView, subject
 from opkit.reporters.values import case_text, value_text
 
-__all__ = ["junit_report"]
-
 #: Characters that XML 1.0 cannot hold, and others that a terminal would act on.
 _ILLEGAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 

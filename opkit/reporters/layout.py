@@ -13,8 +13,6 @@ from markupsafe import Markup
 
 from opkit.reporters.values import printable
 
-__all__ = ["filled"]
-
 
 def filled(template: str, version: str, invocation: str, made: str, **values: Any) -> str:
     """Return a page.

@@ -9,8 +9,6 @@ import numpy as np
 
 from opkit.reporters.heatmap import HeatMap, colors
 
-__all__ = ["LARGEST", "matrix_svg"]
-
 #: A longer side than this is a picture without cells.
 LARGEST = 48
 _LEFT, _TOP, _SIDE = 46.0, 24.0, 300.0

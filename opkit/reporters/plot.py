@@ -12,8 +12,6 @@ import numpy as np
 
 from opkit.checker import Slopes
 
-__all__ = ["slope_plot"]
-
 _WIDTH, _HEIGHT = 460.0, 220.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 12.0, 12.0, 40.0
 #: The left side is drawn wide under the right one, so that both show where they agree.

@@ -14,8 +14,6 @@ from opkit.ops.core.profile import Profile, ProfileRow
 from opkit.reporters.layout import filled
 from opkit.reporters.timeline import COLOURS, timeline_svg
 
-__all__ = ["profile_json", "profile_page"]
-
 
 def profile_page(profile: Profile, version: str, invocation: str = "", made: str = "") -> str:
     """Return the page.

@@ -14,8 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from opkit.checker import OpReport
 
-__all__ = ["ProgressBar"]
-
 
 class ProgressBar:
     """Shows how many ops are done; use it in a ``with`` block and pass it to the run.

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-__all__ = ["prose"]
-
 
 def prose(page: str) -> str:
     """Return a page of Markdown without its title as HTML."""

@@ -14,8 +14,6 @@ from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import Diagnostic
 from opkit.diagnostics.render import printable
 
-__all__ = ["Finding", "RunView", "counts", "findings", "printable_op", "remarks", "subject"]
-
 
 class RunView(Protocol):
     """One run of gradcheck.

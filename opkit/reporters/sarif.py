@@ -22,8 +22,6 @@ from opkit.reporters.json_form import json_text
 from opkit.reporters.run import Finding, RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, value_text
 
-__all__ = ["sarif_diagnostics", "sarif_report"]
-
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 

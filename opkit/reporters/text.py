@@ -18,8 +18,6 @@ from opkit.diagnostics import render_text
 from opkit.reporters.run import Finding, RunView, counts, findings, printable_op, subject
 from opkit.reporters.values import case_text, index_text, printable, source_lines, value_text
 
-__all__ = ["text_report"]
-
 _STYLE = {
     Status.PASS: "green",
     Status.FAIL: "bold red",

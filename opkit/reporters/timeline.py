@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-__all__ = ["COLOURS", "timeline_svg"]
-
 #: How many ops have a colour of their own; the others share one.
 COLOURS = 7
 _WIDTH, _LANE, _GAP, _LEFT, _BOTTOM = 960, 26, 6, 76, 34

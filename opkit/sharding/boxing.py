@@ -16,8 +16,6 @@ from opkit.sharding.sbp import BROADCAST, Sbp
 from opkit.sharding.shards import cut, gathered
 from opkit.sharding.splitting import balanced
 
-__all__ = ["boxed", "bytes_moved"]
-
 
 def boxed(shards: Sequence[np.ndarray], source: Sbp, target: Sbp, count: int | None = None) -> list[np.ndarray]:
     """Return the arrays of the devices after a change.

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from opkit.errors import UsageError
 
-__all__ = ["Device", "DeviceGroup"]
-
 _NAME = re.compile(r"@?(\d+)(?:-(\d+))?:(\d+)(?:-(\d+))?")
 #: A placement that names more devices is a slip of the pen.
 _MOST = 1 << 16

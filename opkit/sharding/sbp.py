@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from opkit.errors import UsageError
 
-__all__ = ["BROADCAST", "PARTIAL", "Sbp", "parse_sbp", "split"]
-
 _SPLIT = re.compile(r"S\((-?\d+)\)")
 
 

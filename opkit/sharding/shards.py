@@ -13,8 +13,6 @@ from opkit.errors import UsageError
 from opkit.sharding.sbp import Sbp
 from opkit.sharding.splitting import balanced
 
-__all__ = ["cut", "gathered", "parts_of"]
-
 
 def cut(array: np.ndarray, sbp: Sbp, count: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
     """Return what each device has of a whole array.

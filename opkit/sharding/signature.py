@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from opkit.sharding.sbp import Sbp
 
-__all__ = ["Arg", "Signature"]
-
 #: An argument of an op and an index among its tensors.
 Arg = tuple[str, int]
 

@@ -11,8 +11,6 @@ from itertools import pairwise
 
 from opkit.errors import UsageError
 
-__all__ = ["balanced", "shard_sizes"]
-
 
 @lru_cache(512)
 def balanced(size: int, count: int) -> tuple[range, ...]:

@@ -19,8 +19,6 @@ from opkit.errors import unknown
 from opkit.shim.freezing import Freezing
 from opkit.shim.missing import missing_module, present_name
 
-__all__ = ["FRAMEWORKS", "frameworks", "install_frameworks"]
-
 #: import name -> opkit's package that serves it
 FRAMEWORKS = {"oneflow": "opkit.oneflow", "paddle": "opkit.paddle"}
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 
-__all__ = ["Freezing"]
-
 
 class Freezing:
     """One user of ``gc.freeze``, from when it is made until ``end()``; the last that ends undoes all of it."""

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["numpy1_names", "removed_name"]
-
 
 def _find_common_type(array_types: Any, scalar_types: Any) -> Any:
     """Return the dtype that numpy 1's function of this name returned for arrays' and scalars' dtypes."""

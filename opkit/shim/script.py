@@ -17,8 +17,6 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.shim.finder import frameworks
 
-__all__ = ["exec_script", "run_script"]
-
 
 def run_script(path: str | os.PathLike[str], argv: Sequence[str] = ()) -> dict[str, Any]:
     """Run a script as ``__main__``, its framework imports served by opkit, and undo everything afterwards.

@@ -24,8 +24,6 @@ from opkit.spec.registry.siblings import Siblings
 from opkit.spec.text.decoding import check_text, read_source
 from opkit.spec.text.preprocessor import preprocess
 
-__all__ = ["CompileResult", "compile_spec"]
-
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 
 from opkit.diagnostics import Diagnostic, Note, Severity, Span, sort_diagnostics
 
-__all__ = ["CODES", "ERRORS_IN_GRADIENTS", "Findings"]
-
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 #: Every code of the definition file compiler with its usual severity and its title (the first line of its page).

@@ -15,8 +15,6 @@ from opkit.spec.parse import syntax
 from opkit.spec.parse.parser import parse
 from opkit.spec.text.preprocessor import preprocess
 
-__all__ = ["Registration", "Setter", "outline"]
-
 
 @dataclass(frozen=True, slots=True)
 class Setter:

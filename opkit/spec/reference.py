@@ -23,8 +23,6 @@ from opkit.spec.library.types import ATTR_TYPES, CLASS_ALIASES, Type, spelled
 from opkit.spec.lower.standard import special_names
 from opkit.spec.text.macros import SEQUENCE_MACROS
 
-__all__ = ["tables", "with_tables"]
-
 START = "<!-- tables: written by opkit.spec.reference -->"
 END = "<!-- end of the tables -->"
 

@@ -17,8 +17,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.static.builder import ForeignVariableError, build_in, building, note_site
 from opkit.static.site import user_site
 
-__all__ = ["GRAD_SUFFIX", "append_backward", "gradients"]
-
 GRAD_SUFFIX = "@GRAD"
 
 

@@ -10,8 +10,6 @@ from collections.abc import Collection, Sequence
 from opkit.ir import Operation, Variable
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["barriers"]
-
 
 def barriers(goals: Sequence[Variable], sources: Collection[Variable]) -> list[Operation]:
     """Return the operations without a gradient through which a goal depends on a source, in the program's order.

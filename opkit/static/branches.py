@@ -22,8 +22,6 @@ from opkit.static.executor import Executor
 from opkit.static.parameters import data
 from opkit.static.py_func import arguments_of
 
-__all__ = ["Branch", "BranchResultError", "branch", "loop", "trace"]
-
 Arrays = Sequence[np.ndarray]
 
 

@@ -17,25 +17,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.static.names import output_name, unique_name
 from opkit.static.site import Site, user_site
 
-__all__ = [
-    "Building",
-    "append",
-    "apply",
-    "build_in",
-    "building",
-    "default_main_program",
-    "default_startup_program",
-    "disable_static",
-    "enable_static",
-    "in_static_mode",
-    "name_outputs",
-    "new_variable",
-    "placed",
-    "program_guard",
-    "scoped",
-    "switch_default_programs",
-]
-
 
 class Building(threading.local):
     """The state of building in one thread.

@@ -22,8 +22,6 @@ from opkit.static.functions import Functions, SerialiseError
 from opkit.static.parameters import INITIALIZE
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef, arguments_of, grad_arguments_of, label_of, py_func_rule
 
-__all__ = ["SCHEMA", "known_op", "program_from_data"]
-
 #: The format of the data.
 SCHEMA = 1
 _OWN: dict[str, OpDef] = {INITIALIZE.name: INITIALIZE}

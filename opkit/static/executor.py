@@ -22,8 +22,6 @@ from opkit.static.plan.plan import forbidden
 from opkit.static.scope import Holder, Scope, global_scope
 from opkit.static.site import user_site
 
-__all__ = ["Executor", "FeedShapeError", "FetchError", "PlanCache"]
-
 #: Plans that are kept per Executor, the least recently used one goes first.
 _MOST_PLANS = 64
 #: Plans for exact sizes per program version and fetches; after that, one for any sizes is made.

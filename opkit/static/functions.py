@@ -17,8 +17,6 @@ import numpy as np
 
 from opkit.errors import OpkitError, UsageError
 
-__all__ = ["Allow", "Functions", "SerialiseError", "path_of", "register"]
-
 #: What ``allow`` holds: names of modules, or functions.
 Allow = Sequence[str | Callable[..., Any]]
 

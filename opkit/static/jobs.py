@@ -34,8 +34,6 @@ from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.failures import check_initialized
 from opkit.static.scope import Holder, Scope
 
-__all__ = ["CompiledJob", "JobTracer", "differentiate", "observer_op"]
-
 
 class JobTracer:
     """Builds the graph of one job.

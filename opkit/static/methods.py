@@ -14,8 +14,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.methods import OPERATORS, install_operators
 from opkit.static.builder import build_in, building
 
-__all__ = ["DataError", "install_methods"]
-
 
 class DataError(GraphError, TypeError):
     """The data of a Variable was requested, which has none until the program runs."""

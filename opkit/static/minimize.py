@@ -23,8 +23,6 @@ from opkit.static.names import unique_name
 from opkit.static.parameters import create_state
 from opkit.static.scope import Scope
 
-__all__ = ["State", "append_updates", "learning_rate_variable", "minimize"]
-
 Pairs = list[tuple[Variable, Variable]]
 
 

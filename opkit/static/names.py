@@ -9,8 +9,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-__all__ = ["Names", "guard_names", "output_name", "own_names", "register_prefixes", "switch_names", "unique_name"]
-
 #: Op type name -> what the names of its outputs begin with, where that is not the op type name itself.
 _prefixes: dict[str, str] = {}
 

@@ -9,8 +9,6 @@ from opkit.ops.basis.creation import IDENTITY
 from opkit.ops.core.define import NO_ATTRS
 from opkit.static.builder import append, building
 
-__all__ = ["overwrite"]
-
 
 def overwrite(target: Any, value: Any) -> Any:
     """Let a Variable mean another value from here on, and return it; a Tensor of dynamic mode gets the contents.

@@ -18,8 +18,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.static.builder import append, building
 from opkit.static.py_func import arguments_of
 
-__all__ = ["OwnGradientError", "with_own_gradient"]
-
 
 class OwnGradientError(UsageError, AssertionError, TypeError):
     """A function for the gradient does not give one Variable per input."""

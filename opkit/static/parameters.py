@@ -17,8 +17,6 @@ from opkit.ops.core.opdef import ArgDef, AttrDef, OpDef
 from opkit.ops.kernels.initializer import Initializer, constant
 from opkit.static.builder import append, build_in, building
 
-__all__ = ["create_parameter", "create_state", "data", "initialize"]
-
 
 def _initialize(initializer: Initializer, shape: Sequence[int], dtype: str, program_seed: int) -> np.ndarray:
     rng = np.random.default_rng(program_seed) if program_seed else random.generator()

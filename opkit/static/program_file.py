@@ -20,8 +20,6 @@ from opkit.static.functions import Functions
 from opkit.static.serialise import program_to_data
 from opkit.static.storage import StorageError, archive_of, arrays_of_archive
 
-__all__ = ["ops_between", "program_bytes", "program_of"]
-
 _PROGRAM = "program.json"
 
 

@@ -20,18 +20,6 @@ from opkit.static.builder import append, building, new_variable
 from opkit.static.functions import register
 from opkit.static.names import unique_name
 
-__all__ = [
-    "PyFuncDef",
-    "PyFuncGradDef",
-    "StaticModeError",
-    "VariableTypeError",
-    "arguments_of",
-    "grad_arguments_of",
-    "label_of",
-    "py_func",
-    "py_func_rule",
-]
-
 
 class VariableTypeError(UsageError, TypeError):
     """Something that is not a Variable was passed."""

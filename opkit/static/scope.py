@@ -14,8 +14,6 @@ import numpy as np
 
 _serials = itertools.count()
 
-__all__ = ["Holder", "Scope", "global_scope", "scope_guard"]
-
 
 class Holder:
     """The place of one Variable's array in a Scope; ``array`` is None until something initialised it."""

@@ -6,8 +6,6 @@ import os
 import sys
 from types import CodeType, FrameType
 
-__all__ = ["Site", "user_site"]
-
 #: File, line, function.
 Site = tuple[str, int, str]
 

@@ -21,19 +21,6 @@ from opkit.foreign import FormatError, Record, read_array, read_entries, read_fi
 from opkit.ir import Program, Variable
 from opkit.static.scope import Scope
 
-__all__ = [
-    "StorageError",
-    "archive_of",
-    "arrays_of_archive",
-    "file_bytes",
-    "mark_of",
-    "marked",
-    "program_state",
-    "read_archive",
-    "set_program_state",
-    "write_archive",
-]
-
 _INDEX = "names.json"
 #: How the record at the end of an archive begins, and its length without the comment.
 _END = b"PK\5\6"

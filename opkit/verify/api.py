@@ -36,8 +36,6 @@ from opkit.verify.workers.messages import Message, Planned
 from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.watched import check_watched
 
-__all__ = ["gradcheck", "load_given", "outcome_of"]
-
 
 def gradcheck(
     target: str | os.PathLike[str] | Sequence[Any] | Callable[..., Any] | type | Checkable | None = None,

@@ -8,29 +8,6 @@ from __future__ import annotations
 from opkit.checker import CheckCode
 from opkit.checker.model.codes import OUT_OF_TIME
 
-__all__ = [
-    "ACCUMULATED",
-    "BATCHED",
-    "CODES",
-    "COMPILED",
-    "CRASH",
-    "EXIT",
-    "FAKE",
-    "FORWARD_MODE",
-    "HALF",
-    "INTERNAL",
-    "KEPT",
-    "LOAD",
-    "MEMORY",
-    "NEEDS",
-    "REMEMBERED",
-    "RULE_VALUE",
-    "SCRIPT",
-    "SILENT",
-    "TIMEOUT",
-    "UNDEFINED",
-]
-
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
 TIMEOUT = OUT_OF_TIME
 EXIT = CheckCode("GC193", "exit", "the op's functions return instead of leaving the interpreter")

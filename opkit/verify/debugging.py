@@ -25,8 +25,6 @@ from opkit.verify.outcome import Outcome
 from opkit.verify.targets.load import load
 from opkit.verify.targets.target import resolve
 
-__all__ = ["debug_targets"]
-
 Say = Callable[[str], None]
 #: Codes of findings about backward that name no input.
 _ABOUT_BACKWARD = frozenset({"GC123", "GC142", "GC145", "GC160", "GC181"})

@@ -16,8 +16,6 @@ from typing import Any
 from opkit import checker
 from opkit.errors import UsageError, unknown
 
-__all__ = ["RunOptions"]
-
 #: How torch and JAX name a device: a kind, and the number among those of its kind.
 _DEVICE = re.compile(r"[A-Za-z_]+(:[0-9]+)?")
 

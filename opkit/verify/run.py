@@ -25,8 +25,6 @@ from opkit.verify.workers.client import WorkerError, run_isolated
 from opkit.verify.workers.ledger import Ledger
 from opkit.verify.workers.messages import Checked, Message, Planned
 
-__all__ = ["Progress", "remember", "run_targets"]
-
 
 class Progress(Protocol):
     """What a run reports about its progress."""

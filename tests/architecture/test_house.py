@@ -85,20 +85,8 @@ def test_pages_begin_with_their_code() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_module_says_what_it_owns(path: Path) -> None:
-    """Every module has a docstring and, unless it is run as a program or by pytest, lists what it offers."""
-    tree = ast.parse(path.read_text())
-    assert ast.get_docstring(tree), "no docstring"
-    if not tree.body[1:]:
-        return
-    names = {
-        target.id
-        for node in tree.body
-        for target in (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if isinstance(target, ast.Name)
-    }
-    assert "__all__" in names, "no __all__"
+    """Every module has a docstring."""
+    assert ast.get_docstring(ast.parse(path.read_text())), "no docstring"
 
 
 def loaded_by(*argv: str) -> set[str]:

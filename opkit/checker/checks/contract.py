@@ -27,8 +27,6 @@ from opkit.checker.model.thresholds import (
 from opkit.errors import InferError, KernelError, OpkitError
 from opkit.ir import TensorDesc
 
-__all__ = ["forward_contract", "gradient_contract", "registration"]
-
 _FORWARD = ("GC140", "GC141", "GC144")
 _GRADIENT = ("GC142", "GC143", "GC145", "GC148", "GC181")
 

@@ -21,8 +21,6 @@ from opkit.checker.model.report import CheckResult, Evidence, Slopes, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import MOST_PLOTTED, STEPS
 
-__all__ = ["described", "index_of", "undecided"]
-
 
 def described(
     session: CheckSession,

@@ -40,8 +40,6 @@ from opkit.checker.model.thresholds import (
     SURE_CASES,
 )
 
-__all__ = ["gradients"]
-
 _CODES = ("GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC152")
 
 

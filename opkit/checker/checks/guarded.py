@@ -19,8 +19,6 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 
-__all__ = ["Guarded"]
-
 
 @dataclass(slots=True)
 class Guarded:

@@ -19,8 +19,6 @@ from opkit.checker.model.thresholds import (
     HISTORY_CASES,
 )
 
-__all__ = ["history"]
-
 
 def history(session: CheckSession) -> Iterator[CheckResult]:
     """GC125: forward and backward as first calls after loading, against the calls that came after many others."""

@@ -20,8 +20,6 @@ from opkit.checker.model.thresholds import (
     LAYOUT_ULPS,
 )
 
-__all__ = ["LAYOUTS", "layouts"]
-
 #: The strides of all arrays of a call.
 _Strides: TypeAlias = tuple[tuple[int, ...], ...]
 

@@ -27,8 +27,6 @@ from opkit.checker.model.thresholds import (
     SUM_ROUNDINGS,
 )
 
-__all__ = ["linearity"]
-
 _Found = dict[InputLeaf, np.ndarray]
 
 

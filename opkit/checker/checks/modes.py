@@ -23,8 +23,6 @@ from opkit.checker.model.thresholds import (
     MODE_ULPS,
 )
 
-__all__ = ["parity", "second_order"]
-
 
 def parity(session: CheckSession) -> Iterator[CheckResult]:
     """GC170: every other runner gives the same results and gradients."""

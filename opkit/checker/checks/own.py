@@ -16,8 +16,6 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import OWN_CASES
 
-__all__ = ["own"]
-
 
 def own(session: CheckSession) -> Iterator[CheckResult]:
     """Run every check that the subject brings; the first fault of each is reported."""

@@ -48,8 +48,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer, Attempt
 
-__all__ = ["low_precision", "single_precision"]
-
 _EPS32 = float(np.finfo(np.float32).eps)
 _EPS64 = float(np.finfo(np.float64).eps)
 #: What begins the message of a result that is doubtful, but not a fault.

@@ -22,8 +22,6 @@ from opkit.checker.model.thresholds import (
     REPEATS,
 )
 
-__all__ = ["backward_purity", "forward_purity", "same"]
-
 
 def same(first: Sequence[Any], second: Sequence[Any], ulps: float = REPEAT_ULPS, least: float = 0.0) -> bool:
     """Say whether two lists of results are equal up to a few ulps of their largest entry (None equals None).

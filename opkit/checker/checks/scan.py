@@ -28,8 +28,6 @@ from opkit.checker.model.thresholds import (
     WEIGHT,
 )
 
-__all__ = ["scan"]
-
 
 def scan(session: CheckSession, domain: str) -> None:
     """Scan a dense grid of an elementwise op and add the points where backward looks off to the session's cases.

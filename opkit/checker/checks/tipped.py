@@ -20,8 +20,6 @@ from opkit.checker.model.report import CheckResult
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import TIP_SIZES
 
-__all__ = ["Tipped"]
-
 Found: TypeAlias = "tuple[Evaluator, Comparison, list[EntryFailure]]"
 
 

@@ -18,8 +18,6 @@ from opkit.checker.claims.subject import Subject, Whole, run_whole
 from opkit.checker.model.thresholds import PROOF_CANDIDATES, PROOF_DEVICES, PROOF_LEAST, PROOF_READ, PROOF_TRIED
 from opkit.sharding import BROADCAST, PARTIAL, Arg, Sbp, Signature, split
 
-__all__ = ["Unclaimed", "unclaimed"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unclaimed:

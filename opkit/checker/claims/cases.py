@@ -33,8 +33,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Trial
 
-__all__ = ["proof_cases"]
-
 #: Sizes that the sizes of a case become, in order; those of one case grow with them.
 _TARGETS = ((5, 7, 9, 11, 13), (7, 10, 13, 17, 19), (6, 9, 14, 15, 21), (8, 12, 16, 20, 24))
 #: What each size becomes where no such row is taken: the sizes of some ops stand in a fixed relation.

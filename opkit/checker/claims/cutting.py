@@ -18,8 +18,6 @@ from opkit.checker.model.evaluate import snapshot
 from opkit.checker.model.thresholds import PROOF_ULPS
 from opkit.sharding import Arg, Sbp, cut, gathered, shard_sizes
 
-__all__ = ["Cut", "Outcome", "Shards", "Wrong", "as_named", "compared", "is_empty_cut", "run_shards"]
-
 
 class Outcome(Enum):
     """What a cut showed."""

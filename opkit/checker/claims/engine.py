@@ -32,8 +32,6 @@ from opkit.checker.model.thresholds import PROOF_KEPT, PROOF_SHARE, PROOF_SHARE_
 from opkit.checker.model.trial import Trial
 from opkit.sharding import Arg
 
-__all__ = ["check_claims"]
-
 _Tell = Callable[[CheckResult], None]
 
 

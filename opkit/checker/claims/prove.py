@@ -18,9 +18,6 @@ from opkit.checker.model.thresholds import PROOF_CASES, PROOF_DEVICES, PROOF_DRA
 from opkit.errors import OpkitError
 from opkit.sharding import Arg, Sbp, Signature
 
-__all__ = ["Proof", "Ranks", "Refutation", "Tally", "held_of", "malformed", "prove", "ranks_of"]
-
-
 #: The number of axes of each input.
 Ranks: TypeAlias = tuple[tuple[Arg, int], ...]
 

@@ -26,8 +26,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.sharding import Arg
 
-__all__ = ["Subject", "Whole", "args_of", "bound_of", "nudge", "resolution", "run_whole"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:

@@ -18,8 +18,6 @@ from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.thresholds import PROOF_DOUTS
 from opkit.sharding import Arg, cut
 
-__all__ = ["follow", "incoming"]
-
 
 def follow(checkable: Checkable, tallies: Sequence[Tally], seed: int) -> None:
     """Run the gradient of the cuts that hold; enter in the tallies whether it follows."""

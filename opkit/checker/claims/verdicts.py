@@ -19,8 +19,6 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.errors import Location
 from opkit.sharding import Arg, Sbp, Signature
 
-__all__ = ["line_of", "result", "suggestion", "verdicts"]
-
 _CODE = {Outcome.VALUES: "SBP201", Outcome.SHAPES: "SBP202", Outcome.RAISED: "SBP203", Outcome.REFUSED: "SBP203"}
 
 

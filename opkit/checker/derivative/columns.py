@@ -33,8 +33,6 @@ from opkit.checker.model.thresholds import (
     WIDE_STEP,
 )
 
-__all__ = ["Columns", "Steps", "scales_of"]
-
 
 def scales_of(array: np.ndarray) -> np.ndarray:
     """Return the magnitude to step by for every element, (n,): its own, or a share of the array's."""

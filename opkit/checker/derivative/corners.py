@@ -28,8 +28,6 @@ from opkit.checker.model.thresholds import (
     SINGULAR_STEP,
 )
 
-__all__ = ["mark_jumps", "mark_kinks"]
-
 
 def mark_kinks(grid: Grid, out: Estimate, left: Picked, right: Picked) -> None:
     """A bend D+ - D- that does not shrink with the step is a kink; its slopes bound the valid gradients."""

@@ -29,8 +29,6 @@ from opkit.checker.model.thresholds import (
     STEPS,
 )
 
-__all__ = ["Probe", "bisect", "probe_leaf"]
-
 
 @dataclass(frozen=True, slots=True)
 class Probe:

@@ -10,8 +10,6 @@ from enum import IntEnum
 
 import numpy as np
 
-__all__ = ["Behaviour", "Estimate"]
-
 
 class Behaviour(IntEnum):
     """What the values look like around the point."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.checker.model.thresholds import CENTRAL_NOISE, FIRST_ORDER, LEAST_RUNGS, ONE_SIDED_NOISE, SECOND_ORDER
 
-__all__ = ["Grid", "Picked"]
-
 Picked: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 

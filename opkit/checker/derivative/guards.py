@@ -17,8 +17,6 @@ from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.thresholds import GUARD_AGREES, GUARD_STEPS, IS_SINGLE
 from opkit.checker.model.unguarded import Unguarded
 
-__all__ = ["explained"]
-
 
 def explained(evaluator: Evaluator, bare: Unguarded, failures: Sequence[EntryFailure]) -> list[EntryFailure]:
     """Return the wrong entries that a guard is to blame for.

@@ -31,8 +31,6 @@ from opkit.checker.model.thresholds import (
     WEIGHTS,
 )
 
-__all__ = ["Comparison", "Tally", "analytic", "compare"]
-
 _NOTHING = np.zeros(0)
 
 

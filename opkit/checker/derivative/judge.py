@@ -55,8 +55,6 @@ from opkit.checker.model.thresholds import (
     WEIGHT,
 )
 
-__all__ = ["EntryFailure", "Judge"]
-
 
 @dataclass(frozen=True, slots=True)
 class EntryFailure:

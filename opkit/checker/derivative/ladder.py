@@ -25,8 +25,6 @@ from opkit.checker.model.thresholds import (
     STEPS,
 )
 
-__all__ = ["settle", "steps_for"]
-
 
 def steps_for(scale: np.ndarray | float, count: int = STEPS, eps: float = RESOLUTION) -> np.ndarray:
     """Return (M, K) steps, largest first, for lines whose points have these magnitudes.

@@ -13,8 +13,6 @@ from opkit.checker.derivative.estimate import Estimate
 from opkit.checker.derivative.ladder import settle, steps_for
 from opkit.checker.model.thresholds import RESOLUTION, STEPS
 
-__all__ = ["derivative", "walk"]
-
 
 def walk(
     function: Callable[[np.ndarray], np.ndarray],

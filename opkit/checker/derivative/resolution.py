@@ -37,8 +37,6 @@ from opkit.checker.model.thresholds import (
     STEEPER,
 )
 
-__all__ = ["finer_steps", "has_slope", "misled", "oscillates"]
-
 #: Shares of the length over which the claimed slope would change the values: flat parts bend within less of it.
 _FINER = np.array(FINER_LOOKS)
 #: Shares of the scale: coarse steps, and steps at which only rounding and unresolved oscillations change a value.

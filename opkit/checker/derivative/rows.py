@@ -20,8 +20,6 @@ from opkit.checker.model.thresholds import (
     MOST_STRUCTURES,
 )
 
-__all__ = ["Rows", "candidates"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -27,8 +27,6 @@ from opkit.checker.model.thresholds import (
     TWO_SLOPE_RUNGS,
 )
 
-__all__ = ["mark_finer_slopes", "mark_staircases"]
-
 
 def mark_staircases(grid: Grid, out: Estimate) -> None:
     """Where small steps show one slope and large ones another, count both as possible.

@@ -31,8 +31,6 @@ from opkit.checker.model.thresholds import (
     TIE_LENGTH,
 )
 
-__all__ = ["compare_ties"]
-
 
 def compare_ties(
     evaluator: Evaluator,

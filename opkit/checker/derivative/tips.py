@@ -11,8 +11,6 @@ from opkit.checker.derivative.columns import scales_of
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.thresholds import TIP_CURVES, TIP_FINER, TIP_LEAST, TIP_SEED, TIP_SHARES, TIP_TORN, TIP_WEIGHTS
 
-__all__ = ["is_tip"]
-
 
 def is_tip(evaluator: Evaluator, leaf: InputLeaf, element: int, entry: int, *, is_bent: bool = True) -> bool:
     """Say whether a point is a tip: a result has no derivative there, and no single element is to blame.

@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.checker.model.thresholds import AGREEMENT_ULPS, CANCELLED, COARSE_ULPS, MOSTLY
 
-__all__ = ["agree", "mostly_agree", "sums_agree"]
-
 
 def agree(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     """Say whether two arrays are equal, floats up to ulps of the largest entry; None counts as zeros."""

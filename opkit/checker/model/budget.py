@@ -10,8 +10,6 @@ from time import perf_counter, process_time
 
 from opkit.checker.model.thresholds import CALLS_TIMED
 
-__all__ = ["Budget", "takes_longer"]
-
 
 class Budget:
     """Seconds from now on.

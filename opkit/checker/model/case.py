@@ -13,8 +13,6 @@ import numpy as np
 
 from opkit.checker.model.thresholds import MOST_BITS
 
-__all__ = ["Case", "plain"]
-
 
 def plain(value: Any) -> Any:
     """Turn a value into what JSON can hold; NaN and infinity become the strings "nan", "inf", "-inf"."""

@@ -19,25 +19,6 @@ from opkit.checker.model.supposition import Supposition
 from opkit.errors import Location
 from opkit.ir import TensorDesc, canonical_dtype
 
-__all__ = [
-    "Arg",
-    "Arrays",
-    "Attr",
-    "Attrs",
-    "Backward",
-    "Checkable",
-    "Forward",
-    "Gradients",
-    "Infer",
-    "Kernel",
-    "KernelCall",
-    "Pullback",
-    "Registration",
-    "Results",
-    "Value",
-    "describe_inputs",
-]
-
 #: An input's value: an array, a list of arrays (variadic), or None (optional and left out).
 Value: TypeAlias = "np.ndarray | list[np.ndarray] | None"
 Arrays: TypeAlias = Mapping[str, Value]

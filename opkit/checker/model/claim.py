@@ -13,8 +13,6 @@ from opkit.errors import Location
 from opkit.ir import TensorDesc
 from opkit.sharding import Arg, Sbp
 
-__all__ = ["Claim", "Claims", "Descs"]
-
 #: A list of descriptions per input.
 Descs: TypeAlias = Mapping[str, Sequence[TensorDesc]]
 

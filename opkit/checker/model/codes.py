@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "OUT_OF_TIME", "CheckCode", "code_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class CheckCode:

@@ -14,19 +14,6 @@ import numpy as np
 
 from opkit.errors import UsageError
 
-__all__ = [
-    "LARGE",
-    "PLAIN",
-    "NestingError",
-    "are_apart",
-    "copied",
-    "copied_alone",
-    "holds",
-    "is_same_array",
-    "is_same_option",
-    "option_copied",
-]
-
 #: Classes whose objects cannot change.
 PLAIN = frozenset({bool, bytes, complex, float, int, str, type(None)})
 #: Kinds of dtypes that have no fields and hold no objects.

@@ -24,8 +24,6 @@ from opkit.checker.model.raised import readable
 from opkit.checker.model.thresholds import MOST_HANDED, MOST_NAMED
 from opkit.errors import KernelError
 
-__all__ = ["Breach", "Custody", "Moving"]
-
 #: Kinds of dtypes: bytes, texts, dates and spans of time.
 _NO_NUMBERS = frozenset("SUMm")
 _SURROGATE = "the SURROGATE"

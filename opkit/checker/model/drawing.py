@@ -12,8 +12,6 @@ from numpy.random.mtrand import get_bit_generator, set_bit_generator
 
 from opkit.checker.model.thresholds import DRAWN_SEED
 
-__all__ = ["Drawing"]
-
 #: In the place of the global generator while a call runs. To make one takes as long as hundreds of calls of most ops.
 _PROBE = np.random.MT19937(DRAWN_SEED)
 np.random.RandomState(_PROBE).seed(DRAWN_SEED)

@@ -10,8 +10,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 
-__all__ = ["generator"]
-
 
 class _Known(ISeedSequence):
     """The state that a seed sequence gives to a PCG64, which takes ten times as long to find as to use."""

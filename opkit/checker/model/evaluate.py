@@ -17,8 +17,6 @@ from opkit.checker.model.checkable import Checkable, Gradients, Moving, Pullback
 from opkit.checker.model.copies import is_same_option
 from opkit.checker.model.thresholds import SEEN_ULPS
 
-__all__ = ["Evaluator", "InputLeaf", "frozen", "is_float", "leaves_of", "snapshot"]
-
 
 @dataclass(frozen=True, slots=True)
 class InputLeaf:

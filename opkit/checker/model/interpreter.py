@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Interpreter"]
-
 _NAMESPACES = (("builtins", vars(builtins)), ("numpy", vars(np)), ("numpy.linalg", vars(np.linalg)))
 _FUNCTIONS = {
     label: tuple(name for name, value in namespace.items() if callable(value)) for label, namespace in _NAMESPACES

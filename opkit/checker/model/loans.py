@@ -24,8 +24,6 @@ from opkit.checker.model.copies import (
 )
 from opkit.checker.model.evaluate import leaves_of
 
-__all__ = ["Handed", "Kept", "Lent", "are_untouched", "changes", "left", "passed"]
-
 _ndarray = np.ndarray
 _MISSING = object()
 _NOTHING: Mapping[str, Any] = {}

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["median"]
-
 
 def median(values: Sequence[float] | np.ndarray) -> float:
     """Return what ``np.median`` returns for numbers (n,), n > 0: NaN where one is NaN."""

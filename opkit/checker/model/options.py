@@ -21,8 +21,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.errors import UsageError
 
-__all__ = ["Options"]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

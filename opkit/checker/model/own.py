@@ -17,8 +17,6 @@ from opkit.errors import Location
 if TYPE_CHECKING:
     from opkit.checker.model.checkable import Arrays, Attrs
 
-__all__ = ["Fault", "OwnCheck"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:

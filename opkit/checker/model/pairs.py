@@ -18,8 +18,6 @@ from opkit.checker.model.raised import readable
 if TYPE_CHECKING:
     from opkit.checker.model.custody import Custody
 
-__all__ = ["LAST_NUMBER", "Pairs"]
-
 _ndarray = np.ndarray
 #: The last of the dtypes that numpy numbers first: booleans, integers, floats and complex numbers.
 LAST_NUMBER = np.dtype(np.clongdouble).num

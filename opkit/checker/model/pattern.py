@@ -11,8 +11,6 @@ from opkit.checker.model.thresholds import (
     PATTERN,
 )
 
-__all__ = ["FLAT", "guess_pattern"]
-
 #: What a gradient is that passes through a step.
 FLAT = "nonzero where the derivative is 0"
 

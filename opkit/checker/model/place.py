@@ -14,8 +14,6 @@ import numpy as np
 
 from opkit.errors import Location
 
-__all__ = ["raised_at"]
-
 _OURS = tuple(
     os.path.realpath(path) + os.sep
     for path in (

@@ -5,8 +5,6 @@ An exception's text is user code too: it may raise, exit, or be no text; its cau
 
 from __future__ import annotations
 
-__all__ = ["readable", "words_of"]
-
 
 def readable(error: Exception) -> Exception:
     """Return the exception itself where its text can be read, else one of the same name that says why not.

@@ -11,8 +11,6 @@ from typing import Any
 
 from opkit.checker.model.thresholds import CONSTANTS_DEPTH
 
-__all__ = ["code_of", "names_in", "reached"]
-
 
 def code_of(function: Any) -> CodeType | None:
     """Return the code of a function, a method or a static method; None for what has no Python code."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["recast", "root_of"]
-
 
 def recast(arrays: Sequence[np.ndarray], dtype: str) -> list[np.ndarray]:
     """Return arrays in a dtype; those that share memory share it again, and strides stay what they were in elements.

@@ -17,8 +17,6 @@ from opkit.checker.model.case import Case, plain
 from opkit.checker.model.codes import CODES
 from opkit.errors import Location
 
-__all__ = ["CheckResult", "Evidence", "OpReport", "Report", "Slopes", "Status"]
-
 
 class Status(str, Enum):
     """Outcome of a check, an op or a run; each member carries what it means."""

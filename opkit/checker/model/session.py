@@ -33,8 +33,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Trial
 
-__all__ = ["CheckSession", "cast_case", "is_empty", "is_scalar"]
-
 
 def is_empty(case: Case) -> bool:
     """Say whether one of the case's arrays has no elements."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 
-__all__ = ["DERIVATIVES", "Supposition"]
-
 #: What says that a derivative is wrong.
 DERIVATIVES = frozenset(("GC101", "GC102", "GC103", "GC104", "GC105", "GC106"))
 

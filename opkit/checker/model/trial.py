@@ -23,8 +23,6 @@ from opkit.checker.model.unguarded import EDGES, Unguarded, is_guard, unguarded
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
 
-__all__ = ["Answer", "Attempt", "Trial"]
-
 #: What an error says of the whole numbers and truth values that are wanted in place of floats.
 _WHOLE = re.compile(r"\b(?:u?int\d*|integers?|long|longtensor|bool|boolean)\b", re.IGNORECASE)
 #: What differs in messages about arrays of other dtypes and values.

@@ -20,8 +20,6 @@ from opkit.checker.model.reached import names_in, reached
 from opkit.checker.model.thresholds import GUARD_LARGEST
 from opkit.checker.model.written import text_of, tree_in
 
-__all__ = ["EDGES", "Unguarded", "is_guard", "unguarded"]
-
 _CLIPS = frozenset(("clip", "clip_", "clamp", "clamp_"))
 _BOUNDS = frozenset(("maximum", "minimum", "fmax", "fmin", "max", "min"))
 #: Bounds that go with a guard: those of shares and of cosines. Beside others a bound next to 0 is half of a range.

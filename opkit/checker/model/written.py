@@ -12,8 +12,6 @@ import textwrap
 import tokenize
 from typing import Any
 
-__all__ = ["comments_in", "text_of", "tree_in"]
-
 
 def text_of(item: Any) -> str:
     """Return the source of a function, a static method, a class or a code object, from the margin on."""

@@ -15,8 +15,6 @@ from opkit.checker.model.thresholds import GUARD, MOST_MIXED, MOST_VALUES
 from opkit.checker.search.extents import arrays_of
 from opkit.checker.search.names import is_index_name
 
-__all__ = ["alternatives", "fits", "is_mark", "pairwise"]
-
 _MARK_WORDS = ("ignore", "ignored", "blank", "pad", "padding", "mask", "masked", "missing", "invalid", "skip")
 #: Of these 0 is as good a value as others.
 _DISTANCE_WORDS = (

@@ -22,8 +22,6 @@ from opkit.checker.search.look import ratios
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 
-__all__ = ["counted_wrong", "ignores_ends", "is_cube", "is_unsteady", "right_ranks"]
-
 
 def counted_wrong(scope: SearchScope, case: Case) -> int:
     """Return how many elements a gradient is too large or too small by, and by nothing else; 0 where it is not so.

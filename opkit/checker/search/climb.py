@@ -16,8 +16,6 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["ACCEPTED", "climb"]
-
 #: Progress of an assignment that is taken.
 ACCEPTED = float("inf")
 #: Sizes for shapes, by rank; numbers that occur in the definition come before these.

@@ -11,8 +11,6 @@ from typing import Any
 
 from opkit.checker.model.written import text_of, tree_in
 
-__all__ = ["compared_in"]
-
 _PLAIN = (bool, int, float, str, type(None))
 
 

@@ -12,8 +12,6 @@ from typing import Any
 from opkit.checker.model.reached import names_in, reached
 from opkit.checker.model.thresholds import LONGEST_STRING
 
-__all__ = ["constants_of"]
-
 
 def constants_of(functions: Iterable[Callable[..., Any]]) -> tuple[Any, ...]:
     """Collect the numbers and strings in the code of functions and of the functions of their modules they name.

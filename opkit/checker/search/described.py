@@ -17,8 +17,6 @@ from opkit.checker.model.written import comments_in, text_of
 from opkit.checker.search.said import name_pattern
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["Described", "described_in", "said_constant"]
-
 #: What may stand between the name of an input and its shape.
 _LINK = (
     r"(?:[\s:`]|\((?:\w+\.)?Tensor\)|\b(?:\w+\.)?Tensors?\b|\b(?:is|are|an?|the|of|has|have|with|and|shapes?|arrays?|"

@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.checker.model.case import Case
 
-__all__ = ["cut", "partly_cut"]
-
 
 def cut(value: Any, size: int) -> Any:
     """Return an array, or a list of arrays, with every axis of a size made empty."""

@@ -13,8 +13,6 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.search.shapes import Assignment
 
-__all__ = ["arrays_of", "elements", "flat_sizes", "ranks_of", "resized", "shapes_of", "sizes_of"]
-
 
 def arrays_of(case: Case) -> Iterator[np.ndarray]:
     """Yield the arrays of a case."""

@@ -36,8 +36,6 @@ from opkit.checker.search.numbers import are_numbers, number_groups
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
 
-__all__ = ["Holding", "holds_whole"]
-
 
 @dataclass(slots=True)
 class Holding:

@@ -13,26 +13,6 @@ from opkit.checker.model.case import Case
 from opkit.checker.search.extents import arrays_of, shapes_of
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = [
-    "ONE",
-    "Kind",
-    "has_ones",
-    "includes",
-    "is_alike",
-    "is_number",
-    "is_plain",
-    "is_same",
-    "is_vector",
-    "kind_between",
-    "kind_of",
-    "labels_in",
-    "leads",
-    "rank_of",
-    "spelled",
-    "unstretched",
-    "wider",
-]
-
 #: Stands for an axis of size 1 of a further input.
 ONE = -1
 #: Of each input: a label for each axis, the same where sizes are equal; None for an input left out, "list" for a list.

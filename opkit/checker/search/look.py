@@ -19,17 +19,6 @@ from opkit.checker.search.extents import arrays_of, resized, shapes_of, sizes_of
 from opkit.checker.search.scope import SearchScope
 from opkit.errors import AutogradError
 
-__all__ = [
-    "Trouble",
-    "has_slope",
-    "is_only_empty",
-    "is_pairwise",
-    "ratios",
-    "spreads",
-    "stacks",
-    "trouble_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Trouble:

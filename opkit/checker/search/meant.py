@@ -27,8 +27,6 @@ from opkit.checker.search.names import (
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.speech import Speech
 
-__all__ = ["Doubt", "Weight", "weight_of"]
-
 
 class Weight(Enum):
     """What a relation that backward does not keep up with counts as."""

@@ -7,24 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-__all__ = [
-    "are_coefficients",
-    "is_broadcast_name",
-    "is_index_name",
-    "is_label_name",
-    "is_looked_up",
-    "is_mask_name",
-    "is_order_name",
-    "is_operand_name",
-    "is_parameter_name",
-    "are_a_pair",
-    "are_twins",
-    "is_table_name",
-    "may_be_number",
-    "may_be_parameter",
-    "says_number",
-]
-
 #: Names of inputs that are broadcast over the first one: where backward fits none of that, it is a mistake.
 _BROADCAST = frozenset(("b", "bias", "beta", "gamma", "scale", "shift", "alpha", "slope", "offset"))
 #: Names of inputs that usually have another shape than the first one.

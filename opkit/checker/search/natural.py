@@ -34,8 +34,6 @@ from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, signature, told_shapes
 
-__all__ = ["Natural"]
-
 
 @dataclass(slots=True)
 class Natural:

@@ -20,8 +20,6 @@ from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["Near"]
-
 #: Shapes of an op whose arrays were all alike.
 _ALIKE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4), (1, 4), (4, 1), (), (0, 3), (2, 2, 4, 3), (4, 4), (1,))
 

@@ -11,8 +11,6 @@ from opkit.checker.search.kinds import Kind, is_number
 from opkit.checker.search.names import are_coefficients, may_be_number
 from opkit.checker.search.shapes import Assignment, Shape
 
-__all__ = ["are_numbers", "number_groups", "number_shapes"]
-
 #: Shapes of the arrays that the numbers go with.
 _WHOLE: tuple[Shape, ...] = ((3, 4), (5,), (2, 3, 4))
 

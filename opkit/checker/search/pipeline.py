@@ -29,8 +29,6 @@ from opkit.checker.search.sweeps import Sweeps
 from opkit.checker.search.wider import wider
 from opkit.errors import KernelError
 
-__all__ = ["SearchResult", "first_case", "first_cases", "search"]
-
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

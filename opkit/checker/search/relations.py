@@ -33,8 +33,6 @@ from opkit.checker.search.meant import Doubt, Weight, weight_of
 from opkit.checker.search.names import are_twins, is_broadcast_name, is_parameter_name, says_number
 from opkit.checker.search.scope import SearchScope
 
-__all__ = ["Relations"]
-
 
 @dataclass(slots=True)
 class Relations:

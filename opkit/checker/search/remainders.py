@@ -17,8 +17,6 @@ from opkit.checker.search.look import has_slope
 from opkit.checker.search.meant import Doubt
 from opkit.checker.search.scope import SearchScope
 
-__all__ = ["Remainder", "remainder_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Remainder:

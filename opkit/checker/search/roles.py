@@ -27,8 +27,6 @@ from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
 from opkit.ir import TensorDesc
 
-__all__ = ["Roles"]
-
 _PLACES = ("int64", "int32")
 _INT_DTYPES = ("int64", "int32", "bool", "uint8", "int8")
 #: Those that are tried where nothing says that whole numbers are wanted.

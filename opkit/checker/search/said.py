@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from opkit.checker.model.written import comments_in, tree_in
 
-__all__ = ["name_pattern", "says_equal", "vectors_in", "words_in"]
-
 _SAME = re.compile(r"\b(?:same|equal|identical|matching) (?:shapes?|sizes?)\b", re.IGNORECASE)
 _TWO = re.compile(r"\b(?:both|two|inputs|tensors|arrays|operands)\b", re.IGNORECASE)
 #: A shape for all inputs: "both [batch, dim]", "[N, 4] each".

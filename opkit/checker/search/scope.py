@@ -23,8 +23,6 @@ from opkit.checker.search.told import Told, told_by
 from opkit.checker.search.values import fill, nudged
 from opkit.ir import TensorDesc
 
-__all__ = ["Role", "SearchScope"]
-
 
 @dataclass(frozen=True, slots=True)
 class Role:

@@ -12,8 +12,6 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.thresholds import MOST_CARRIED, MOST_CARRIERS, MOST_RANKS
 from opkit.checker.search.extents import ranks_of, sizes_of
 
-__all__ = ["diverse", "one_per_rank", "thinned"]
-
 
 def thinned(cases: Sequence[Case], share: float) -> list[Case]:
     """Return a share of the cases: the first of each rank, then evenly of the others, which are sorted by kind."""

@@ -20,8 +20,6 @@ from opkit.checker.model.thresholds import (
     RELATIONS_OF_MANY,
 )
 
-__all__ = ["Assignment", "Shape", "assignments", "divisible", "first_shapes", "signature", "told_shapes"]
-
 Shape: TypeAlias = tuple[int, ...]
 #: One entry per input: a shape, a tuple of shapes (variadic), or None (left out).
 Assignment: TypeAlias = "tuple[Shape | tuple[Shape, ...] | None, ...]"

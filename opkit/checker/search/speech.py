@@ -15,8 +15,6 @@ from opkit.checker.model.reached import code_of, names_in
 from opkit.checker.model.thresholds import MOST_DIVISOR
 from opkit.checker.model.written import text_of, tree_in
 
-__all__ = ["Speech", "speech_of"]
-
 #: Words for shapes that need not be equal, and for arrays of any number of axes.
 _WORDS = re.compile(
     r"broadcast|sum_to|reduce_to|(?:sum|reduce)_like|\bany (?:rank|shape|number)|\barbitrary|\bn-?d (?:array|tensor)",

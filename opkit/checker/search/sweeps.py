@@ -37,8 +37,6 @@ from opkit.checker.search.selection import diverse, one_per_rank
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import REGIMES, is_anchor, near_constants
 
-__all__ = ["Sweeps"]
-
 #: Regimes beyond "normal", for the shapes that carry the sweep.
 _SWEEP = tuple(name for name in REGIMES if name != "normal")
 

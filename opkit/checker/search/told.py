@@ -15,8 +15,6 @@ from opkit.checker.search.said import says_equal, vectors_in, words_in
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.witness import called_shapes
 
-__all__ = ["Told", "told_by"]
-
 
 @dataclass(frozen=True, slots=True)
 class Told:

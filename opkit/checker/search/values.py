@@ -15,8 +15,6 @@ from opkit.checker.model.thresholds import (
     MOST_ANCHOR,
 )
 
-__all__ = ["DOMAINS", "REGIMES", "fill", "is_anchor", "near_constants", "nudged"]
-
 Make: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]
 
 

@@ -18,8 +18,6 @@ from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import one_per_rank
 
-__all__ = ["wider"]
-
 #: The domains that reach beyond one that was taken; those before it, in the order of DOMAINS, were not.
 _BEYOND = {"positive": ("symmetric", "negative"), "symmetric": ("negative",), "unit": ("negative",), "negative": ()}
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from opkit.checker.search.shapes import Shape
 
-__all__ = ["called_shapes"]
-
 #: Functions that make an array of the shape given, those that are given numbers one by one, and those that pass it on.
 _MAKERS = frozenset(
     ("ones", "zeros", "empty", "full", "random", "random_sample", "standard_normal", "normal", "uniform", "gaussian")

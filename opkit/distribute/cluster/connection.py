@@ -23,8 +23,6 @@ from opkit.cores import usable_cores
 from opkit.distribute.cluster import worker
 from opkit.errors import OpkitError, UsageError
 
-__all__ = ["Cluster", "ClusterError", "LostWorkerError", "connect", "needs_dask"]
-
 #: Seconds to reach a scheduler, and until workers that are started here have come.
 _REACH, _START = 5.0, 30.0
 #: A worker that has not been heard of for so many seconds is lost.

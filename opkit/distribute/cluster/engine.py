@@ -27,8 +27,6 @@ from opkit.sharding import Device
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.plan.layout import is_state
 
-__all__ = ["ClusterEngine"]
-
 _HOST = HOST.devices[0]
 _serials = itertools.count()
 

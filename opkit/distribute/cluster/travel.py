@@ -16,8 +16,6 @@ from opkit.distribute.physical import LocalStep
 from opkit.ir import Operation, Program, TensorDesc, Value, Variable
 from opkit.ops import BUILTIN, OpDef
 
-__all__ = ["Flat", "Maker", "flattened", "packed", "rebuilt", "unpacked"]
-
 #: Makes an op again in another process.
 Maker: TypeAlias = Callable[[], OpDef]
 

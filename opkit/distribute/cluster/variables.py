@@ -19,8 +19,6 @@ from opkit.distribute.lay import Lay
 from opkit.sharding import BROADCAST, Device, cut
 from opkit.static.scope import Scope
 
-__all__ = ["ClusterVariables"]
-
 _serials = itertools.count()
 
 

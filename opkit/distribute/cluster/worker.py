@@ -22,23 +22,6 @@ from opkit.sharding import Device, Sbp, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.scope import Scope
 
-__all__ = [
-    "Order",
-    "Piece",
-    "begin",
-    "facts",
-    "is_shared",
-    "load",
-    "pack_all",
-    "pack_shared",
-    "part_for",
-    "peek",
-    "pull",
-    "push",
-    "run_stage",
-    "sends",
-]
-
 #: A change by its number, the place of the device that sends, the place of the device that receives, and the array.
 Piece = tuple[int, int, int, np.ndarray]
 #: The receiver of what every device gets the same of.

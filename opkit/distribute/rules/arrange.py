@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
-__all__ = ["RULES"]
-
 
 def _linear(facts: Facts) -> Way:
     return Way(facts.all_inputs(PARTIAL), (PARTIAL,) * len(facts.results))

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
-__all__ = ["RULES"]
-
 
 def _first(facts: Facts, *whole: int) -> Way:
     """Split the first axis of all but some inputs, and of all results."""

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from opkit.distribute.way import Facts, Shape, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
-__all__ = ["RULES", "elementwise"]
-
 
 def elementwise(facts: Facts) -> Iterator[Way]:
     """Split each axis of the result; inputs that lack the axis, or have size 1 there, are whole."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, Sbp, split
 
-__all__ = ["RULES"]
-
 
 def _product(facts: Facts) -> Iterator[Way]:
     a, b, out = facts.given(0), facts.given(1), facts.results[0]

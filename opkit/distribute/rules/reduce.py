@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, PARTIAL, split
 
-__all__ = ["RULES"]
-
 
 def _reduced(facts: Facts) -> set[int]:
     rank = len(facts.given(0))

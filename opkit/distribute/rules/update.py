@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from opkit.distribute.way import Facts, Way
 from opkit.sharding import BROADCAST, split
 
-__all__ = ["RULES"]
-
 
 def _update(facts: Facts) -> Iterator[Way]:
     """Model, gradient and state are split alike; the rate is whole."""

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BOUNDS", "Proof", "bound_of", "difference", "load_exported", "refusals", "run_prover"]
-
 #: {dtype: the largest difference, relative to the largest value of the result} that counts as equal.
 BOUNDS = {"float64": 1e-10, "float32": 5e-5, "float16": 2e-2}
 

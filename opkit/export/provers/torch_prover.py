@@ -16,8 +16,6 @@ import torch
 
 from opkit.export.provers.agreement import Proof, refusals, run_prover
 
-__all__ = ["called", "outcome", "prove"]
-
 
 def prove(module: ModuleType, task: dict[str, Any], proof: Proof) -> str:
     """Fill a proof for one exported op and return torch's version."""

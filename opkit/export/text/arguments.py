@@ -9,8 +9,6 @@ from typing import Any
 
 from opkit.export.trace.graph import Node, UntraceableError
 
-__all__ = ["INFIX", "arguments"]
-
 #: numpy's ufuncs that every framework writes as an operator.
 INFIX = {
     "add": "+",

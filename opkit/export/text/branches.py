@@ -11,8 +11,6 @@ from typing import Any
 
 from opkit.export.trace.graph import UntraceableError
 
-__all__ = ["Body", "merged"]
-
 #: Branches that a function may have; more than these are not code that anyone would read.
 MOST_BRANCHES = 12
 _TELLS_NOTHING = 10**6

@@ -14,8 +14,6 @@ from opkit.export.text.jax_values import SAME, UFUNCS, JaxValues
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
-__all__ = ["JaxDialect"]
-
 
 class JaxDialect(JaxValues):
     """jax.numpy's way."""

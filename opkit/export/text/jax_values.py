@@ -13,8 +13,6 @@ from opkit.export.text.arguments import INFIX, arguments
 from opkit.export.text.writer import Cast, Dialect, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
-__all__ = ["SAME", "UFUNCS", "JaxValues"]
-
 UFUNCS = {
     "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sqrt", "square", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "fabs", "floor", "ceil", "rint",

@@ -14,8 +14,6 @@ import numpy as np
 from opkit.export.text.arguments import INFIX, arguments
 from opkit.export.trace.graph import Node, reads, walk
 
-__all__ = ["reusable"]
-
 _POINTWISE = {"negative", "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sqrt", "square", "sin", "cos"}
 _POINTWISE |= {"tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"}
 _POINTWISE |= {"absolute", "floor", "ceil", "trunc", "sign", "reciprocal"}

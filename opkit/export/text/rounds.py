@@ -12,8 +12,6 @@ from opkit.export.trace.graph import Loop, Node, reads
 if TYPE_CHECKING:
     from opkit.export.text.writer import Writer
 
-__all__ = ["write_loop"]
-
 
 def write_loop(writer: Writer, node: Node, left: list[Node]) -> None:
     """Write a loop; ``left`` are the nodes for what it leaves that are read after it."""

@@ -14,8 +14,6 @@ from opkit.export.text.torch_values import TorchValues
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
-__all__ = ["REDUCTIONS", "TorchShapes"]
-
 REDUCTIONS = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "mean": "mean", "sum": "sum", "any": "any"}
 REDUCTIONS |= {
     "all": "all",

@@ -15,8 +15,6 @@ from opkit.export.text.torch_values import BINARY, UNARY
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError, reads, walk
 
-__all__ = ["TorchDialect"]
-
 #: Results that share memory with no other array, so that they can be written to.
 _SHARED = {"input", "getitem", "reshape", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to"}
 _SHARED |= {"constant", "item", "diagonal", "ravel", "astype", "split"}

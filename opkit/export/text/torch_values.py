@@ -13,8 +13,6 @@ from opkit.export.text.arguments import INFIX, arguments
 from opkit.export.text.writer import ATOM, Cast, Dialect, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
-__all__ = ["UNARY", "BINARY", "TorchValues"]
-
 UNARY = {
     "exp": "exp", "expm1": "expm1", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sqrt": "sqrt", "square": "square", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",

@@ -19,8 +19,6 @@ from opkit.export.trace import graph as g
 from opkit.export.trace.extents import extent
 from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, sources
 
-__all__ = ["ATOM", "Cast", "Dialect", "Writer", "ordered"]
-
 ATOM = 10
 _LEVELS = {"==": 1, "!=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "|": 2, "^": 3, "&": 4, "+": 6, "-": 6}
 _LEVELS |= {"<<": 5, ">>": 5}

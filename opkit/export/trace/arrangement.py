@@ -12,8 +12,6 @@ import numpy as np
 
 from opkit.export.trace.graph import UntraceableError
 
-__all__ = ["ARRANGED"]
-
 
 def _grids(xp: Any, items: Any) -> list[Any]:
     """Return each list of places along an axis of its own."""

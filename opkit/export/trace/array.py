@@ -17,8 +17,6 @@ from opkit.export.trace.recorder import current, example
 from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
 from opkit.export.trace.views import VIEWS, again, written
 
-__all__ = ["TracedArray", "TracedList", "unwrap"]
-
 
 def unwrap(value: Any) -> Any:
     """Return the node or scalar of what a kernel holds, anything else as it is."""

@@ -19,8 +19,6 @@ from opkit.export.trace.loops import TracedRange
 from opkit.export.trace.recorder import current
 from opkit.export.trace.symbols import Symbol, SymbolList, scalar_of
 
-__all__ = ["BUILTINS", "TracedMath", "TracedType", "math_function"]
-
 
 def _range(*bounds: Any) -> Any:
     return TracedRange(*bounds) if any(isinstance(item, Symbol) for item in bounds) else range(*bounds)

@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.export.trace.graph import Node, Scalar
 
-__all__ = ["extent"]
-
 _SAME_SHAPE = {"sort", "argsort", "cumsum", "cumprod", "flip", "roll", "copy", "astype", "put_along_axis", "setitem"}
 _SAME_SHAPE |= {"zeros_like", "ones_like", "empty_like", "full_like", "tril", "triu", "add.at", "subtract.at"}
 

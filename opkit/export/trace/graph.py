@@ -11,21 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Guard",
-    "Loop",
-    "Node",
-    "Scalar",
-    "Trace",
-    "UnknownLengthError",
-    "UntraceableError",
-    "concerns",
-    "reads",
-    "rebuilt",
-    "sources",
-    "walk",
-]
-
 
 class UntraceableError(Exception):
     """A kernel does what a graph cannot hold.

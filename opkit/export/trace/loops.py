@@ -14,8 +14,6 @@ from opkit.export.trace.graph import Loop, Node, Scalar, UntraceableError, conce
 from opkit.export.trace.recorder import TraceRecorder, current
 from opkit.export.trace.symbols import Symbol, scalar_of
 
-__all__ = ["TracedRange"]
-
 _DIFFERENT = "does different things in different rounds of a loop over a size or an attribute"
 
 

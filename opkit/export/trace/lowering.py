@@ -14,8 +14,6 @@ from opkit.export.trace.arrangement import ARRANGED
 from opkit.export.trace.graph import Scalar, UntraceableError
 from opkit.export.trace.symbols import Symbol, scalar_of
 
-__all__ = ["LOWERED"]
-
 
 def _along(before: list[Any], part: Any) -> tuple[Any, ...]:
     """Return the index that takes a part of one axis and all of those before it."""

@@ -15,8 +15,6 @@ from opkit.export.trace.graph import Node, UntraceableError
 from opkit.export.trace.recorder import current
 from opkit.export.trace.symbols import Symbol
 
-__all__ = ["Selected", "chosen_by", "mask_of", "spread"]
-
 _SIZE = "selects with a mask, so that its result's size depends on values"
 
 

@@ -18,8 +18,6 @@ from opkit.export.trace.masks import Selected
 from opkit.export.trace.recorder import current, example
 from opkit.export.trace.symbols import Symbol, SymbolList, SymbolShape, TracedDtype
 
-__all__ = ["TracedFunction", "TracedNumpy", "traced_globals"]
-
 _TRACED = (TracedArray, TracedList, Selected, Symbol, SymbolList, SymbolShape, TracedDtype)
 _COPIES = {"array", "asarray", "asanyarray", "copy", "require"}
 

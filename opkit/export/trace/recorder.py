@@ -17,8 +17,6 @@ import numpy as np
 
 from opkit.export.trace.graph import Guard, Node, Scalar, UntraceableError, concerns, rebuilt
 
-__all__ = ["Terms", "TraceRecorder", "current", "recording"]
-
 _CURRENT: list[TraceRecorder] = []
 _RANDOM = ("random.",)
 _REFUSED = {
@@ -326,9 +324,6 @@ def example(value: Any) -> Any:
     if isinstance(value, slice):
         return slice(example(value.start), example(value.stop), example(value.step))
     return value
-
-
-__all__ += ["example"]
 
 
 def _leaves(value: Any) -> Iterator[Any]:

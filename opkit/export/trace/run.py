@@ -22,8 +22,6 @@ from opkit.export.trace.recorder import Terms, TraceRecorder, recording
 from opkit.export.trace.symbols import Symbol, symbol_of
 from opkit.project.kernel import UserKernel
 
-__all__ = ["trace_kernel"]
-
 
 def trace_kernel(
     kernel: UserKernel, names: Sequence[str], args: Sequence[Any], attrs: Mapping[str, Any], *, rolls: bool = True

@@ -14,8 +14,6 @@ import numpy as np
 from opkit.export.trace.graph import Node, Scalar, UntraceableError, concerns
 from opkit.export.trace.recorder import current
 
-__all__ = ["Symbol", "SymbolList", "SymbolShape", "TracedDtype", "scalar_of", "symbol_of"]
-
 
 def symbol_of(kind: str, name: str, value: Any) -> Any:
     """Return a symbol for an attribute's value; a list gives symbols item by item."""

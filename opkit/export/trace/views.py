@@ -12,8 +12,6 @@ import numpy as np
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 from opkit.export.trace.recorder import current, example
 
-__all__ = ["VIEWS", "again", "written"]
-
 _REGULAR = {"reshape", "ravel", "expand_dims", "squeeze", "atleast_1d", "atleast_2d"}
 VIEWS = _REGULAR | {"getitem", "transpose", "swapaxes", "moveaxis", "diagonal", "broadcast_to", "flip"}
 

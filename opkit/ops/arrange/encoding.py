@@ -16,8 +16,6 @@ from opkit.ops.core.define import define
 from opkit.ops.core.inference import shape_error
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["CATEGORICAL_ORDINAL_ENCODE"]
-
 
 def _encode(table: np.ndarray, size: np.ndarray, x: np.ndarray, hash_precomputed: bool) -> np.ndarray:
     """Return the ordinals, from 1; the table holds the values seen at even places, their ordinals at odd ones."""

@@ -21,8 +21,6 @@ from opkit.ops.core.meeting import dialect_of
 from opkit.ops.core.mode import local
 from opkit.ops.core.value import Value, dtype_of, is_value, shape_of
 
-__all__ = ["getitem", "setitem"]
-
 _MAX_TENSORS = 4
 _SLOTS = " ".join(f"?index_{i}" for i in range(_MAX_TENSORS))
 

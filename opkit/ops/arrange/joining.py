@@ -17,8 +17,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
-__all__ = ["concat", "split", "stack", "unstack"]
-
 
 # ---- concat, split, stack --------------------------------------------------------------------------------------------
 def _concat(*arrays: np.ndarray, axis: int, max_dim_size: int = 0, out: np.ndarray | None = None) -> np.ndarray:

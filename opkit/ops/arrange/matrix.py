@@ -17,9 +17,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
 
-__all__ = ["diag", "tril", "triu"]
-
-
 # ---- tril, triu ------------------------------------------------------------------------------------------------------
 _FILL = "diagonal:int64 floating_fill_value:double integer_fill_value:int64 is_floating_fill_value:bool"
 

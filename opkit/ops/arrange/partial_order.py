@@ -20,8 +20,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.kernels.introselect import least_places, ranks_of
 
-__all__ = ["middle_places", "selected"]
-
 
 def _places(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
     order = np.argsort(-x if largest and x.dtype.kind == "f" else x, axis=-1, kind="stable")

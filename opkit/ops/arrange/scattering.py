@@ -26,16 +26,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
-__all__ = [
-    "add_along_axis",
-    "gather_nd",
-    "multiply_along_axis",
-    "put_along_axis",
-    "scatter",
-    "scatter_nd_add",
-    "take_along_axis",
-]
-
 
 # ---- gather_nd, scatter_nd -------------------------------------------------------------------------------------------
 def _places(indices: np.ndarray, shape: tuple[int, ...], op: str) -> tuple[np.ndarray, ...]:

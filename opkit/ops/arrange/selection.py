@@ -25,8 +25,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axis, shape_of
 
-__all__ = ["batch_gather", "gather", "index_select", "one_hot", "unsorted_segment_sum"]
-
 
 def check_range(op: str, indices: np.ndarray, size: int) -> None:
     """Refuse indices outside ``[0, size)``.
@@ -40,6 +38,7 @@ def check_range(op: str, indices: np.ndarray, size: int) -> None:
 
 
 def check_indices(op: str, descs: Sequence[TensorDesc], index: int) -> None:
+    """Raise unless the input at a place holds integers."""
     if not is_integer(descs[index].dtype):
         raise dtype_error(op, descs, "the indices must be integers")
 

@@ -20,16 +20,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape_of
 
-__all__ = [
-    "expand_dims",
-    "flatten",
-    "reshape",
-    "reshape_like",
-    "squeeze",
-    "swapaxes",
-    "transpose",
-]
-
 
 # ---- reshape, reshape_like, flatten ----------------------------------------------------------------------------------
 def _reshape(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:

@@ -21,8 +21,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
-__all__ = ["count_of", "fill_by", "range_by", "reshape_by", "size_along", "size_vector"]
-
 
 def _sizes(given: np.ndarray) -> tuple[int, ...]:
     return tuple(int(size) for size in given)

@@ -20,8 +20,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
-__all__ = ["pad", "padded_index", "slice"]
-
 _SLICE_ATTRS = "start:vector<int64> stop:vector<int64> step:vector<int64>"
 
 

@@ -22,8 +22,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 
-__all__ = ["argsort", "argwhere", "in_top_k", "masked_select", "searchsorted", "sort", "topk", "unique"]
-
 
 # ---- argsort, sort (over the last axis) ----------------------------------------------------------------------------
 def _arg_sort(x: np.ndarray, direction: str) -> Any:

@@ -17,8 +17,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis
 
-__all__ = ["flip", "repeat_interleave", "roll", "tile"]
-
 
 def _infer_along(op: str) -> Infer:
     """Return the inference of an op that keeps shape and dtype and has a list of axes."""

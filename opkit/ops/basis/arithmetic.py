@@ -24,22 +24,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
 from opkit.ops.core.value import Value, dtype_of, is_value
 
-__all__ = [
-    "add",
-    "div",
-    "floor_div",
-    "floor_mod",
-    "arithmetic",
-    "mul",
-    "neg",
-    "quotient_of",
-    "met",
-    "scalar_add",
-    "scalar_div",
-    "scalar_mul",
-    "sub",
-]
-
 Builder = Callable[..., Any]
 
 

@@ -20,21 +20,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, ndim_of, normal_axes, shape_of
 
-__all__ = [
-    "broadcast_like",
-    "broadcast_to",
-    "infer_reduce",
-    "is_known_equal",
-    "reduce_mean",
-    "reduce_sum",
-    "reduce_sum_like",
-    "reduced_shape",
-    "spread",
-    "sum_to",
-    "sums",
-]
-
-
 #: ``add_reduce(x, axes, dtype, out, keepdims)``: what numpy's type stubs cannot say of positional arguments.
 add_reduce: Callable[..., Any] = np.add.reduce
 

@@ -19,22 +19,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, is_value
 
-__all__ = [
-    "as_value",
-    "cast",
-    "cast_like",
-    "constant",
-    "eye",
-    "full_like",
-    "identity",
-    "linspace",
-    "literal",
-    "ones_like",
-    "range",
-    "to_shape",
-    "zeros_like",
-]
-
 
 def to_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape given as an int or a sequence of ints.

@@ -18,22 +18,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
 
-__all__ = [
-    "bernoulli",
-    "generator",
-    "generator_state",
-    "multinomial",
-    "normal",
-    "poisson",
-    "randint",
-    "random_mask_like",
-    "randperm",
-    "seed",
-    "set_generator_state",
-    "truncated_normal",
-    "uniform",
-]
-
 _current = [np.random.Generator(np.random.PCG64())]
 
 

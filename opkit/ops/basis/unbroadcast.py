@@ -19,8 +19,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import GradRule, OpDef
 from opkit.ops.core.value import Value
 
-__all__ = ["add_n", "multiply"]
-
 _add, _sub, _mul = quiet(np.add), quiet(np.subtract), quiet(np.multiply)
 
 

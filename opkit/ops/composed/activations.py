@@ -7,17 +7,6 @@ from collections.abc import Sequence
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = [
-    "celu",
-    "glu",
-    "gumbel_softmax",
-    "leaky_by_channel",
-    "maxout",
-    "ramp",
-    "random_leaky",
-    "scaled_softplus",
-]
-
 
 def celu(x: Value, alpha: float) -> Value:
     """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""

@@ -9,8 +9,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["attention_weights", "by_heads"]
-
 
 def by_heads(x: Value) -> Value:
     """Return ``(N, length, heads, size)`` as ``(N, heads, length, size)``, or the other way round."""

@@ -9,8 +9,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["diagonal", "diagonal_filled", "diagonal_matrices", "diagonal_replaced", "triangle_places"]
-
 
 def _places(rows: int, columns: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the columns of a diagonal's elements."""

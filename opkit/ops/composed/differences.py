@@ -7,8 +7,6 @@ from collections.abc import Callable
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["areas", "differences"]
-
 
 def _joined(x: Value, axis: int, join: Callable[[Value, Value], Value]) -> Value:
     """Return ``join(next, this)`` of all neighbours."""

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["cauchy", "exponential", "geometric"]
-
 
 def _even(shape: Sequence[int]) -> Value:
     """Return float64 numbers in (0, 1], whose logarithms are finite."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["alpha_dropout", "drop_along"]
-
 
 def drop_along(x: Value, axes: Sequence[int], rate: float) -> Value:
     """Return ``x`` with slices set to 0 with probability ``rate``; the choice varies along these axes only."""

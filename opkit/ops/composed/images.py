@@ -5,8 +5,6 @@ from __future__ import annotations
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle", "temporal_shift"]
-
 
 def pixel_shuffle(x: Value, rows: int, columns: int | None = None) -> Value:
     """Return images ``rows`` times as high, ``columns`` (left out: as many) times as wide, made of their channels."""

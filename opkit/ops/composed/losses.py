@@ -7,20 +7,6 @@ import math
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = [
-    "absolute_or_square",
-    "binary_entropy_of_logits",
-    "focal",
-    "gaussian_likelihood",
-    "log_loss",
-    "log_likelihood",
-    "margin_scores",
-    "poisson_likelihood",
-    "relative_entropy",
-    "soft_margin",
-    "softened",
-]
-
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
 def log_likelihood(logs: Value, label: Value, axis: int, ignored: int) -> tuple[Value, Value, Value]:

@@ -8,8 +8,6 @@ from typing import Any
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["cholesky_solve", "condition_number", "matrix_size", "powers_of", "triangular_solve"]
-
 
 def triangular_solve(x: Value, y: Value, *, upper: bool, transpose: bool = False, unit: bool = False) -> Value:
     """Return z with ``x @ z = y``, of ``x`` one triangle being read.

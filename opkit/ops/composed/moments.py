@@ -7,8 +7,6 @@ from typing import Any
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value, known_size
 
-__all__ = ["correlation", "covariance", "mean_of_numbers", "without_nan"]
-
 
 def without_nan(x: Value) -> Value:
     """Return ``x`` with 0 in place of NaN."""

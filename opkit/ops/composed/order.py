@@ -8,8 +8,6 @@ from typing import Any
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["kth_smallest", "median", "median_of_numbers", "most_frequent", "quantiles"]
-
 
 def kth_smallest(x: Value, k: int, axis: int, *, keepdims: bool) -> tuple[Value, Value]:
     """Return the k-th smallest element along an axis, counted from 1, and its position."""

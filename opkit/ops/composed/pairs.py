@@ -7,19 +7,6 @@ from collections.abc import Sequence
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value, known_size
 
-__all__ = [
-    "angle_loss",
-    "cosine",
-    "gap_above",
-    "hinge_loss",
-    "margin_loss",
-    "normalised",
-    "overlap_loss",
-    "pair_distance",
-    "pair_loss",
-    "ranking_loss",
-]
-
 
 def gap_above(x: Value) -> Value:
     """Return ``max(x, 0)``, integers included; the gradient at 0 is 0."""

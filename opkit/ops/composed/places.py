@@ -10,8 +10,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["chosen", "part_of_rows", "quarter_turned", "slices_added", "strided", "summed_at", "windows_along"]
-
 
 def slices_added(x: Value, index: Value, axis: int, value: Value) -> Value:
     """Return ``x`` with the slices of ``value`` added where a vector of indices names them along an axis."""

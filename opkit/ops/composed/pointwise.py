@@ -9,22 +9,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = [
-    "finite_numbers",
-    "fmax",
-    "fmin",
-    "heaviside",
-    "hypot",
-    "is_close",
-    "ldexp",
-    "lerp",
-    "log_gamma_of_dimension",
-    "logaddexp",
-    "logit",
-    "scaled_tanh",
-    "shrunk_slices",
-]
-
 
 # ---- one operand -----------------------------------------------------------------------------------------------------
 def logit(x: Value, least: float | None = None) -> Value:

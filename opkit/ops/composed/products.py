@@ -9,8 +9,6 @@ from opkit.errors import ShapeError
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["add_product", "chain_product", "cross", "kron", "matrix_power", "row_distances"]
-
 
 def add_product(addend: Value, x: Value, y: Value, beta: float = 1.0, alpha: float = 1.0) -> Value:
     """Return ``beta * addend + alpha * x @ y``; the addend broadcasts."""

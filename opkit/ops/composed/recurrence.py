@@ -5,8 +5,6 @@ from __future__ import annotations
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["gru_step", "linear_map", "lstm_step"]
-
 
 def linear_map(x: Value, weight: Value, bias: Value) -> Value:
     """Return ``x @ weight.T + bias``."""

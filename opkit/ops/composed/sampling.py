@@ -10,8 +10,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value, known_size
 
-__all__ = ["affine_grid", "grid_sample", "resampled"]
-
 
 def resampled(x: Value, matrix: np.ndarray, axis: int) -> Value:
     """Return ``x`` with an axis multiplied by a matrix ``(new size, size)``."""

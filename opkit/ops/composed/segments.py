@@ -10,8 +10,6 @@ import numpy as np
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["REDUCTIONS", "reduced_rows"]
-
 #: How rows can be reduced.
 REDUCTIONS = ("sum", "mean", "max", "min")
 

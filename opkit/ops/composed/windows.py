@@ -10,8 +10,6 @@ from opkit.errors import UsageError
 from opkit.ops import following as ops
 from opkit.ops.core.value import Value
 
-__all__ = ["columns_of", "image_of"]
-
 
 def _places(
     height: int, width: int, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]

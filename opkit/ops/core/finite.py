@@ -12,8 +12,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.observers import Observing, observe
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["FiniteCheck", "NonFiniteError"]
-
 
 class NonFiniteError(OpkitError, ArithmeticError, ValueError, RuntimeError):
     """An op or a gradient gave NaN or infinity, and the user wants to stop there."""

@@ -5,8 +5,6 @@ No op is defined here. The list is generated (``OPKIT_UPDATE_GOLDEN=1``, ``tests
 
 from collections.abc import Mapping
 
-__all__ = ["HOMES"]
-
 #: module below ``opkit.ops`` -> the op types that it defines, in their order.
 HOMES: Mapping[str, str] = {
     "basis.creation": "cast cast_like identity constant zero_like ones_like full_like range literal",

@@ -13,25 +13,6 @@ from opkit.ir import TensorDesc, is_floating
 from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import desc_of
 
-__all__ = [
-    "broadcast_pair",
-    "broadcast_shape",
-    "broadcasted",
-    "check_floating",
-    "check_same_dtype",
-    "dtype_error",
-    "explain",
-    "in_dtype",
-    "is_same_size",
-    "like",
-    "merge_shapes",
-    "numel",
-    "operands",
-    "same_shape",
-    "shape_error",
-    "unchanged",
-]
-
 
 def operands(descs: Sequence[TensorDesc | None]) -> str:
     """Return the operands as messages name them."""

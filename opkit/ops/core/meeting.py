@@ -14,8 +14,6 @@ from opkit.errors import DtypeError
 from opkit.ir import STRICT, Dialect
 from opkit.ops.core.value import Value, desc_of, dtype_of
 
-__all__ = ["Choose", "always", "common_dtype", "dialect_of", "function_dtype", "is_number", "number_dtype", "strictly"]
-
 #: Which dialect the operands of a builder follow.
 Choose: TypeAlias = Callable[..., Dialect]
 

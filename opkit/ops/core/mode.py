@@ -15,8 +15,6 @@ from typing import Any
 from opkit.errors import UsageError
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["ApplyFn", "Mode", "apply", "ever", "install_default", "local", "lock"]
-
 ApplyFn = Callable[[OpDef, Sequence[Any], Mapping[str, Any]], Any]
 
 _NO_ATTRS: Mapping[str, Any] = MappingProxyType({})

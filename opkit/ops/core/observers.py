@@ -14,19 +14,6 @@ from typing import Any
 from opkit.ops.core.mode import Mode, local, lock
 from opkit.ops.core.opdef import OpDef
 
-__all__ = [
-    "ErrorObserver",
-    "GradientObserver",
-    "Observer",
-    "Observing",
-    "notify",
-    "notify_error",
-    "notify_gradient",
-    "observe",
-    "observing",
-    "run_kernel",
-]
-
 #: ``observer(opdef, inputs, attrs, outputs, seconds)`` is notified of every op that ran: arrays in, arrays out.
 Observer = Callable[[OpDef, Sequence[Any], Mapping[str, Any], Sequence[Any], float], None]
 #: ``observer(opdef, douts, grads)`` is notified of every op that dynamic mode's reverse walk differentiated: the

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from opkit.errors import Location, UsageError, unknown
 from opkit.ir import ForInference, TensorDesc
 
-__all__ = ["Applied", "ArgDef", "AttrDef", "BoundOp", "GradRule", "Infer", "Kernel", "OpDef", "OpType"]
-
 #: ``kernel(*arrays, **attrs)`` -> one array, or a tuple with one array per output.
 Kernel = Callable[..., Any]
 #: ``infer(descs, attrs)`` -> one TensorDesc per output; raises ShapeError, DtypeError or InferError.

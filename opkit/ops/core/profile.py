@@ -18,8 +18,6 @@ import numpy as np
 from opkit.atomic import write_file
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["Profile", "ProfileRow"]
-
 #: Events that are kept for the trace; later ones count in the table alone.
 _MOST_EVENTS = 500_000
 

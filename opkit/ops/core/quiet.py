@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bare_kernel", "quiet"]
-
 
 def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return the kernel with numpy's floating-point warnings switched off, marked as such (a decorator too)."""

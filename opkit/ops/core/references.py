@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
-__all__ = ["OF_ARGUMENT", "OF_ATTRIBUTE", "OF_ITEM", "OF_LOCAL", "OF_TEMPORARY"]
-
 
 class _Object:
     """Something to count; like an array's base, an attribute of it is handed out by a getter."""

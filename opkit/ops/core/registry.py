@@ -13,8 +13,6 @@ from opkit.errors import UsageError, unknown
 from opkit.ops.core.homes import HOMES
 from opkit.ops.core.opdef import OpType
 
-__all__ = ["BUILTIN", "Registry"]
-
 
 class Registry:
     """Op types by name.

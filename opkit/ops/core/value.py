@@ -14,20 +14,6 @@ import numpy as np
 from opkit.errors import DtypeError, ShapeError, UnsupportedError
 from opkit.ir import TensorDesc, canonical_dtype, to_numpy
 
-__all__ = [
-    "Abstract",
-    "UnknownSizeError",
-    "Value",
-    "desc_of",
-    "dtype_of",
-    "is_value",
-    "known_size",
-    "ndim_of",
-    "normal_axes",
-    "normal_axis",
-    "shape_of",
-]
-
 #: A Tensor or a Variable. Its class depends on the mode, so the builders take and return Any.
 Value: TypeAlias = Any
 

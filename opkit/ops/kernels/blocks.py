@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BLOCK", "elementwise_blocks", "row_blocks"]
-
 #: Elements per block: a few arrays of them fit a core's second-level cache.
 BLOCK = 16384
 

@@ -14,18 +14,6 @@ import numpy as np
 
 from opkit.errors import ShapeError
 
-__all__ = [
-    "Window",
-    "by_data",
-    "by_weight",
-    "first_shape",
-    "forward",
-    "from_first",
-    "given_shape",
-    "is_last",
-    "to_first",
-]
-
 #: Bytes of unfolded columns at a time.
 _COLUMN_BYTES = 1 << 23
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from opkit.errors import UsageError
 
-__all__ = ["Initializer", "constant", "fans", "gain_of", "normal", "truncated_normal", "uniform", "variance_scaling"]
-
 #: Standard deviation of a unit normal cut off at two standard deviations.
 _TRUNCATED_STD = 0.87962566103423978
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["least_places", "ranks_of"]
-
 #: Below this length libstdc++ sorts by insertion.
 _SHORT = 16
 

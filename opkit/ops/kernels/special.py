@@ -14,8 +14,6 @@ import numpy as np
 
 from opkit.ops.kernels.blocks import elementwise_blocks
 
-__all__ = ["digamma_of", "erf_of", "erfc_of", "lgamma_of", "polygamma_of"]
-
 
 def _in_double(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)

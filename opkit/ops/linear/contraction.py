@@ -19,9 +19,6 @@ from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.compare import where
 
-__all__ = ["einsum", "tensordot"]
-
-
 #: Stand for the axes of an ellipsis, the last of them "9"; letters never do.
 _DOTS = "0123456789"
 

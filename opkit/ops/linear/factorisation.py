@@ -26,8 +26,6 @@ from opkit.ops.linear.inversion import ConvergenceError, check_square, decompose
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.compare import equal, where
 
-__all__ = ["cholesky", "eigenvalues", "eigh", "matrix_rank", "qr", "svd"]
-
 
 class NotPositiveError(UsageError, RuntimeError):
     """A matrix is not positive definite."""

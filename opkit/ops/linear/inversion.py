@@ -22,19 +22,6 @@ from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, shape_of
 from opkit.ops.linear.products import matmul
 
-__all__ = [
-    "ConvergenceError",
-    "check_square",
-    "decomposed",
-    "determinant",
-    "inverse",
-    "log_determinant",
-    "pseudo_inverse",
-    "solve",
-    "square",
-    "transposed",
-]
-
 
 class SingularError(UsageError, RuntimeError):
     """A matrix has no inverse."""

@@ -15,8 +15,6 @@ from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, dtype_of, shape_of
 from opkit.ops.linear.inversion import ConvergenceError, decomposed
 
-__all__ = ["least_squares"]
-
 
 def _least_squares(x: np.ndarray, y: np.ndarray, limit: float) -> tuple[np.ndarray, ...]:
     solution, residuals, rank, sizes = decomposed("least_squares", ConvergenceError, np.linalg.lstsq, x, y, limit)

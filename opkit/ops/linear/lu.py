@@ -24,8 +24,6 @@ from opkit.ops.core.value import Value, shape_of
 from opkit.ops.linear.inversion import check_square, solve, transposed
 from opkit.ops.linear.products import matmul
 
-__all__ = ["lu"]
-
 
 def _eliminated(matrix: np.ndarray, order: np.ndarray | None) -> tuple[np.ndarray, list[int]]:
     """Return both triangles in one matrix and the row exchanged with each; with an order the rows stay."""

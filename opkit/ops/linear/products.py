@@ -21,8 +21,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, desc_of, dtype_of, ndim_of
 
-__all__ = ["batch_matmul", "dot", "matmul"]
-
 _ATTRS = "transpose_a:bool transpose_b:bool alpha:double"
 
 

@@ -21,8 +21,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, shape_of
 
-__all__ = ["adaptive_max_pool"]
-
 
 def _places(x: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     sizes = x.shape[2:]

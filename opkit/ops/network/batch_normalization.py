@@ -35,8 +35,6 @@ from opkit.ops.network.statistics import (
 )
 from opkit.ops.pointwise.elementwise import rsqrt
 
-__all__ = ["batch_norm"]
-
 
 # ---- batch norm ------------------------------------------------------------------------------------------------------
 def _others(ndim: int, axis: int) -> tuple[int, ...]:

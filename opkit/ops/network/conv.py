@@ -37,9 +37,6 @@ from opkit.ops.kernels.columns import (
 )
 from opkit.ops.network.layers import bias_add
 
-__all__ = ["conv", "conv_transpose", "window_list"]
-
-
 _ATTRS = (
     "filters:int32 padding_before:vector<int32> data_format:string kernel_size:vector<int32>"
     " strides:vector<int32> dilation_rate:vector<int32> groups:int32"

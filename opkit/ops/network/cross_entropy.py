@@ -32,8 +32,6 @@ from opkit.ops.pointwise.compare import not_equal
 from opkit.ops.pointwise.elementwise import square
 from opkit.ops.reduce.log_space import SOFTMAX_GRAD, log_softmax, log_softmax_of
 
-__all__ = ["softmax_cross_entropy", "sparse_cross_entropy", "sparse_softmax_cross_entropy"]
-
 
 # ---- sparse labels: softmax and cross entropy in one -----------------------------------------------------------------
 def _infer_sparse(op: str, outputs: str) -> Any:

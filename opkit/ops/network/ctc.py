@@ -21,8 +21,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, shape_of
 
-__all__ = ["ctc_loss"]
-
 _INPUTS = "log_probs targets input_lengths target_lengths"
 _ATTRS = "max_target_length:int64 blank:int32 zero_infinity:bool per_step:bool"
 

@@ -27,8 +27,6 @@ from opkit.ops.kernels.blocks import BLOCK
 from opkit.ops.network.statistics import slope_by_x, wide_of, with_statistics
 from opkit.ops.pointwise.elementwise import rsqrt, square
 
-__all__ = ["instance_norm", "layer_norm"]
-
 
 # ---- layer_norm ------------------------------------------------------------------------------------------------------
 def _tail(ndim: int, begin: int) -> tuple[int, ...]:

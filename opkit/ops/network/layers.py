@@ -25,8 +25,6 @@ from opkit.ops.core.value import Value, ndim_of, normal_axis, shape_of
 from opkit.ops.pointwise.compare import greater, maximum
 from opkit.ops.pointwise.elementwise import rsqrt
 
-__all__ = ["bias_add", "dropout", "l2_normalize"]
-
 
 # ---- bias_add --------------------------------------------------------------------------------------------------------
 def _along(vector: np.ndarray, ndim: int, axis: int) -> np.ndarray:

@@ -25,8 +25,6 @@ from opkit.ops.pointwise.compare import greater, less, maximum
 from opkit.ops.pointwise.elementwise import abs as absolute
 from opkit.ops.pointwise.elementwise import log, sigmoid, sigmoid_of
 
-__all__ = ["binary_cross_entropy", "sigmoid_cross_entropy", "smooth_l1_loss"]
-
 
 # ---- sigmoid cross entropy -------------------------------------------------------------------------------------------
 @quiet

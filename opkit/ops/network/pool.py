@@ -25,15 +25,6 @@ from opkit.ops.core.value import Value, known_size, ndim_of
 from opkit.ops.network.conv import window_list
 from opkit.ops.reduce.extremes import reduce_max
 
-__all__ = [
-    "adaptive_pool",
-    "avg_pool",
-    "global_avg_pool",
-    "global_max_pool",
-    "max_pool",
-    "max_pool_places",
-]
-
 _ATTRS = (
     "padding:string padding_before:vector<int32> padding_after:vector<int32> data_format:string"
     " pool_size:vector<int32> strides:vector<int32> ceil_mode:bool"

@@ -19,8 +19,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, shape_of
 
-__all__ = ["resize"]
-
 _ATTRS = "sizes:vector<int32> scales:vector<float> align_corners:bool interpolation:string data_format:string"
 
 

@@ -18,16 +18,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.value import Value
 from opkit.ops.pointwise.elementwise import square
 
-__all__ = [
-    "share_of",
-    "slope_by",
-    "slope_by_x",
-    "slope_of",
-    "statistics_of",
-    "wide_of",
-    "with_statistics",
-]
-
 
 # ---- the operator, on arrays and on values ---------------------------------------------------------------------------
 def wide_of(x: np.ndarray) -> np.ndarray:

@@ -13,8 +13,6 @@ from opkit.ops.arrange.shape import reshape
 from opkit.ops.basis.creation import constant
 from opkit.ops.core.value import Value, shape_of
 
-__all__ = ["max_unpool"]
-
 
 def max_unpool(x: Value, places: Value, sizes: Sequence[int]) -> Value:
     """Return zeros with the elements of ``x`` put where ``max_pool_places`` found them.

@@ -26,27 +26,6 @@ from opkit.ops.pointwise.compare import greater, less, less_equal, logical_and, 
 from opkit.ops.pointwise.elementwise import abs as absolute
 from opkit.ops.pointwise.elementwise import entered, exp, sigmoid, sigmoid_of, softplus, square, tanh
 
-__all__ = [
-    "elu",
-    "gelu",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "leaky_relu",
-    "mish",
-    "parametric",
-    "prelu",
-    "relu",
-    "relu6",
-    "selu",
-    "silu",
-    "softshrink",
-    "softsign",
-    "tanhshrink",
-    "thresholded_relu",
-]
-
 #: ``second(x, attrs)``: the second derivative as a value, built of ops; None: zero almost everywhere.
 Second = Callable[[Value, Mapping[str, Any]], Value]
 
@@ -238,7 +217,7 @@ def _gelu_slope(x: np.ndarray, dy: np.ndarray) -> Any:
 
 
 def gelu_second(x: Value, attrs: Mapping[str, Any]) -> Value:
-    # (2 - x*x) * density(x)
+    """Return (2 - x*x) * density(x), the second derivative."""
     return mul(sub(2.0, square(x)), scalar_mul(exp(scalar_mul(square(x), -0.5)), _DENSITY))
 
 

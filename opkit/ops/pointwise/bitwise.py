@@ -16,8 +16,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, desc_of, dtype_of
 
-__all__ = ["bit_pairs", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"]
-
 
 def _refuse_floats(name: str, *values: Value) -> None:
     if any(dtype_of(value).kind not in "biu" for value in values):

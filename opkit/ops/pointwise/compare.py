@@ -22,29 +22,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value
 
-__all__ = [
-    "choices",
-    "clip",
-    "clip_inside",
-    "comparisons",
-    "equal",
-    "greater",
-    "greater_equal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "not_equal",
-    "where",
-]
-
 
 # ---- comparisons: bool, no gradient ----------------------------------------------------------------------------------
 def _comparison(name: str, kernel: Callable[..., Any]) -> OpDef:

@@ -24,51 +24,6 @@ from opkit.ops.core.value import Value
 from opkit.ops.kernels.blocks import elementwise_blocks
 from opkit.ops.kernels.special import digamma_of, erf_of, erfc_of, lgamma_of, polygamma_of
 
-__all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "ceil",
-    "cos",
-    "cosh",
-    "digamma",
-    "erf",
-    "entered",
-    "erfc",
-    "exp",
-    "expm1",
-    "floor",
-    "functions",
-    "lgamma",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_sigmoid",
-    "polygamma",
-    "reciprocal",
-    "reciprocal_no_nan",
-    "rint",
-    "round",
-    "round_half_even",
-    "rsqrt",
-    "sigmoid",
-    "sigmoid_v2",
-    "sign",
-    "sin",
-    "sinh",
-    "softplus",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "trunc",
-]
-
 Unary = Callable[[Any], Any]
 #: ``second(x)``: the second derivative as a value, built of ops.
 Second = Callable[[Value], Value]

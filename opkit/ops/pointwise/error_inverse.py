@@ -19,8 +19,6 @@ from opkit.ops.core.value import Value
 from opkit.ops.kernels.special import erf_of, erfc_of
 from opkit.ops.pointwise.elementwise import exp, square
 
-__all__ = ["erfinv"]
-
 _ROOT_PI = math.sqrt(math.pi)
 
 

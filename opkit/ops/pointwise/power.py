@@ -23,8 +23,6 @@ from opkit.ops.core.value import Value, desc_of, dtype_of, shape_of
 from opkit.ops.pointwise.compare import equal, where
 from opkit.ops.pointwise.elementwise import log, reciprocal, square
 
-__all__ = ["atan2", "pow", "powers", "xdivy", "xlogy"]
-
 
 # ---- to a number -----------------------------------------------------------------------------------------------------
 @quiet

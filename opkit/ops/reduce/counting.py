@@ -18,8 +18,6 @@ from opkit.ops.core.mode import local
 from opkit.ops.core.opdef import OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 
-__all__ = ["bincount", "gcd", "histogram", "lcm", "mode_places", "nextafter"]
-
 
 # ---- histogram -------------------------------------------------------------------------------------------------------
 def _histogram(x: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:

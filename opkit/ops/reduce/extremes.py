@@ -32,21 +32,6 @@ from opkit.ops.pointwise.elementwise import abs as absolute
 from opkit.ops.pointwise.elementwise import reciprocal_no_nan, sqrt, square
 from opkit.ops.pointwise.power import pow as power
 
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "norm",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "std",
-    "var",
-]
-
 _ATTRS = "axis:vector<int32> keepdims:bool"
 
 

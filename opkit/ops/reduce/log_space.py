@@ -21,8 +21,6 @@ from opkit.ops.core.value import Value, ndim_of, normal_axes, normal_axis, shape
 from opkit.ops.kernels.blocks import row_blocks
 from opkit.ops.pointwise.elementwise import exp
 
-__all__ = ["log_softmax", "logsumexp", "softmax", "softmax_of"]
-
 
 def _define_rows(name: str, kernel: Kernel, slope: Kernel, slope_grad: GradRule) -> tuple[OpDef, OpDef]:
     """Define an op over the last axis whose gradient op reads its result; return both."""

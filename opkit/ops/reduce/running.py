@@ -24,8 +24,6 @@ from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.linear.products import matmul
 from opkit.ops.pointwise.elementwise import exp
 
-__all__ = ["cummax", "cummin", "logcumsumexp"]
-
 
 # ---- cummax, cummin --------------------------------------------------------------------------------------------------
 def _running_places(x: np.ndarray, axis: int, largest: bool, dtype: str) -> np.ndarray:

@@ -20,8 +20,6 @@ from opkit.ops.core.opdef import Infer, OpDef
 from opkit.ops.core.value import Value, ndim_of, normal_axis
 from opkit.ops.pointwise.compare import equal, logical_and, where
 
-__all__ = ["cumprod", "cumsum"]
-
 
 # ---- cumsum ----------------------------------------------------------------------------------------------------------
 @quiet

@@ -18,8 +18,6 @@ from opkit.ir import TensorDesc
 from opkit.ops.core.define import define, quiet
 from opkit.ops.core.opdef import OpDef
 
-__all__ = ["ADAM_UPDATE", "ASSIGN", "MOMENTUM_UPDATE", "RMSPROP_UPDATE", "SGD_UPDATE", "blocks_of"]
-
 #: Elements per block: its arrays and the scratch stay in a core's cache.
 _BLOCK = 65536
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["instead_of"]
-
 #: path of a module or name -> the nearest that opkit has, for it and all below it
 _INSTEAD = {
     "oneflow.data": "read the data with numpy and feed it to the job",

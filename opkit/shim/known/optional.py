@@ -5,8 +5,6 @@ Every other name of a framework can be imported. A row here needs a reason, whic
 
 from __future__ import annotations
 
-__all__ = ["OPTIONAL"]
-
 _FUSED = "its fused kernel needs a GPU"
 _ATTENTION = "use paddle.nn.functional.scaled_dot_product_attention or matmul and softmax"
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Known", "Table", "table_of"]
-
 #: framework's import name -> what its release is called in messages
 RELEASES = {"oneflow": "OneFlow v0.4", "paddle": "Paddle 2.6.2"}
 

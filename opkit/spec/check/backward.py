@@ -13,15 +13,14 @@ from opkit.errors import unknown
 from opkit.spec.lower.uses import Use
 from opkit.spec.registry.entries import OpEntry
 
-__all__ = ["check_backward_ops"]
-
 
 class Add(Protocol):
     """Adds a finding about a use; see ``check.consistency``."""
 
     def __call__(
         self, code: str, message: str, use: Use, *, help: str, subject: str, severity: Severity | None = None
-    ) -> None: ...
+    ) -> None:
+        """Add it."""
 
 
 def check_backward_ops(

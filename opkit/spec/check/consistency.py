@@ -18,8 +18,6 @@ from opkit.spec.lower.uses import Use
 from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.schema import ArgSpec
 
-__all__ = ["check_program"]
-
 _TICK = "UserSourceOpTickInput"
 _INFER_OWNERS = frozenset(
     {"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"}

@@ -9,20 +9,6 @@ from typing import Any
 
 from opkit.spec.library.types import ATTR_TYPES
 
-__all__ = [
-    "ARGUMENTS",
-    "ATTR_ENUM",
-    "FLAGS",
-    "GRAD_MACROS",
-    "GRAD_SETTERS",
-    "IGNORED_SETTERS",
-    "KERNEL_MACROS",
-    "OP_MACROS",
-    "QUIET_MACROS",
-    "SETTERS",
-    "ZEROS",
-]
-
 OP_MACROS = {
     "REGISTER_USER_OP": (False, False),
     "REGISTER_CPU_ONLY_USER_OP": (True, False),

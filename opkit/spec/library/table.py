@@ -11,18 +11,6 @@ from functools import lru_cache
 from opkit.spec.library.texts import FREE_TEXT, METHOD_TEXTS, STATIC_TEXT
 from opkit.spec.library.types import Type, from_text
 
-__all__ = [
-    "CONSTANTS",
-    "DATA_TYPES",
-    "DATA_TYPE_OF",
-    "FREE_FUNCTIONS",
-    "METHODS",
-    "STATIC_FUNCTIONS",
-    "LibraryFunction",
-    "substitute",
-    "type_names",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LibraryFunction:

@@ -10,8 +10,6 @@ and ``V`` are type arguments of the object; ``&`` after a result means that it r
 
 from __future__ import annotations
 
-__all__ = ["FREE_TEXT", "METHOD_TEXTS", "STATIC_TEXT"]
-
 _CONF = """
 input(str, i32) -> str @in = {0}.input({1}, {2})
 output(str, i32) -> str @out = {0}.output({1}, {2})

@@ -9,34 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-__all__ = [
-    "ATTR_TYPES",
-    "BOOL",
-    "CLASS_ALIASES",
-    "DATA_TYPE",
-    "DIM_VECTOR",
-    "DOUBLE",
-    "ERROR",
-    "FLOAT",
-    "INT32",
-    "INT64",
-    "INT_INFO",
-    "NULL",
-    "OP_ARG",
-    "SHAPE",
-    "SIZE",
-    "STRING",
-    "UNKNOWN",
-    "VOID",
-    "Type",
-    "TypeTooLargeError",
-    "common_integer",
-    "from_text",
-    "pointer",
-    "spelled",
-]
-
-
 #: Parts of a type: the names in it, each as often as it stands there.
 MOST_PARTS = 200
 

@@ -11,8 +11,6 @@ from opkit.spec.lower.expressions import ExpressionLowering
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
-__all__ = ["AssignmentLowering"]
-
 
 class AssignmentLowering(ExpressionLowering):
     """Lower what changes a variable."""

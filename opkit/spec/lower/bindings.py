@@ -11,8 +11,6 @@ from typing import TypeAlias
 from opkit.spec.library.types import Type
 from opkit.spec.lower.lowered import Lowered
 
-__all__ = ["Binding", "Bindings", "binding_key", "binding_text"]
-
 Binding: TypeAlias = Type | Lowered | str
 Bindings: TypeAlias = Mapping[str, Binding]
 

@@ -34,8 +34,6 @@ from opkit.spec.lower.members import ATTR_OWNERS, MemberLowering
 from opkit.spec.lower.structs import constructed, field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
 
-__all__ = ["CallLowering"]
-
 #: Parameters of containers' functions that stand for elements.
 _ELEMENTS = frozenset({"T", "K", "V"})
 _ATTR_READERS = frozenset({"Attr", "attr", "attr_or_default"})

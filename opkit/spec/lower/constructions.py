@@ -29,8 +29,6 @@ from opkit.spec.lower.conversions import (
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
-__all__ = ["CONSTRUCTORS", "Constructing"]
-
 
 class Constructing(Protocol):
     """What a construction needs of the lowering that it is part of."""

@@ -22,8 +22,6 @@ from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse.syntax import Node
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
 
-__all__ = ["condition", "construct_list", "convert", "copied", "default_code", "fit", "unbuilt"]
-
 _VIEWS = {("Shape", "ShapeView")}
 _UNSETTABLE = frozenset({"Error"})
 

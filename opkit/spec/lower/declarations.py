@@ -14,8 +14,6 @@ from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.lower.standard import StandardLowering
 from opkit.spec.parse import syntax
 
-__all__ = ["AUTO", "DeclarationLowering", "is_cell_parameter"]
-
 AUTO = Type("auto")
 
 

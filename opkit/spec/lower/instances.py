@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from opkit.spec.lower.calls import CallLowering
     from opkit.spec.lower.statements import StatementLowering
 
-__all__ = ["Instances"]
-
 _DEEPEST_INSTANCES = 2_000
 
 

@@ -12,8 +12,6 @@ from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 from opkit.spec.parse.walk import changes, comma_parts, is_fixed, walk
 
-__all__ = ["LoopLowering"]
-
 
 class LoopLowering(DeclarationLowering):
     """Lower loops and switches."""

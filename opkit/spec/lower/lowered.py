@@ -11,22 +11,6 @@ from typing import Any
 from opkit.spec.library.types import UNKNOWN, Type
 from opkit.spec.parse.syntax import Function, Node
 
-__all__ = [
-    "ADD",
-    "ANY",
-    "ATOM",
-    "CMP",
-    "MUL",
-    "NOT",
-    "TERNARY",
-    "UNARY",
-    "Frame",
-    "LowerError",
-    "SpentError",
-    "Lowered",
-    "Variable",
-]
-
 #: Python's precedence levels, as far as generated code needs them.
 ATOM, UNARY, MUL, ADD, SHIFT, CMP, NOT, AND, OR, TERNARY, ANY = 20, 14, 13, 12, 11, 6, 5, 4, 3, 2, 0
 

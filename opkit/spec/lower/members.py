@@ -14,8 +14,6 @@ from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.structs import field_types, field_value, missing_field, struct_of
 from opkit.spec.parse import syntax
 
-__all__ = ["ATTR_KINDS", "ATTR_OWNERS", "MemberLowering"]
-
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
 #: Types whose ``Attr`` and ``attr`` read an attribute of the op.

@@ -32,8 +32,6 @@ from opkit.spec.parse import syntax
 if TYPE_CHECKING:
     from opkit.spec.lower.statements import StatementLowering
 
-__all__ = ["FUNCTION_TYPES", "Names"]
-
 #: Expressions and type names that are lowered for one file; OneFlow's largest spec has some 20,000.
 MOST_LOWERED = 500_000
 _SMALLER = "a type here multiplies itself; write it out or make it smaller"

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from opkit.spec.lower.program import SpecProgram
     from opkit.spec.lower.units import Unit
 
-__all__ = ["OperatorLowering"]
-
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
 #: Types whose values can be large, so that comparing them counts; a constant is as short as it stands in the definition

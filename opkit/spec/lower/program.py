@@ -22,8 +22,6 @@ from opkit.spec.lower.structs import bind_fields
 from opkit.spec.lower.units import Unit
 from opkit.spec.parse import syntax
 
-__all__ = ["SpecProgram"]
-
 #: The line with which a function of the definition file counts that it is called.
 ENTER = "    METER.enter()"
 

@@ -33,8 +33,6 @@ from opkit.spec.lower.expressions import unknown_value
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.parse import syntax
 
-__all__ = ["StandardLowering", "special_names"]
-
 #: name: (result, fewest and most arguments, code)
 _ALGORITHMS: dict[str, tuple[str, int, int, str]] = {
     "find": ("iter", 3, 3, "find({0}, {1}, {2})"),

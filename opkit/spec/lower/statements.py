@@ -16,8 +16,6 @@ from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
 from opkit.spec.parse import syntax
 from opkit.spec.parse.walk import streamed_head, walk
 
-__all__ = ["StatementLowering"]
-
 _COMPARISONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "STREQ": "==", "STRNE": "!="}
 _ALWAYS_FAIL = frozenset({"UNIMPLEMENTED", "UNIMPLEMENTED_THEN_RETURN", "OF_UNIMPLEMENTED"})
 

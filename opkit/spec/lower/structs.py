@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from opkit.spec.lower.program import SpecProgram
     from opkit.spec.lower.statements import StatementLowering
 
-__all__ = [
-    "bind_fields",
-    "constructed",
-    "field_types",
-    "field_value",
-    "lower_constructor",
-    "missing_field",
-    "struct_of",
-]
-
 
 def struct_of(program: SpecProgram, kind: Type) -> syntax.Struct:
     """Return the struct that a type names."""

@@ -22,8 +22,6 @@ from opkit.spec.parse import syntax
 if TYPE_CHECKING:
     from opkit.spec.lower.names import Names
 
-__all__ = ["Site", "Unit"]
-
 #: Flags of library functions whose first argument names an argument of the op.
 _NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
 

@@ -13,8 +13,6 @@ from opkit.spec.library.types import Type
 from opkit.spec.lower.lowered import Lowered
 from opkit.spec.parse.syntax import Call, InitList, Node
 
-__all__ = ["FORWARD_TYPE", "HOLE", "Use", "attr_use", "computed_type", "use_of"]
-
 #: Parts of a computed op type: what is not known, and the type of the forward op.
 HOLE, FORWARD_TYPE = "*", "\0forward"
 

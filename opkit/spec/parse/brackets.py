@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from opkit.diagnostics import Note
 from opkit.spec.text.lexer import END, Token
 
-__all__ = ["open_bracket"]
-
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 

@@ -32,8 +32,6 @@ from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.parse.type_names import WORDS, TypeParser
 from opkit.spec.text.lexer import CHAR, END, IDENT, NUMBER, STRING
 
-__all__ = ["ExpressionParser"]
-
 _BINARY = {
     "||": 1,
     "&&": 2,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opkit.spec.runtime.arithmetic import f32
 
-__all__ = ["character", "number", "string"]
-
 _ESCAPES = {
     "n": "\n",
     "t": "\t",

@@ -30,8 +30,6 @@ from opkit.spec.parse.syntax import (
 from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.text.lexer import END, IDENT, STRING, Token
 
-__all__ = ["parse"]
-
 _REGISTERING = frozenset(OP_MACROS) | GRAD_MACROS
 
 

@@ -34,8 +34,6 @@ from opkit.spec.parse.syntax import (
 from opkit.spec.parse.token_reader import ParseError
 from opkit.spec.text.lexer import END, IDENT
 
-__all__ = ["StatementParser"]
-
 _UNSUPPORTED = frozenset({"try", "goto", "asm", "co_await", "co_return", "case", "catch"})
 _AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":", "["})
 

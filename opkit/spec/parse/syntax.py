@@ -11,50 +11,6 @@ from dataclasses import dataclass, field
 from opkit.diagnostics import Note, Span
 from opkit.spec.text.lexer import Token
 
-__all__ = [
-    "Alias",
-    "Assign",
-    "Binary",
-    "Compound",
-    "Call",
-    "Capture",
-    "Cast",
-    "Construct",
-    "Constructor",
-    "Declaration",
-    "Declarator",
-    "Empty",
-    "Enum",
-    "Expr",
-    "ExprStatement",
-    "For",
-    "ForRange",
-    "Function",
-    "If",
-    "Index",
-    "InitList",
-    "Jump",
-    "Lambda",
-    "Literal",
-    "Member",
-    "Name",
-    "Node",
-    "Param",
-    "Part",
-    "Postfix",
-    "RangeFor",
-    "Return",
-    "Statement",
-    "Struct",
-    "Switch",
-    "TemplateParam",
-    "Ternary",
-    "Tree",
-    "TypeName",
-    "Unary",
-    "While",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -10,8 +10,6 @@ from opkit.spec.parse.brackets import open_bracket
 from opkit.spec.parse.syntax import Node, Tree
 from opkit.spec.text.lexer import END, IDENT, Token
 
-__all__ = ["DEEPEST", "ParseError", "TokenReader"]
-
 #: How deep blocks, parentheses and template arguments may nest.
 DEEPEST = 60
 

@@ -15,8 +15,6 @@ from opkit.spec.parse.syntax import (
 from opkit.spec.parse.token_reader import ParseError, TokenReader
 from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, STRING
 
-__all__ = ["ADDITIVE", "WORDS", "TypeParser"]
-
 WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"})
 #: Level of + and - among the binary operators; template arguments may be sums.
 ADDITIVE = 9

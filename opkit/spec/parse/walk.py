@@ -9,8 +9,6 @@ from typing import Any
 
 from opkit.spec.parse import syntax
 
-__all__ = ["changes", "comma_parts", "is_fixed", "streamed_head", "walk"]
-
 
 def streamed_head(node: syntax.Expr) -> tuple[syntax.Expr, list[syntax.Expr]]:
     """Split ``head << a << b`` into the head and its operands."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from opkit.spec.lower.units import Unit
 from opkit.spec.lower.uses import FORWARD_TYPE, HOLE
 
-__all__ = ["BuiltTypes", "built_types_of", "given_attrs_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuiltTypes:

@@ -18,8 +18,6 @@ from opkit.spec.lower.statements import StatementLowering
 from opkit.spec.parse import syntax
 from opkit.spec.registry.entries import GradEntry, OpEntry
 
-__all__ = ["ChainReader", "Link", "python_name"]
-
 Entry = TypeVar("Entry", OpEntry, GradEntry)
 
 

@@ -22,8 +22,6 @@ from opkit.spec.runtime.contexts import Arg, Conf, InferContext
 from opkit.spec.runtime.gradient_contexts import FwOp, GradContext, OpBuilder
 from opkit.spec.runtime.objects import Desc, Shape
 
-__all__ = ["BackwardOp", "CompiledGrad", "GradGraph"]
-
 _OF_OUTPUTS: tuple[Literal["out", "dout"], ...] = ("out", "dout")
 
 

@@ -20,8 +20,6 @@ from opkit.spec.runtime.contexts import Arg, Conf, InferContext, Modifier, modif
 from opkit.spec.runtime.objects import Desc, Shape
 from opkit.spec.runtime.sbp_contexts import SbpContext
 
-__all__ = ["CompiledOp", "Inputs", "SbpClaim"]
-
 Inputs = Mapping[str, Sequence[TensorDesc]]
 
 

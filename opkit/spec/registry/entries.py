@@ -11,8 +11,6 @@ from opkit.spec.lower.units import Unit
 from opkit.spec.parse import syntax
 from opkit.spec.registry.schema import ArgSpec, AttrSpec
 
-__all__ = ["GradEntry", "OpEntry"]
-
 
 @dataclass(slots=True)
 class OpEntry:

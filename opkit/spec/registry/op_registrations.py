@@ -29,8 +29,6 @@ from opkit.spec.registry.entries import OpEntry
 from opkit.spec.registry.schema import ArgSpec, AttrSpec, plain_value
 from opkit.spec.runtime.gradient_contexts import MOST_BLOBS
 
-__all__ = ["OpReader"]
-
 
 class OpReader(ChainReader):
     """Read registrations of ops."""

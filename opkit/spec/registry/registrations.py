@@ -22,8 +22,6 @@ from opkit.spec.registry.chains import Link, python_name
 from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.op_registrations import OpReader
 
-__all__ = ["read_registrations"]
-
 
 class _Reader(OpReader):
     def read(self, item: syntax.ExprStatement) -> None:

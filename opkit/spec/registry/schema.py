@@ -16,8 +16,6 @@ from opkit.ir.dtype import canonical_dtype
 from opkit.spec.runtime.arithmetic import f32
 from opkit.spec.runtime.objects import Shape
 
-__all__ = ["ArgSpec", "AttrSpec", "attr_value", "runtime_value"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArgSpec:
@@ -178,6 +176,3 @@ def shortest(value: float) -> float:
         if f32(short) == value:
             return short
     return value
-
-
-__all__ += ["plain_value", "shortest"]

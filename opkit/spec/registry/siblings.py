@@ -16,8 +16,6 @@ from opkit.spec.text.decoding import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Siblings"]
-
 _MOST_FILES = 400
 
 Compile = Callable[[Path], "Mapping[str, CompiledOp]"]

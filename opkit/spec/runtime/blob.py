@@ -8,8 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-__all__ = ["Blob", "BlobKind", "forward_blob"]
-
 #: Forward's input, its output, the incoming gradient of an output, an output of a backward op, and a name that the
 #: definition's own code puts together and that nothing in the graph has.
 BlobKind = Literal["in", "out", "dout", "made", "foreign"]

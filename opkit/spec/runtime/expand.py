@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from opkit.spec.runtime.faults import RefusalError
 
-__all__ = ["expanded", "expanded_backward", "expanded_forward"]
-
 
 def expanded(given: Sequence[int], wanted: Sequence[int], shape: list[int], strides: list[int]) -> None:
     """Stretch a shape: sizes of 1 become the wanted ones, wanted sizes of -1 keep what is there.

@@ -5,8 +5,6 @@ They stay inside ``opkit.spec``: callers see ``InferError`` with the line of the
 
 from __future__ import annotations
 
-__all__ = ["FatalError", "FaultError", "RefusalError", "check", "require"]
-
 
 class FaultError(Exception):
     """A function of the definition file stopped.

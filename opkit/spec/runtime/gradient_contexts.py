@@ -14,8 +14,6 @@ from opkit.spec.runtime.contexts import Arg, Conf
 from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc
 
-__all__ = ["MOST_BLOBS", "FwOp", "GradContext", "OpBuilder"]
-
 #: Blobs of one argument.
 MOST_BLOBS = 10_000
 

@@ -14,8 +14,6 @@ from typing import Any
 from opkit.spec.runtime.arithmetic import METER, MOST_ELEMENTS
 from opkit.spec.runtime.faults import FatalError
 
-__all__ = ["HashMap", "MapIterator", "OrderedMap", "make_map"]
-
 _BUCKETS = (13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172933)
 _MASK = (1 << 64) - 1
 _MUL = 0xC6A4A7935BD1E995

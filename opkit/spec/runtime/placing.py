@@ -14,8 +14,6 @@ from opkit.spec.runtime.faults import RefusalError
 from opkit.spec.runtime.objects import Shape
 from opkit.spec.runtime.sbp import Distribution
 
-__all__ = ["logical_shape", "parse_distribution", "placement_of"]
-
 Fields = list[tuple[str, Any]]
 
 _TOKEN = re.compile(r'\s*(?:([A-Za-z_]\w*|-?\d+)|"([^"]*)"|([{}:,;]))')

@@ -13,8 +13,6 @@ from opkit.spec.runtime.objects import Shape
 from opkit.spec.runtime.sbp import Arg
 from opkit.spec.runtime.sbp_contexts import SbpBuilder
 
-__all__ = ["group_start_axes", "reshape_signatures", "reshaped", "squeeze"]
-
 
 def reshaped(source: Shape, target: Shape) -> Shape:
     """Return the shape that a reshape with at most one -1 gives."""

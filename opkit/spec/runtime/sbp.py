@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from opkit.spec.runtime.faults import FatalError
 
-__all__ = ["Arg", "Distribution", "Sbp"]
-
 #: An argument of an op and an index among its tensors.
 Arg = tuple[str, int]
 

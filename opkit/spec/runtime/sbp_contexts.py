@@ -13,8 +13,6 @@ from opkit.spec.runtime.faults import FatalError
 from opkit.spec.runtime.objects import Desc, Shape
 from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
 
-__all__ = ["BuiltSignature", "DistributionContext", "SbpBuilder", "SbpContext", "SbpInferContext"]
-
 
 class BuiltSignature(dict[Arg, str]):
     """A signature as it was built: the part of each argument, and the sites of the calls that gave them.

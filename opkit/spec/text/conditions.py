@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from opkit.spec.text.lexer import CHAR, IDENT, NUMBER, Token
 
-__all__ = ["evaluate_condition"]
-
 
 class _BadError(Exception):
     """The tokens are not integer expression."""

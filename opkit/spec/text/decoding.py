@@ -11,8 +11,6 @@ from pathlib import Path
 from opkit.diagnostics import SourceText
 from opkit.spec.findings import Findings
 
-__all__ = ["LARGEST", "decode", "read_source"]
-
 #: Longest text that is compiled, in characters; OneFlow's largest spec has 30,000.
 LARGEST = 1_000_000
 

@@ -24,8 +24,6 @@ from opkit.spec.text.macros import (
     within,
 )
 
-__all__ = ["MOST_MADE", "State", "TooLargeError", "Tokens", "expand", "spend", "too_large"]
-
 #: Macros expanded within each other, as arguments or as what a replacement is rescanned for.
 _DEEPEST = 100
 _LONGEST_CHAIN = 500

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["find_include", "is_built_in"]
-
 _BUILT_IN_PREFIXES = (
     "oneflow/core/",
     "oneflow/user/kernels/",

@@ -10,8 +10,6 @@ import re
 from opkit.diagnostics import SourceText, Span
 from opkit.spec.findings import Findings
 
-__all__ = ["CHAR", "END", "IDENT", "NUMBER", "PUNCT", "STRING", "Token", "lex"]
-
 IDENT, NUMBER, STRING, CHAR, PUNCT, END = "ident", "number", "string", "char", "punct", "end"
 
 #: One alternative per token class, tried in this order; white space and comments are one class.

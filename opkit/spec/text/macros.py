@@ -11,18 +11,6 @@ from dataclasses import dataclass
 from opkit.diagnostics import SourceText
 from opkit.spec.text.lexer import IDENT, NUMBER, PUNCT, STRING, Token
 
-__all__ = [
-    "MOST_TOKENS",
-    "SEQUENCE_MACROS",
-    "Macro",
-    "TooManyError",
-    "comma_join",
-    "paste",
-    "split_arguments",
-    "within",
-    "stringize",
-]
-
 Tokens = list[Token]
 
 #: Tokens that expansion may make in a whole file.

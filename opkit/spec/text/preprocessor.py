@@ -21,8 +21,6 @@ from opkit.spec.text.macros import (
     derived,
 )
 
-__all__ = ["preprocess"]
-
 _DEEPEST_INCLUDE = 20
 _DEEPEST_CONDITION = 200
 

@@ -14,8 +14,6 @@ from opkit.static.plan.pieces import PIECE
 from opkit.static.plan.quiet import unquiet
 from opkit.static.plan.runs import Run
 
-__all__ = ["emit_run"]
-
 
 def emit_run(names: Names, run: Run, ops: Sequence[Operation], line: Callable[[str, int | None], None]) -> None:
     """Write the text of a run.

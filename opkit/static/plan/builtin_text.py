@@ -11,8 +11,6 @@ from opkit.static.plan.quiet import quiet_kernel
 from opkit.static.plan.sizes import Known
 from opkit.static.plan.specialise import specialised
 
-__all__ = ["builtin_text", "kernel_of", "protection"]
-
 #: Ops that give their first input where its shape is the wanted one already.
 _SAME_IF_SAME_SHAPE = frozenset({"reduce_sum_like", "broadcast_like", "broadcast_to", "reshape"})
 

@@ -25,8 +25,6 @@ from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.plan.user_text import user_text
 
-__all__ = ["Emitter"]
-
 #: Ops per function: one function of 10,000 ops takes hundreds of megabytes to compile.
 _CHUNK = 400
 #: Arrays of this many bytes are let go as soon as they were read for the last time.

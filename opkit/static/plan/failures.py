@@ -12,15 +12,6 @@ from opkit.ir import Operation, Value
 from opkit.static.builder import add_note, note_site
 from opkit.static.scope import Holder
 
-__all__ = [
-    "ForbiddenCallError",
-    "MissingFeedError",
-    "UninitializedError",
-    "check_initialized",
-    "explain_failure",
-    "no_source",
-]
-
 
 class MissingFeedError(GraphError, ValueError):
     """A program needs a feed that was not given."""

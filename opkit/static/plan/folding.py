@@ -15,8 +15,6 @@ from opkit.ir import Operation, TensorDesc, Value, to_numpy
 from opkit.static.plan.prune import has_effect, shape_only
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Like", "fold"]
-
 #: Larger constants are made again in every run, so that a plan does not hold on to their memory.
 _MOST_BYTES = 1 << 16
 

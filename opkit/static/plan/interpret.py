@@ -22,8 +22,6 @@ from opkit.static.plan.sizes import Known
 from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.scope import Holder
 
-__all__ = ["Interpretable", "interpret"]
-
 
 class Interpretable(Protocol):
     """What is run: a plan.

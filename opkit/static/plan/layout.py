@@ -18,8 +18,6 @@ from opkit.static.plan.quiet import unquiet
 from opkit.static.plan.runs import Run, find_runs
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Layout", "is_state", "lay_out"]
-
 #: The position after the last op: a Value that is fetched lives until there.
 _END = 1 << 60
 

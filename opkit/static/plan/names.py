@@ -18,8 +18,6 @@ from opkit.static.plan.layout import Layout
 from opkit.static.plan.pieces import flat, spread
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Chunk", "Names"]
-
 #: What the text uses as names of locals.
 _LOCAL = re.compile(r"[nuvwt]\d+(_\d+)?|[shbrij]|end|part")
 

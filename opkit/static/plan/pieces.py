@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["PIECE", "flat", "spread", "threads"]
-
 #: Elements per piece: a handful of float32 pieces fit into a core's second-level cache.
 PIECE = 16384
 

@@ -31,8 +31,6 @@ from opkit.static.plan.sizes import resolve_sizes
 from opkit.static.plan.user_calls import MismatchError, is_own
 from opkit.static.scope import Holder
 
-__all__ = ["Plan", "compile_plan", "forbidden"]
-
 _serials = itertools.count()
 
 

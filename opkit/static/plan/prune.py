@@ -10,8 +10,6 @@ from typing import Any
 
 from opkit.ir import Operation, Value
 
-__all__ = ["has_effect", "prune", "shape_only"]
-
 
 def has_effect(op: Operation) -> bool:
     """Say whether an Operation must run even where nothing reads what it computes."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from opkit.ops.core.quiet import bare_kernel
 
-__all__ = ["quiet_kernel", "unquiet"]
-
 
 def quiet_kernel(kernel: Any) -> Any:
     """Return what a quiet kernel runs inside, None for any other."""

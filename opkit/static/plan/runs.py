@@ -16,8 +16,6 @@ from opkit.ir import Operation, Value, to_numpy
 from opkit.static.plan.pieces import threads
 from opkit.static.plan.sizes import Known
 
-__all__ = ["Run", "find_runs"]
-
 #: Arrays with fewer elements are in the cache anyway.
 _LEAST = 1 << 18
 

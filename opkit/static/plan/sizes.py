@@ -14,8 +14,6 @@ from opkit.ir import Operation, TensorDesc, Value
 from opkit.static.builder import note_site
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
-__all__ = ["Known", "resolve_sizes"]
-
 #: Description of each Value; sizes that stay unknown are -1.
 Known = dict[Value, TensorDesc]
 

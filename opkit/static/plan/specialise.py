@@ -13,8 +13,6 @@ import numpy as np
 from opkit.ir import Operation
 from opkit.static.plan.sizes import Known
 
-__all__ = ["specialised"]
-
 #: function, what the text calls it, and its arguments as text
 Call = tuple[Callable[..., Any], str, list[str]]
 

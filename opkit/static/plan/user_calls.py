@@ -17,8 +17,6 @@ from opkit.ir import Operation, TensorDesc
 from opkit.ops.core.references import OF_ARGUMENT, OF_ATTRIBUTE, OF_ITEM
 from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 
-__all__ = ["MismatchError", "ResultError", "PlannedCall", "is_own"]
-
 
 class ResultError(KernelError, ValueError):
     """A user's function returned a wrong number of values, or something that is not an array."""

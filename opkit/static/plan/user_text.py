@@ -11,8 +11,6 @@ from opkit.static.plan.names import Names
 from opkit.static.plan.user_calls import PlannedCall
 from opkit.static.py_func import PyFuncGradDef, label_of
 
-__all__ = ["user_text"]
-
 
 def user_text(names: Names, call: PlannedCall, arguments: list[str]) -> list[str]:
     """Return the lines that call a user's function and look at what it returned.

@@ -21,8 +21,6 @@ from opkit.verify.targets.load import load
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import resolve
 
-__all__ = ["Request", "asked", "loaded"]
-
 #: Seconds for loading and some calls where the run has no time limit.
 _SECONDS = 60.0
 

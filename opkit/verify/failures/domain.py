@@ -12,8 +12,6 @@ from pathlib import Path
 
 from opkit.project.directory import op_directory_of
 
-__all__ = ["domain_of"]
-
 #: Names that declare exceptions, with or without a suffix; they say nothing of inputs.
 _EXCEPTIONS = ("SURROGATE", "TOLERANCE", "ALLOW", "NONDIFFERENTIABLE_OUTPUTS", "SECOND_ORDER")
 

@@ -14,8 +14,6 @@ from opkit.verify.failures.trees import trees
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.imports import imported_roots
 
-__all__ = ["jax_lines"]
-
 _CALL = '''
 
 def results(values):

@@ -26,8 +26,6 @@ from opkit.verify.failures.torch_repro import torch_lines
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.raw_kernel import describe
 
-__all__ = ["write_repro"]
-
 _TAG = "device_sub_tag"
 #: The lines for functions of other frameworks, by what they need.
 _FRAMEWORKS: dict[str, Callable[[Failure, RunOptions], list[str] | None]] = {"torch": torch_lines, "JAX": jax_lines}

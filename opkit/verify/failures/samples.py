@@ -13,8 +13,6 @@ from opkit.verify.failures.store import Failure
 from opkit.verify.isolation.child import Outbox
 from opkit.verify.options import RunOptions
 
-__all__ = ["run", "samples"]
-
 _STEPS = 10.0 ** np.arange(-2, -9, -1)
 
 

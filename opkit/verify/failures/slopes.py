@@ -15,8 +15,6 @@ import numpy as np
 
 from opkit.checker import Checkable, CheckResult, OpReport, Slopes
 
-__all__ = ["with_slopes"]
-
 _STEPS = 10.0 ** np.arange(-1, -9.0, -0.5)
 #: A forward that takes longer than this many seconds is not run for a plot.
 _SLOW = 0.05

@@ -28,8 +28,6 @@ from opkit.errors import UsageError
 from opkit.foreign import read_array, read_entries, read_file
 from opkit.verify.failures.domain import domain_of
 
-__all__ = ["Failure", "FailureStore", "former", "op_key"]
-
 #: The key of a failure within an op: code, input, output.
 Key = tuple[str, str, str]
 _FORMAT = 1

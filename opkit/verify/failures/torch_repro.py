@@ -12,8 +12,6 @@ from opkit.verify.failures.store import Failure
 from opkit.verify.options import RunOptions
 from opkit.verify.targets.imports import imported_roots
 
-__all__ = ["is_plain", "stored", "torch_lines"]
-
 _CALL = '''
 
 def call(values):

@@ -13,8 +13,6 @@ from opkit.verify.isolation.child import Outbox
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import loaded_frameworks
 
-__all__ = ["run", "trees"]
-
 
 def trees(failure: Failure, options: RunOptions) -> Mapping[str, str] | None:
     """Return {input: text}, ``leaf[0]``, ``leaf[1]`` ... in it for its arrays; none for a plain list of arrays.

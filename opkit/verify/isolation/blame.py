@@ -22,18 +22,6 @@ from opkit.verify.isolation.flight import Phase
 from opkit.verify.isolation.supervisor import Death, Ended
 from opkit.verify.isolation.watch import Left, UserCall
 
-__all__ = [
-    "blame_death",
-    "blame_error",
-    "blame_left",
-    "blame_ourselves",
-    "is_users",
-    "report_of",
-    "show_paths_from",
-    "shown_path",
-    "user_line",
-]
-
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 _OURS = tuple(
     os.path.realpath(path) + os.sep

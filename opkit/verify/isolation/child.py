@@ -25,8 +25,6 @@ from opkit.verify.isolation.flight import Flight, Phase
 from opkit.verify.isolation.limits import limit_memory, memory_kills, trace_deaths
 from opkit.verify.isolation.watch import refuse_to_pause
 
-__all__ = ["GOOD", "Child", "FreshCall", "Outbox", "Task", "become", "begin", "death_of", "open_pipe"]
-
 #: Exit status of a child whose task returned; user code that leaves by itself does not know it.
 GOOD = 86
 #: Pipes are put out of the way of code that closes or writes to descriptors by their numbers.

@@ -12,8 +12,6 @@ import sys
 import time
 from collections.abc import Collection
 
-__all__ = ["adopt_orphans", "children_here", "die_with_parent", "end_descent", "end_orphans", "is_stopped"]
-
 _DIE_WITH_PARENT = 1
 _ADOPT_ORPHANS = 36
 #: Rounds and pauses of ending orphans: each round ends what the one before left without a parent.

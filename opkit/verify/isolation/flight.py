@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-__all__ = ["Flight", "FlightReading", "FlightStop", "Phase"]
-
 #: Phase, calls begun, and since when. Packing clears the bytes before it writes them, so that a reader in another
 #: process may see zeros: these are read for certain only after the writer's death.
 _PAGE = struct.Struct("<qqd")

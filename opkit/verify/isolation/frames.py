@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FrameReader", "Unreadable", "is_plain", "pack", "send"]
-
 _HEADER = struct.Struct("<Q")
 #: More than this is a broken stream, not a message.
 _LARGEST = 1 << 34

@@ -21,8 +21,6 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.interpreter import command
 from opkit.verify.isolation.limits import pinned
 
-__all__ = ["begin_fresh", "main"]
-
 #: Seconds beyond the task's own that an interpreter may take until it reads what it is to do.
 _START = 20.0
 

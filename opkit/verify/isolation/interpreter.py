@@ -10,8 +10,6 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["command"]
-
 _FLAGS = {"-I": "isolated", "-E": "ignore_environment", "-s": "no_user_site"}
 # The collector would only look through what imports make; the program switches it on again.
 _PROGRAM = (

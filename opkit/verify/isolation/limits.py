@@ -14,17 +14,6 @@ import sys
 import threading
 from collections.abc import Mapping
 
-__all__ = [
-    "MEBIBYTE",
-    "limit_memory",
-    "memory_held",
-    "memory_kills",
-    "memory_resident",
-    "pinned",
-    "threads_here",
-    "trace_deaths",
-]
-
 MEBIBYTE = 1 << 20
 #: Fields of /proc/PID/statm, in pages.
 _SPACE, _RESIDENT = 0, 1

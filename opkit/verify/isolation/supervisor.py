@@ -25,8 +25,6 @@ from opkit.verify.isolation.flight import FlightReading
 from opkit.verify.isolation.fresh import begin_fresh
 from opkit.verify.isolation.limits import memory_kills, memory_resident
 
-__all__ = ["Death", "Ended", "Supervisor", "can_fork"]
-
 _TAIL = 4000
 _HEAD = 64_000
 #: Longest wait for a message, and the same where no descriptor tells of a child's end.

@@ -20,8 +20,6 @@ from opkit.forked import end_if_forked
 from opkit.verify.isolation.flight import Flight, FlightStop, Phase
 from opkit.verify.isolation.limits import MEBIBYTE, memory_held
 
-__all__ = ["Left", "Paused", "SingleProcess", "UserCall", "Watch", "refuse_to_pause"]
-
 #: Seconds that threads which a user's function left get to end, where there is no room for another, and between looks.
 _PATIENCE, _PAUSE = 5.0, 0.01
 

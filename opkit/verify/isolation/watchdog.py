@@ -10,8 +10,6 @@ import math
 import threading
 from types import TracebackType
 
-__all__ = ["LateError", "Watchdog"]
-
 #: How often the thread is interrupted again where its code goes on.
 _AGAIN = 0.5
 

@@ -14,8 +14,6 @@ from opkit.checker.model.copies import copied
 from opkit.checker.model.recast import root_of
 from opkit.eager import Tensor
 
-__all__ = ["arrangement", "kept"]
-
 #: Bytes of a buffer that are copied whole for a view of it; of larger ones the view alone is.
 MOST_BYTES = 1 << 22
 

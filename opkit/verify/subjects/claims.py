@@ -15,8 +15,6 @@ from opkit.sharding import parse_sbp
 from opkit.spec import CompiledOp
 from opkit.verify.isolation.blame import shown_path
 
-__all__ = ["claims_of"]
-
 #: Answers to a shape function that are kept.
 _MOST_ANSWERS = 10_000
 

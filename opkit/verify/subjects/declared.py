@@ -13,8 +13,6 @@ from opkit.errors import Location, UsageError
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 
-__all__ = ["Declared", "declared_in"]
-
 _KINDS = "SURROGATE, TOLERANCE, ALLOW, NONDIFFERENTIABLE_OUTPUTS and SECOND_ORDER"
 
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from opkit.checker import Checkable
 
-__all__ = ["runs_on", "without_device"]
-
 
 def runs_on(device: str) -> str:
     """Return the remark of an op that runs on a device."""

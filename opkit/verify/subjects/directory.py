@@ -28,8 +28,6 @@ from opkit.verify.subjects.modes import runners_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.raw_kernel import RawKernel
 
-__all__ = ["checkable_of", "checkables_of"]
-
 _TAG = "device_sub_tag"
 #: Answers of an infer function that are kept.
 _MOST_ANSWERS = 4096

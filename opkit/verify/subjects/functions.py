@@ -17,8 +17,6 @@ from opkit.errors import UsageError
 from opkit.verify.isolation.blame import is_users
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 
-__all__ = ["Functions", "as_input", "is_input", "is_list_of_arrays", "is_plain_option", "options_of"]
-
 #: First parameters of a backward that takes the incoming gradients before the inputs.
 _DOUTS = frozenset({"dy", "dout", "douts", "g", "gy", "grad", "grad_output", "grad_y", "cotangent", "upstream"})
 #: What code that was typed in, and stands in no file, has as its file's name.

@@ -19,8 +19,6 @@ from opkit.project.user_op import UserOp, is_list
 from opkit.spec import BackwardOp, Blob, CompiledGrad, CompiledOp, forward_blob
 from opkit.verify.subjects.raw_kernel import TAG, RawKernel, describe
 
-__all__ = ["RawGradient"]
-
 #: Plans for other shapes and attributes that are kept.
 _MOST_PLANS = 512
 

@@ -14,19 +14,6 @@ from typing import Any
 from opkit.checker.model.written import text_of, tree_in
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = [
-    "Guess",
-    "annotations_of",
-    "guesses",
-    "is_compared",
-    "is_constant",
-    "is_left_out",
-    "is_share",
-    "takes_gradient",
-    "usual_value",
-    "walked_in",
-]
-
 #: Words in the names of parameters that are options even where they have no default, and a usual value.
 _USUAL: dict[str, Any] = {
     **dict.fromkeys(("iter", "iters", "niter", "iterations"), 50),

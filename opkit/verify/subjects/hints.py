@@ -15,8 +15,6 @@ from opkit.project.loading import LoadedOps
 from opkit.spec.findings import Findings
 from opkit.spec.text.lexer import STRING, Token, lex
 
-__all__ = ["hints_of", "kernels_of", "sizes_of"]
-
 
 def hints_of(loaded: LoadedOps) -> tuple[Any, ...]:
     """Return the constants of a loaded directory's kernels, then the strings of its spec that name nothing in it."""

@@ -17,8 +17,6 @@ from opkit.project.user_op import UserOp
 from opkit.static import Executor, Scope, build_in, gradients
 from opkit.static.parameters import data
 
-__all__ = ["eager_runner", "runners_of", "static_runner"]
-
 Runner = Callable[
     [Mapping[str, Any], Mapping[str, Any], Sequence[np.ndarray]], tuple[list[np.ndarray], Mapping[str, Any]]
 ]

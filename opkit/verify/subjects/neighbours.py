@@ -13,8 +13,6 @@ from opkit.checker import Attr, Checkable, compared_in, constants_of
 from opkit.verify.subjects.functions import is_plain_option
 from opkit.verify.subjects.guess import is_left_out
 
-__all__ = ["near", "with_choices"]
-
 
 def near(
     made: Checkable, functions: Sequence[Callable[..., Any]], defaults: Mapping[str, Any] | None = None

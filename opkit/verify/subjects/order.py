@@ -14,8 +14,6 @@ import numpy as np
 
 from opkit.checker import Arg, Arrays, Attrs, Case, Checkable, Pullback
 
-__all__ = ["GradientOp", "has_gradient_op"]
-
 #: Cases taken over from the first order.
 _MOST = 6
 

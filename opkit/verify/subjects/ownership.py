@@ -15,8 +15,6 @@ from opkit.checker.model.copies import LARGE, PLAIN, holds
 from opkit.eager import Tensor
 from opkit.errors import KernelError
 
-__all__ = ["Owned"]
-
 #: A name, a Tensor, the array that it stood for, and that array's bits, shape and dtype.
 _Kept: TypeAlias = tuple[str, Tensor, np.ndarray, bytes, tuple[int, ...], np.dtype]
 

@@ -10,8 +10,6 @@ from typing import Any
 from opkit.errors import Location
 from opkit.verify.isolation.blame import shown_path
 
-__all__ = ["location_of"]
-
 
 def location_of(function: Any) -> Location | None:
     """Return where a function or a class was written, None where that is not known."""

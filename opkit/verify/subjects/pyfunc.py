@@ -20,8 +20,6 @@ from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
 
-__all__ = ["checkable_of_py_func"]
-
 
 def checkable_of_py_func(
     opdef: PyFuncDef,

@@ -24,8 +24,6 @@ from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays
 from opkit.verify.subjects.second import second_of
 
-__all__ = ["checkable_of_layer", "dynamic_mode", "is_layer"]
-
 
 def is_layer(value: Any) -> bool:
     """Say whether a value is a PyLayer class that can be applied."""

@@ -19,8 +19,6 @@ from opkit.project.user_op import UserOp, is_list
 from opkit.spec import CompiledOp
 from opkit.verify.subjects.claims import claims_of
 
-__all__ = ["TAG", "RawKernel", "describe"]
-
 #: The attribute that says on which device an op runs; kernels do not get it.
 TAG = "device_sub_tag"
 

@@ -19,8 +19,6 @@ from opkit.static.py_func import PyFuncDef, PyFuncGradDef
 from opkit.verify.subjects.arguments import arrangement, kept
 from opkit.verify.subjects.parameters import parameters_of
 
-__all__ = ["Heard", "InputRecorder", "Sort", "Traits"]
-
 #: How many inputs are kept per op and signature, and how many signatures per op.
 MOST_CALLS = 3
 MOST_SIGNATURES = 16

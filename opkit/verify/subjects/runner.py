@@ -18,8 +18,6 @@ from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.upstream import as_result
 
-__all__ = ["Runner", "plain_arrays", "tensors_in"]
-
 _INCOMING = "the incoming gradient"
 
 

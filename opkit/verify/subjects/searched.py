@@ -38,8 +38,6 @@ from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.runner import Runner
 from opkit.verify.subjects.second import second_of
 
-__all__ = ["NothingTakenError", "searched_layer"]
-
 #: Seconds after which all readings of a signature are given up.
 READING_SECONDS = 8.0
 #: Cases on which it is seen whether a reading of a signature goes with what backward returns.

@@ -15,8 +15,6 @@ from opkit.checker import Arrays, Attrs, Checkable, Pullback
 from opkit.eager import Tensor, grad, wrap
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 
-__all__ = ["LayerRunner", "second_of"]
-
 
 class LayerRunner(Protocol):
     """What is needed of a PyLayer's runner: ``applied(arrays, attrs)`` -> (outputs, leaves by input)."""

@@ -13,8 +13,6 @@ from opkit.eager.node import Node
 from opkit.ops.basis.creation import IDENTITY
 from opkit.ops.core.define import NO_ATTRS
 
-__all__ = ["as_result"]
-
 
 def as_result(leaf: Tensor) -> Tensor:
     """Give a leaf the place in the graph of an op's result, and return another Tensor on its array at that place.

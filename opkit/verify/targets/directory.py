@@ -21,8 +21,6 @@ from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 from opkit.verify.trial import SECONDS, ApiTrial
 
-__all__ = ["load_directory"]
-
 
 def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """Load an op directory and make a checkable of each of its forward ops.

@@ -8,8 +8,6 @@ from __future__ import annotations
 import ast
 import os
 
-__all__ = ["imported_roots"]
-
 
 def imported_roots(path: str | os.PathLike[str]) -> frozenset[str]:
     """Return the top-level packages that a Python file imports anywhere, by absolute names."""

@@ -17,8 +17,6 @@ from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
 from opkit.verify.targets.target import Target, TargetKind
 
-__all__ = ["load", "preload", "recipe_of", "wants_fresh"]
-
 _HOMES = {
     TargetKind.DIRECTORY: ("opkit.verify.targets.directory", "load_directory"),
     TargetKind.NAMED: ("opkit.verify.targets.named", "load_named"),

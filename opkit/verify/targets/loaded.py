@@ -11,8 +11,6 @@ from opkit.checker import Checkable, OpReport
 from opkit.diagnostics import Diagnostic
 from opkit.verify.subjects.devices import without_device
 
-__all__ = ["Loaded"]
-
 
 @dataclass(frozen=True, slots=True)
 class Loaded:

@@ -33,8 +33,6 @@ from opkit.verify.subjects.searched import NothingTakenError, searched_layer
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 
-__all__ = ["layer_given", "layer_loaded", "load_named"]
-
 
 def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """Import a file and make a checkable of the PyLayer that the target names."""

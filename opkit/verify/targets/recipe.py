@@ -20,8 +20,6 @@ from opkit.verify.options import RunOptions
 if TYPE_CHECKING:
     from opkit.verify.targets.loaded import Loaded
 
-__all__ = ["Recipe", "UnsendableError"]
-
 
 class UnsendableError(Exception):
     """Something cannot be sent to another interpreter and rebuilt there by importing."""

@@ -37,8 +37,6 @@ from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.named import layer_loaded
 from opkit.verify.targets.target import Target
 
-__all__ = ["load_script"]
-
 
 def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     """Run a script under the recorder and make a checkable of every op that it called.

@@ -15,8 +15,6 @@ from opkit.errors import UsageError, did_you_mean
 from opkit.project.directory import discover, near_files, op_directory_of
 from opkit.verify.isolation.blame import shown_path
 
-__all__ = ["TargetKind", "Target", "resolve"]
-
 _PARTS = ("_cpp_def.cpp", "_py_kernel.py", "_py_api.py", "_cases.py")
 
 

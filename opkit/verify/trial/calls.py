@@ -26,8 +26,6 @@ from opkit.project.api_remark import Remark
 from opkit.verify.trial.recorder import BuilderRecorder, Desk, Misplaced, Noted, TrialStop, Unclear, Use
 from opkit.verify.trial.stubs import MADE_UP, CallPlan, StubGuess, StubKind, Uses, first_plans, plausible, varied
 
-__all__ = ["FunctionTrial", "line_of"]
-
 _MOST_CALLS = 24
 
 

@@ -24,8 +24,6 @@ from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark
 from opkit.project.directory import OpDirectory
 
-__all__ = ["SECONDS", "ApiTrial", "tried"]
-
 #: How long an API file may take.
 SECONDS = 2.0
 #: How long it may take until the file's own code begins to run: a fresh interpreter, the definitions.

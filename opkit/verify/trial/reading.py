@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["ApiReading", "read_functions"]
-
 _LIST_WORD = re.compile(r"list|tuple|sequence|iterable|collection", re.IGNORECASE)
 _LIST_NAME = re.compile(r"(?:^|_)(?:list|inputs|blobs|tensors|values|xs)$")
 

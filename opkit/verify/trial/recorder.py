@@ -23,8 +23,6 @@ from opkit.project.api_fact import ApiFact
 from opkit.project.api_remark import Remark, left_out, undeclared, unknown_op
 from opkit.spec import ArgSpec, CompiledOp
 
-__all__ = ["BuilderRecorder", "Desk", "Misplaced", "Noted", "TrialStop", "Unclear", "Use"]
-
 _CHAIN = "the chain ends in .Build().InferAndTryRun().SoleOutputBlob()"
 #: Methods of OneFlow's builder that opkit's lacks.
 _FOREIGN = ("CheckAndComplete", "InputSize")

@@ -17,9 +17,6 @@ from opkit.ir import TensorDesc
 from opkit.spec import CompiledOp
 from opkit.verify.trial.reading import ApiReading
 
-__all__ = ["MADE_UP", "CallPlan", "StubGuess", "StubKind", "Uses", "first_plans", "plausible", "varied"]
-
-
 #: What a parameter called ``name`` gets.
 MADE_UP = "opkit_trial"
 

@@ -27,8 +27,6 @@ from opkit.verify.trial.reading import read_functions
 from opkit.verify.trial.recorder import BuilderRecorder, Desk, TrialStop, Unclear
 from opkit.verify.trial.stubs import Uses
 
-__all__ = ["try_api_file"]
-
 
 def try_api_file(directory: OpDirectory, begin: Callable[[str, int], None]) -> Iterator[ApiFact]:
     """Call the functions of an API file with stubs; give what is wrong with them.

@@ -21,8 +21,6 @@ from opkit.verify.isolation.frames import is_plain
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
 
-__all__ = ["Tell", "check_alone", "check_former", "joined", "sendable", "sendable_call", "sendable_result"]
-
 #: Called with each finished check.
 Tell = Callable[[CheckResult], None]
 

@@ -24,8 +24,6 @@ from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
 from opkit.verify.workers.telling import teller
 
-__all__ = ["check_forked"]
-
 #: Seconds beyond the op's own in which a fatal call is found again, for its inputs.
 _REPLAY = 0.6
 #: How many of the last printed lines a report shows, and how much of each.

@@ -20,8 +20,6 @@ from opkit.verify.workers.messages import Message
 from opkit.verify.workers.start import end, start
 from opkit.verify.workers.unforked import run_alone
 
-__all__ = ["WorkerError", "run_isolated"]
-
 
 class WorkerError(OpkitError):
     """The process that runs the workers could not be started, or died."""

@@ -27,8 +27,6 @@ from opkit.verify.workers.messages import Message
 if TYPE_CHECKING:
     from opkit.distribute.cluster.connection import Cluster
 
-__all__ = ["run_on_cluster"]
-
 #: Files beyond this size, in bytes, do not travel: an op's sources and small tables do.
 _LARGEST = 16 << 20
 #: How often an op is checked again elsewhere after its worker was lost.

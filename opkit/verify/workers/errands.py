@@ -25,8 +25,6 @@ from opkit.verify.workers.loading import opening, try_to_load
 from opkit.verify.workers.messages import Begun, Checked
 from opkit.verify.workers.telling import teller
 
-__all__ = ["Errand", "Request", "run"]
-
 #: Findings after which the interpreter may not be what it was.
 _CHANGED = frozenset({"GC198", INTERNAL.code})
 

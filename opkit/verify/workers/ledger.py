@@ -15,8 +15,6 @@ from opkit.verify.isolation.blame import report_of
 from opkit.verify.targets.target import Target
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message, Planned
 
-__all__ = ["Account", "Ledger"]
-
 
 @dataclass(slots=True)
 class Account:

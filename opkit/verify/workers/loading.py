@@ -18,8 +18,6 @@ from opkit.verify.workers.alone import sendable
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Checked, Message, Planned
 
-__all__ = ["opening", "try_to_load"]
-
 
 def try_to_load(account: Account, recipe: Recipe, options: RunOptions, flight: Flight) -> Loaded:
     """Load a target; what raises becomes a report about the target itself."""

@@ -11,8 +11,6 @@ from typing import TypeAlias
 from opkit.checker import CheckResult, OpReport
 from opkit.diagnostics import Diagnostic
 
-__all__ = ["Begun", "CheckDone", "Checked", "Message", "Planned"]
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from opkit.verify.isolation.interpreter import command
 from opkit.verify.isolation.limits import pinned
 
-__all__ = ["end", "start", "started"]
-
 #: The module whose ``main`` the interpreter runs.
 ZYGOTE = "opkit.verify.workers.zygote"
 #: How long the interpreter may take to end its workers when it is not wanted any more.

@@ -9,8 +9,6 @@ from opkit.verify.isolation.child import Outbox
 from opkit.verify.workers.alone import Tell, sendable_result
 from opkit.verify.workers.messages import CheckDone
 
-__all__ = ["teller"]
-
 
 def teller(target: int, order: int, outbox: Outbox) -> Tell:
     """Return a function that sends a finished check, without its evidence: the arrays come with the report."""

@@ -15,8 +15,6 @@ from typing import BinaryIO
 from opkit.verify.isolation.blame import show_paths_from
 from opkit.verify.workers.client import run_isolated
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Check what stdin says."""

@@ -20,8 +20,6 @@ from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Message
 
-__all__ = ["PATIENCE", "run_alone"]
-
 #: A script under the recorder may train for a while: its limit is that many times that of an op.
 PATIENCE = 10
 

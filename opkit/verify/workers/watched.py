@@ -19,8 +19,6 @@ from opkit.verify.workers.alone import check_alone
 from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Begun, CheckDone, Checked, Message
 
-__all__ = ["check_watched"]
-
 
 def check_watched(
     account: Account, checkable: Checkable, options: RunOptions, why: str, order: int = 0

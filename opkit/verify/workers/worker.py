@@ -28,8 +28,6 @@ from opkit.verify.workers.messages import Begun, Checked, Message
 from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.telling import teller
 
-__all__ = ["check_target"]
-
 
 def check_target(
     account: Account, recipe: Recipe, options: RunOptions, width: int, outbox: Outbox, is_repeatable: bool = False

@@ -26,8 +26,6 @@ from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.unforked import PATIENCE
 from opkit.verify.workers.worker import check_target
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Read one request from stdin, run it, send messages to stdout until the request is done or stdin closes."""

@@ -13,8 +13,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["at_arrival"]
-
 
 class _Finder:
     """Finds the modules that are waited for where others find them, and says when they have been run."""

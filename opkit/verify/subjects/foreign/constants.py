@@ -18,8 +18,6 @@ from opkit.checker.model.own import Fault, OwnCheck
 from opkit.verify.codes import SILENT
 from opkit.verify.subjects.foreign.subject import ForeignRunner
 
-__all__ = ["Silence", "silence"]
-
 #: Words in the names of inputs that training changes or that come out of other layers: they need a gradient.
 _OPEN = frozenset(
     (

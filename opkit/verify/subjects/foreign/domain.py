@@ -14,8 +14,6 @@ from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.subject import ForeignRunner
 
-__all__ = ["Domain"]
-
 #: A shape for every input at once.
 _ALIKE = (3, 4)
 #: Sizes of a single input, by rank.

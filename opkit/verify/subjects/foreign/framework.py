@@ -16,18 +16,6 @@ from opkit.checker import Checkable, OpReport, Options
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.arrivals import at_arrival
 
-__all__ = [
-    "DeviceError",
-    "EXTRAS",
-    "FRAMEWORKS",
-    "Framework",
-    "Served",
-    "framework_of",
-    "loaded_frameworks",
-    "missing",
-    "recorded_frameworks",
-]
-
 #: The top-level module of each framework, and the module here that offers a ``framework``.
 FRAMEWORKS: dict[str, str] = {
     "torch": "opkit.verify.subjects.torch.framework",

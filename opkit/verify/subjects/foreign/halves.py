@@ -11,8 +11,6 @@ import numpy as np
 
 from opkit.checker.model.agreement import mostly_agree
 
-__all__ = ["difference", "is_beyond_half"]
-
 _HALF = np.finfo(np.float16)
 #: The power of an input that float16 must hold before a gradient that is not finite in it is a fault: formulas with a
 #: square of a square norm (reflections, normalizations) leave its range on the way for values whose gradient it holds.

@@ -20,8 +20,6 @@ from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.foreign.suppositions import suppositions
 
-__all__ = ["constants_in", "finished", "frame", "given", "recorded"]
-
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
 _LOOKED_AT = 8

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Call", "Recording", "signature_of"]
-
 #: How many calls are kept of each signature, and how many signatures of each function.
 MOST_CALLS = 3
 MOST_SIGNATURES = 16

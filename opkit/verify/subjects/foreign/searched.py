@@ -20,8 +20,6 @@ from opkit.verify.subjects.foreign.making import finished, frame
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
 from opkit.verify.subjects.guess import Guess, guesses
 
-__all__ = ["UntakenError", "searched"]
-
 #: Options that take one of a few words everywhere; those that forward refuses are left out.
 _CHOICES: dict[str, tuple[Any, ...]] = {"reduction": ("mean", "sum", "none"), "reduce": ("mean", "sum", "none")}
 

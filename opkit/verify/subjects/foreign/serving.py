@@ -23,8 +23,6 @@ from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.searched import UntakenError, searched
 from opkit.verify.subjects.foreign.subject import Subject
 
-__all__ = ["Serving", "unserved"]
-
 
 class Serving(ABC):
     """See ``opkit.verify.subjects.foreign.framework.Framework``.

@@ -16,8 +16,6 @@ from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["ForeignRunner", "Subject"]
-
 
 class ForeignRunner(Protocol):
     """Runs a custom function of another framework on numpy arrays."""

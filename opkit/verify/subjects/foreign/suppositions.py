@@ -14,8 +14,6 @@ import numpy as np
 from opkit.checker import Case
 from opkit.checker.model.supposition import Supposition
 
-__all__ = ["elementwise_labels", "suppositions"]
-
 #: Words in the names of what a loss compares with.
 _LABELS = frozenset(("label", "labels", "target", "targets", "truth", "gt", "mask", "onehot", "y"))
 

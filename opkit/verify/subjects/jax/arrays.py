@@ -11,8 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["is_array", "is_open", "leaves_of", "plain", "shapes_of", "width_of"]
-
 
 def width_of(leaves: Sequence[Any]) -> Any:
     """Return a context in which JAX keeps 64 bits where an array has them, and is as usual where all have 32.

@@ -15,8 +15,6 @@ import jax
 from opkit.verify.subjects.foreign.framework import DeviceError
 from opkit.verify.subjects.jax.interpret import evaluate
 
-__all__ = ["NUMPY", "Device", "device_named"]
-
 
 @dataclass(frozen=True, slots=True)
 class Device:

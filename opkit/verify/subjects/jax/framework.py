@@ -20,8 +20,6 @@ from opkit.verify.subjects.jax.function import function_subject, is_custom, lear
 from opkit.verify.subjects.jax.recorder import recording
 from opkit.verify.subjects.jax.trees import text_of
 
-__all__ = ["Jax", "framework"]
-
 
 class Jax(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""

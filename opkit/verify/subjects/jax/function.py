@@ -22,8 +22,6 @@ from opkit.verify.subjects.jax.twice import twice_of
 from opkit.verify.subjects.parameters import Parameters, parameters_in
 from opkit.verify.subjects.places import location_of
 
-__all__ = ["function_subject", "is_custom", "learn_trees", "trees_known_of", "whole_subject"]
-
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
 #: For an argument that takes no arrays and whose name tells nothing.
 _NUMBER = 1.5

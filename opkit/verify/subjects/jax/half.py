@@ -17,8 +17,6 @@ from opkit.verify.subjects.foreign.halves import difference
 from opkit.verify.subjects.jax.arrays import is_open
 from opkit.verify.subjects.jax.device import Device
 
-__all__ = ["half_precision"]
-
 #: Values beyond this in float32 may overflow on the way in float16.
 _SMALL = 100.0
 _Places = Sequence[tuple[str, "int | None"]]

@@ -16,8 +16,6 @@ import jax
 import numpy as np
 from jax.extend import core
 
-__all__ = ["evaluate"]
-
 Rule = Callable[..., Any]
 
 

@@ -20,8 +20,6 @@ from opkit.verify.subjects.jax.arrays import is_open, width_of
 from opkit.verify.subjects.jax.device import Device
 from opkit.verify.subjects.jax.half import half_precision
 
-__all__ = ["own_checks"]
-
 _Places = Sequence[tuple[str, "int | None"]]
 
 

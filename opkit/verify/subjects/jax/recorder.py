@@ -19,8 +19,6 @@ from opkit.verify.subjects.jax.arrays import is_array, plain
 from opkit.verify.subjects.jax.function import is_custom, learn_trees
 from opkit.verify.subjects.parameters import parameters_in
 
-__all__ = ["recording"]
-
 _Tracer = jax.core.Tracer if hasattr(jax.core, "Tracer") else core.Tracer
 
 

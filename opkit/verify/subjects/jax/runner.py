@@ -17,8 +17,6 @@ from opkit.verify.subjects.jax.arrays import is_open, plain, shapes_of, width_of
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["Runner"]
-
 _UNTRACEABLE = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,

@@ -8,8 +8,6 @@ from typing import Any
 
 import jax
 
-__all__ = ["text_of"]
-
 
 class _UnnamedError(Exception):
     """Something of a tree has no text."""

@@ -13,8 +13,6 @@ from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.parameters import Parameters
 
-__all__ = ["twice_of"]
-
 
 class FirstRunner(Protocol):
     """What is needed of the runner of a function."""

@@ -15,8 +15,6 @@ from opkit.errors import unknown
 from opkit.verify.subjects.foreign.framework import DeviceError
 from opkit.verify.subjects.torch.tensors import array_of, share
 
-__all__ = ["CPU", "Device", "device_named"]
-
 #: What torch's own random numbers start from at every call: a function may draw, but from the same numbers.
 _SEED = 20130917
 

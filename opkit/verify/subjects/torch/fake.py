@@ -24,9 +24,6 @@ from opkit.verify.subjects.torch.tensors import tensors_in
 if TYPE_CHECKING:
     from opkit.verify.subjects.torch.library import LibraryRunner
 
-__all__ = ["fake_check"]
-
-
 #: Signatures that are run with symbolic sizes too, which takes longer.
 _SYMBOLIC = 6
 

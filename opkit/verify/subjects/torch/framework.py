@@ -19,8 +19,6 @@ from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
 
-__all__ = ["Torch", "framework"]
-
 
 class Torch(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""

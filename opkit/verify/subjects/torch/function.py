@@ -24,8 +24,6 @@ from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
 from opkit.verify.subjects.torch.twice import twice_of
 
-__all__ = ["FunctionRunner", "function_subject", "is_function"]
-
 _BASE = torch.autograd.Function
 
 

@@ -18,8 +18,6 @@ from opkit.verify.subjects.foreign.halves import difference
 from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of
 
-__all__ = ["half_precision"]
-
 #: Values beyond this in float32 may overflow on the way in float16.
 _SMALL = 100.0
 

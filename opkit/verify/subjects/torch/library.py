@@ -25,8 +25,6 @@ from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
 from opkit.verify.subjects.torch.twice import twice_of
 
-__all__ = ["LibraryRunner", "is_library_op", "library_subject"]
-
 _USUAL: dict[str, Any] = {
     "int": 2,
     "float": 0.5,

@@ -17,8 +17,6 @@ from opkit.verify.subjects.torch.device import Device
 from opkit.verify.subjects.torch.runner import OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of
 
-__all__ = ["backward_offset", "forward_offset"]
-
 #: Elements before and after a tensor in its memory.
 _BEFORE, _AFTER = 5, 3
 _Make = Callable[[np.ndarray], Any]

@@ -22,8 +22,6 @@ from opkit.verify.subjects.torch.offset import backward_offset, forward_offset
 from opkit.verify.subjects.torch.runner import Applied, OwnRunner, gradients_of
 from opkit.verify.subjects.torch.tensors import array_of, is_float
 
-__all__ = ["own_checks"]
-
 _Key = tuple[str, "int | None"]
 
 

@@ -20,8 +20,6 @@ from opkit.verify.subjects.torch.function import function_subject, is_function
 from opkit.verify.subjects.torch.library import library_subject
 from opkit.verify.subjects.torch.tensors import plain, tensors_in
 
-__all__ = ["recording", "subject_of"]
-
 _OP = torch._library.custom_ops.CustomOpDef
 #: A library op is called as a packet of overloads, or as one of them; what ``custom_op`` returned calls the latter.
 _CALLED = (torch._ops.OpOverloadPacket, torch._ops.OpOverload)

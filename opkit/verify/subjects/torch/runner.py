@@ -19,8 +19,6 @@ from opkit.verify.subjects.parameters import Parameters
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.tensors import array_of, is_float, share, tensors_in
 
-__all__ = ["Applied", "OwnRunner", "Runner", "gradients_of"]
-
 
 class _Entrance(torch.autograd.Function):  # type: ignore[misc]  # without torch its base is unknown
     """Hands on a leaf as a tensor that a function may change in place and mark dirty."""

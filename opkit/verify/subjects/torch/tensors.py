@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 
-__all__ = ["array_of", "is_float", "plain", "private", "share", "takes_gradient", "tensors_in"]
-
 with warnings.catch_warnings():
     # Said once in a process: arrays come read-only, and what is written to them is found by their content.
     warnings.simplefilter("ignore")

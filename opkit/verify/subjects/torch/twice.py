@@ -16,8 +16,6 @@ from opkit.verify.subjects.order import GradientOp, has_gradient_op
 from opkit.verify.subjects.torch.runner import Applied, OwnRunner
 from opkit.verify.subjects.torch.tensors import array_of
 
-__all__ = ["twice_of"]
-
 
 def twice_of(first: Checkable, runner: OwnRunner, example: Mapping[str, Any]) -> Checkable | None:
     """Return the gradient as an op, None where it is not offered.

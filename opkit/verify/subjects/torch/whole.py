@@ -18,8 +18,6 @@ from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.runner import Runner
 from opkit.verify.subjects.torch.tensors import plain, takes_gradient
 
-__all__ = ["whole_case", "whole_subject"]
-
 
 def whole_subject(function: Any, device: Device = CPU) -> Subject:
     """Return a function or a Module as a subject that runs on a device."""
