@@ -30,7 +30,8 @@ from opkit.checker.model.report import CheckResult, Evidence, OpReport, Report, 
 from opkit.checker.numeric import check_functions, checkable_of
 from opkit.checker.search.compared import compared_in
 from opkit.checker.search.constants import constants_of
-from opkit.checker.search.pipeline import first_case
+from opkit.checker.search.pipeline import first_case, first_cases
+from opkit.checker.search.table import answer_of
 
 __all__ = [
     "CODES",
@@ -64,5 +65,7 @@ __all__ = [
     "code_of",
     "compared_in",
     "constants_of",
+    "answer_of",
     "first_case",
+    "first_cases",
 ]

@@ -13,9 +13,9 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
-from opkit.checker.model.session import CheckSession
+from opkit.checker.model.session import CheckSession, is_empty
 from opkit.checker.model.thresholds import MOST_BEYOND
-from opkit.checker.search.meant import Doubt
+from opkit.checker.search.table import Standing, Unserved, unserved_line
 
 
 def beyond(
@@ -44,33 +44,30 @@ def beyond(
         yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
 
 
-def doubtful(session: CheckSession, doubts: Sequence[Doubt]) -> Iterator[CheckResult]:
-    """Yield what backward does with shapes of which nothing says that they are meant, as undecided.
+def unserved_in(session: CheckSession, unserved: Sequence[Unserved]) -> Iterator[CheckResult]:
+    """Yield what is undecided of the kinds that were left out (rules 4 and 5); the rest is a line of the verdict.
 
-    Where that cannot be overlooked and nothing speaks for these shapes, a note says that they were not checked.
+    Wrong on a special kind of one that is right; a gradient of another shape that the target's runtime would use.
     """
-    for doubt in [one for one in doubts if not one.is_aside][:1]:
+    open_ = [one for one in unserved if one.is_special]
+    if session.checkable.uses_misfits:
+        open_ += [one for one in unserved if one.answer.standing is Standing.MISFIT and not is_empty(one.answer.case)]
+    for one in open_[:1]:
+        code = "GC101" if one.is_special else "GC142"
+        why = "right where these sizes differ" if one.is_special else "the framework would use it as it is"
         message = (
-            f"forward takes {_shapes_in(doubt.case)} too, where {doubt.message}{_fitting(session)}. Raise in forward "
-            "if the former is not meant, or name what is in a cases function"
+            f"tried {one.shapes}, which forward takes: {one.answer.said}; {why}. Raise in forward if such "
+            "shapes are not meant, or name what is in a cases function (--write-cases writes one)"
         )
-        fields = {"case": doubt.case.to_json(), "evidence": Evidence(case=doubt.case), "beyond": True}
-        yield session.result(doubt.code, Status.UNDECIDED, message, **fields)
-        return
-    for doubt in doubts[:1]:
-        session.notes.append(
-            f"not checked for {_shapes_in(doubt.case)}, which forward takes too: there {doubt.message}"
-            f"{_fitting(session)}. If such shapes are meant, name them in a cases function; if not, raise in forward"
+        case = one.answer.case
+        yield session.result(
+            code, Status.UNDECIDED, message, case=case.to_json(), evidence=Evidence(case=case), beyond=True
         )
-
-
-def _fitting(session: CheckSession) -> str:
-    good = next((case for case in session.cases if all(array.size for _, array in leaves_of(case.inputs))), None)
-    return "" if good is None else f"; backward keeps up with forward on {_shapes_in(good)}"
-
-
-def _shapes_in(case: Case) -> str:
-    return ", ".join(f"{leaf} of shape {list(array.shape)}" for leaf, array in leaves_of(case.inputs))
+    rest = [one for one in unserved if one not in open_[:1]]
+    full = [one for one in rest if not is_empty(one.answer.case)]
+    line = unserved_line(full or rest)
+    if line:
+        session.notes.append(line)
 
 
 def idle(results: Sequence[CheckResult]) -> list[CheckResult]:

@@ -23,8 +23,8 @@ from opkit.checker.model.place import raised_at
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Answer, Trial
-from opkit.checker.search.meant import Doubt
 from opkit.checker.search.pipeline import search
+from opkit.checker.search.table import Unserved
 from opkit.errors import KernelError, unknown
 
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
@@ -43,7 +43,7 @@ class Collected:
         claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
         domain: which numbers all inputs hold, where search found it out and they hold the same.
         large: one case with many elements.
-        doubts: cases that forward takes although nothing says that their shapes are meant.
+        unserved: kinds that forward takes and that were left out.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Collected:
     claims_float64: bool = True
     domain: str | None = None
     large: Case | None = None
-    doubts: list[Doubt] = field(default_factory=list)
+    unserved: list[Unserved] = field(default_factory=list)
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -223,7 +223,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     searched = search(checkable, options, trial)
     cases, large = searched.cases, searched.large
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
-    found.doubts = searched.doubts
+    found.unserved = searched.unserved
     let_in = trial.let_in if trial.minds_guards else 0
     dropped = trial.counts[Answer.NONFINITE] - let_in
     if dropped:
@@ -234,7 +234,6 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
             "they count as outside its domain, and some of them were checked apart"
         )
     found.findings.extend(_breaches(checkable, trial))
-    found.findings.extend(_assumed(checkable))
     if cases or found.findings:
         return found
     if trial.errors:
@@ -263,14 +262,3 @@ def _breaches(checkable: Checkable, trial: Trial) -> Iterator[CheckResult]:
             message, evidence = error.message, Evidence(case=case)
             yield _result("GC144", Status.FAIL, message, checkable, case=case.to_json(), evidence=evidence)
             break
-
-
-def _assumed(checkable: Checkable) -> Iterator[CheckResult]:
-    """Inputs that were taken for constants because backward gives nothing for them."""
-    for name in sorted(checkable.assumed_constants):
-        message = (
-            f"backward gives None for {name}, which was taken for a constant: where it takes a gradient this is a "
-            "fault; cases that give it as a Tensor with stop_gradient=True would say that it takes none"
-        )
-        made = _result("GC145", Status.UNDECIDED, message, checkable, input=name)
-        yield replace(made, where=checkable.backward_where, beyond=True)

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
-from opkit.checker.beyond import beyond, doubtful, idle
+from opkit.checker.beyond import beyond, idle, unserved_in
 from opkit.checker.causes import folded
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
@@ -123,7 +123,7 @@ def _checked(
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):
-            results.extend(doubtful(session, collected.doubts))
+            results.extend(unserved_in(session, collected.unserved))
             results.extend(beyond(checkable, options, check))
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):

@@ -239,7 +239,8 @@ class Checkable:
         own: checks that only subjects of its kind need.
         starts_in: the float dtype in which a search for cases begins.
         remarks: what a reader of the report should know.
-        assumed_constants: inputs without a gradient for no other reason than that backward gives None for them.
+        uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
+            says nothing.
         suppositions: of an op to be searched: what its inputs may be meant to hold; what fails, and holds there, is
             undecided.
         seen: of an op to be searched: cases that the search stays near.
@@ -291,7 +292,7 @@ class Checkable:
     own: tuple[OwnCheck, ...] = ()
     starts_in: str = "float64"
     remarks: tuple[str, ...] = ()
-    assumed_constants: frozenset[str] = frozenset()
+    uses_misfits: bool = False
     suppositions: tuple[Supposition, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None

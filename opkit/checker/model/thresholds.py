@@ -136,34 +136,18 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
-#: Cases of one relation of shapes that are looked at to see whether backward keeps up with it, and of these whether it
-#: has the slope. Cost.
-MOST_EXAMPLES, KIND_CASES = 12, 3
 #: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
 #: usual shape has. Cost.
-MOST_WIDENED, WIDE = 24, 11
+MOST_GENERALISED, OWN_SIZE = 24, 11
 #: Bits of an integer that a report shows in digits. Derived: Python writes at most 4300 digits, and the time that takes
 #: grows with the square of the length.
 MOST_BITS = 14_000
-#: Largest number by which forward divides a size that counts as parts, like halves: greater ones are blocks. Tuned.
-MOST_DIVISOR = 8
+#: Largest number in the source that may be a count of parts of an input: greater ones are blocks. Tuned.
+MOST_PARTS = 8
 #: Shapes that are tried of inputs of which some are like one part of another. Cost.
 MOST_PARTED = 256
-#: Sizes that an axis of size 0 is given to see whether forward takes the other sizes beside it. Cost.
-FILLED = (2, 4)
-#: Step and relative error of a first look at a gradient along one direction: a missing sum is off by far more. Tuned.
-LOOK_STEP, LOOK_SHARE = 1e-4, 1e-2
-#: What the entries of that direction lie between: none is lost beside the others; and a seed of their own. Tuned.
+#: What the incoming gradients of a first look lie between: none is lost beside the others; and a seed of their own.
 LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
-#: Directions along which a gradient has to be wrong by one number of elements, and how near to it. Two differences of
-#: LOOK_STEP agree to a thousandth; no other error is a whole number three times. Tuned.
-COUNT_LOOKS, COUNT_SHARE = 3, 1e-3
-#: Sizes of the symbols in shapes that a docstring names, and how many symbols are looked at: no two are equal. Tuned.
-DESCRIBED_SIZES, MOST_SYMBOLS = (2, 3, 4, 5, 6, 7, 8), 7
-#: Factor and summand by which elements are moved of which it is asked whether forward looks at them at all. Tuned.
-MOVED_FACTOR, MOVED_BY = 1.25, 0.1
-#: What the memory is filled with that a forward may leave in its results: no value of a case. Tuned.
-POISON = 1.2345678901e7
 #: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
 #: cases of these that are kept. Cost.
 FURTHER_SHAPES, MOST_TOLD, FURTHER_CASES = 1500, 400, 4
@@ -466,7 +450,7 @@ MOST_RANKS = 3
 #: Shapes for a label's other value, for a number's first values (so many), and for later ones and mixtures. Cost.
 LABEL_CASES, VALUE_CASES, FIRST_VALUES, FLOAT_CASES = 8, 5, 4, 2
 #: A default below this keeps a divisor from 0, and other sizes do not depend on such an attribute. Tuned.
-GUARD = 1e-2
+SMALL_OPTION = 1e-2
 #: Draws of values of another domain, of which forward has to take each, and the cases of that kind in all. Cost.
 WIDER_DRAWS, WIDER_CASES = 3, 12
 #: Elements of the longer case that carries the sweep of regimes: above, and at most. Cost.

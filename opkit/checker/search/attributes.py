@@ -11,33 +11,8 @@ from typing import Any
 
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Attr
-from opkit.checker.model.thresholds import GUARD, MOST_MIXED, MOST_VALUES
+from opkit.checker.model.thresholds import MOST_MIXED, MOST_VALUES, SMALL_OPTION
 from opkit.checker.search.extents import arrays_of
-from opkit.checker.search.names import is_index_name
-
-_MARK_WORDS = ("ignore", "ignored", "blank", "pad", "padding", "mask", "masked", "missing", "invalid", "skip")
-#: Of these 0 is as good a value as others.
-_DISTANCE_WORDS = (
-    "pad",
-    "padding",
-    "left",
-    "right",
-    "top",
-    "bottom",
-    "before",
-    "after",
-    "offset",
-    "shift",
-    "start",
-    "lag",
-)
-#: Rounds of an iteration, and how exact its end is: a gradient may suppose that the iteration has converged.
-_ROUND_WORDS = ("iter", "iters", "niter", "maxiter", "iterations", "niterations")
-_EXACT_WORDS = ("tol", "atol", "rtol", "xtol", "ftol", "tolerance", "threshold")
-#: Exponents and orders of families of functions, with 1 as a limit that needs a formula of its own.
-_ORDER_WORDS = ("alpha", "order", "exponent", "p", "q", "t", "t1", "t2")
-_COUNT_WORDS = ("num", "count", "size", "length", "groups", "k", "n", "bins", "classes", "rows", "columns")
-_AXIS_WORDS = ("axis", "axes", "dim", "dims")
 
 
 def fits(value: Any, case: Case) -> bool:
@@ -59,19 +34,18 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     if kind == "bool" or isinstance(default, bool):
         found: list[Any] = [not default]
     elif kind in ("int32", "int64") or isinstance(default, int):
-        found = _integers(attr.name, int(default), constants)
+        found = _integers(int(default), constants)
     elif kind in ("float", "double") or isinstance(default, float):
-        is_exact = _has_word(attr.name, _EXACT_WORDS) and abs(default) < GUARD
-        is_order = _has_word(attr.name, _ORDER_WORDS) and 1.0 < default < 2.0
-        found = [default * 0.5, default * 0.1] if is_exact else _floats(float(default), is_order)
+        found = _floats(float(default))
     elif kind == "string" or isinstance(default, str):
         found = [value for value in constants if isinstance(value, str)][:8]
     elif default is None and kind == "any":
-        found = _instead_of_none(attr.name, constants)
+        words = [value for value in constants if isinstance(value, str)]
+        found = [0.5, -0.5, 1, 2, 0, -1, 1.7, True, *words[:4]]
     elif kind == "any" and isinstance(default, (list, tuple)):
-        found = [type(default)(item) for item in _plain_lists(attr.name, list(default))]
+        found = [type(default)(item) for item in _plain_lists(list(default))]
     elif kind in ("list_int32", "list_int64"):
-        found = _integer_lists(attr.name, list(default or ()))
+        found = _integer_lists(list(default or ()))
     elif kind in ("list_float", "list_double"):
         found = _float_lists([float(item) for item in default or ()])
     else:
@@ -79,17 +53,9 @@ def alternatives(attr: Attr, constants: Sequence[Any] = ()) -> list[Any]:
     return [value for value in _unique([*attr.choices, *found]) if value != default or type(value) is not type(default)]
 
 
-def _instead_of_none(name: str, constants: Sequence[Any]) -> list[Any]:
-    """Return values for an option that may be left out and whose kind nothing tells."""
-    words = [value for value in constants if isinstance(value, str)]
-    if is_index_name(name) or _has_word(name, _COUNT_WORDS):
-        return [0, 1, 2]
-    return [0, -1, 1] if _is_axis(name) else [0.5, -0.5, 1, 2, 1.7, True, *words[:4]]
-
-
-def _plain_lists(name: str, default: list[Any]) -> list[list[Any]]:
+def _plain_lists(default: list[Any]) -> list[list[Any]]:
     if all(type(item) is int for item in default):
-        return _integer_lists(name, default)
+        return _integer_lists(default)
     if all(type(item) in (int, float) for item in default):
         return _float_lists([float(item) for item in default])
     return []
@@ -136,45 +102,23 @@ def _unique(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def is_mark(name: str, value: Any) -> bool:
-    """Say whether an attribute is a number that stands for something else among the integers of an input."""
-    if type(value) is not int or _is_axis(name):
-        return False
-    return _has_word(name, _MARK_WORDS)
-
-
-def _has_word(name: str, words: Sequence[str]) -> bool:
-    return any(word in words for word in name.lower().split("_"))
-
-
-def _is_axis(name: str) -> bool:
-    return _has_word(name, _AXIS_WORDS)
-
-
-def _integers(name: str, default: int, constants: Sequence[Any]) -> list[int]:
-    if _is_axis(name):
-        return [0, 1, -1, 2, -2, 3, -3]
-    if "seed" in name.lower():
-        return [0, default + 1, 123, 1]
-    known = [value for value in constants if isinstance(value, int) and abs(value) <= 16]
+def _integers(default: int, constants: Sequence[Any]) -> list[int]:
+    known = [value for value in constants if isinstance(value, int) and 0 < value <= 16][:3]
     if default < 0:
-        return [0, 1, default - 1]
+        return [0, 1, default - 1, -2, 2]
     if default == 0:
-        return [1, -1, 2, -2, *[value for value in known if value > 0][:3]]
-    if _has_word(name, _ROUND_WORDS) and default > 1:
-        return [default + 1, 2 * default]
-    below = [default - 1] if default > 1 or _has_word(name, _DISTANCE_WORDS) else []
-    return [default + 1, *below, 2 * default, default + 2, 7, *[value for value in known if value > 0][:3]]
+        return [1, -1, 2, -2, *known]
+    return [default + 1, *([default - 1] if default > 1 else [0, -1]), 2 * default, default + 2, 7, *known]
 
 
-def _floats(default: float, is_order: bool = False) -> list[float]:
+def _floats(default: float) -> list[float]:
     if default == 0.0:
         return [0.5, 1.0, 0.3, 1.7]
-    if is_order:  # it must stay above 1, where its formula has a pole
-        return [(1.0 + default) / 2, default * 2.0, default * 1.3, 0.9 + 0.1 * default, 3.0]
     near = [default * 0.5, default * 2.0, default * 1.3, default * 0.1]
-    if abs(default) < GUARD:  # there to keep a divisor from 0: other sizes do not depend on such an attribute
+    if abs(default) < SMALL_OPTION:  # an epsilon: sizes far from it are another op
         return near
+    if 1.0 < default < 2.0:  # 1 may be a pole, or the limit of a family, so both sides of it are tried from near
+        near = [(1.0 + default) / 2, *near, 0.9 + 0.1 * default]
     sign = 1.0 if default > 0 else -1.0  # a scale, a slope or a bound keeps its meaning within its sign
     return [*near, sign * 1.0, sign * 1.7, sign * 0.3]
 
@@ -187,10 +131,10 @@ def _float_lists(default: list[float]) -> list[list[float]]:
     return [[item * factor for item in default] for factor in (0.5, 2.0)] + longer + shorter + [default[::-1]]
 
 
-def _integer_lists(name: str, default: list[int]) -> list[list[int]]:
+def _integer_lists(default: list[int]) -> list[list[int]]:
     if len(default) > 1 and sorted(default) == list(range(len(default))):  # an order of axes
         return [default[::-1], [0, 1], [1, 0], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [3, 1, 0, 2], [1, 3, 2, 0]]
-    if _is_axis(name) or not default:
+    if len(default) < 2 and (not default or default[0] in (0, -1)):
         return [[0], [1], [-1], [0, 1], [-1, 0], [1, 2], [2, 0, 1], [1, 0]]
     size = len(default)
     bumped = [[*default[:axis], default[axis] + 1, *default[axis + 1 :]] for axis in range(size)]

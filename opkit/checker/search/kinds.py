@@ -1,22 +1,23 @@
-"""Kinds: how the shapes of a case's inputs relate, whatever their sizes are.
+"""Kinds: how the shapes of a case's inputs relate, whatever their sizes are, and which kinds are special beside others.
 
-Naming and comparing only; which of them an op is meant for is decided in relations.
+Naming and comparing only; what an op does on a kind is in table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from opkit.checker.model.case import Case
-from opkit.checker.search.extents import arrays_of, shapes_of
-from opkit.checker.search.shapes import Assignment, Shape
+from opkit.checker.search.extents import shapes_of
+from opkit.checker.search.shapes import Assignment
 
-#: Stands for an axis of size 1 of a further input.
-ONE = -1
-#: Of each input: a label for each axis, the same where sizes are equal; None for an input left out, "list" for a list.
-Kind: TypeAlias = "tuple[tuple[int, ...] | str | None, ...]"
+#: Stand for an axis of size 1, and for an axis without elements.
+ONE, NONE = -1, -2
+#: Of each input: a label for each axis, the same where sizes are equal; None for an input left out, a tuple of these
+#: for a list.
+Kind: TypeAlias = "tuple[Any, ...]"
 
 
 def kind_of(case: Case) -> Kind:
@@ -25,163 +26,73 @@ def kind_of(case: Case) -> Kind:
 
 
 def kind_between(shapes: Assignment) -> Kind:
-    """Return how shapes relate: the same for (3, 4) with (4,), (2, 5) with (5,) and (1, 6) with (6,)."""
-    labels: dict[int, int] = {}
-    found: list[tuple[int, ...] | str | None] = []
-    for index, shape in enumerate(shapes):
-        if shape is None or (shape and isinstance(shape[0], tuple)):
-            found.append(None if shape is None else "list")
-            continue
-        own: Shape = shape  # type: ignore[assignment]
-        is_fixed = index > 0 and shape != shapes[0]
-        found.append(tuple(ONE if size == 1 and is_fixed else labels.setdefault(size, len(labels)) for size in own))
-    return tuple(found)
+    """Return how shapes relate.
 
-
-def includes(kind: Kind, assignment: Assignment) -> bool:
-    """Say whether shapes are of a kind, perhaps with sizes equal that need not be."""
-    if len(kind) != len(assignment):
-        return False
-    sizes: dict[int, int] = {ONE: 1}
-    for labels, shape in zip(kind, assignment):
-        if not isinstance(labels, tuple) or shape is None or (shape and isinstance(shape[0], tuple)):
-            same = labels is None if shape is None else labels == "list" and bool(shape) and isinstance(shape[0], tuple)
-            if not same:
-                return False
-            continue
-        own: Shape = shape  # type: ignore[assignment]
-        if len(labels) != len(own) or any(sizes.setdefault(one, size) != size for one, size in zip(labels, own)):
-            return False
-    return True
-
-
-def is_alike(kind: Kind) -> bool:
-    """Say whether all inputs that are given have one shape."""
-    return len({labels for labels in kind if labels is not None}) <= 1
-
-
-def rank_of(kind: Kind) -> int:
-    """Return how many axes the first array has, 0 where there is none."""
-    return next((len(labels) for labels in kind if isinstance(labels, tuple)), 0)
-
-
-def has_ones(kind: Kind) -> bool:
-    """Say whether a further input has an axis of size 1 beside other shapes."""
-    return any(isinstance(labels, tuple) and ONE in labels for labels in kind)
-
-
-def leads(kind: Kind, index: int) -> bool:
-    """Say whether an input's axes are the first one's leading ones, but not all of them."""
-    own, first = kind[index], kind[0]
-    return (
-        isinstance(own, tuple)
-        and isinstance(first, tuple)
-        and 0 < len(own) < len(first) == len(set(first))
-        and first[: len(own)] == own
-    )
-
-
-def labels_in(kind: Kind) -> int:
-    """Return how many sizes of a kind are free."""
-    return len({label for labels in kind if isinstance(labels, tuple) for label in labels} - {ONE})
-
-
-def is_same(kind: Kind, index: int) -> bool:
-    """Say whether an input has the first one's shape."""
-    return kind[index] == kind[0]
-
-
-def is_number(kind: Kind, index: int) -> bool:
-    """Say whether an input is one number beside a first one with axes."""
-    labels = kind[index]
-    return isinstance(labels, tuple) and set(labels) <= {ONE} and rank_of(kind) > 0
-
-
-def is_vector(kind: Kind, index: int) -> bool:
-    """Say whether an input is a vector beside a first one with more axes."""
-    labels = kind[index]
-    return isinstance(labels, tuple) and len(labels) == 1 and labels != (ONE,) and rank_of(kind) > 1
-
-
-def is_plain(case: Case) -> bool:
-    """Say whether no array but by its kind has an axis of size 1, nor the first one two axes of one size."""
-    shape: tuple[int, ...] = next((array.shape for array in arrays_of(case)), ())
-    return len(set(shape)) == len(shape) and 1 not in shape
-
-
-def spelled(kind: Kind, assignment: Assignment, size: int) -> Assignment:
-    """Return shapes of a kind whose sizes differ wherever its labels do, and are 1 only where it says so.
-
-    Args:
-        kind: which the assignment is included in.
-        assignment: whose sizes are kept as far as they differ.
-        size: the least of the others.
+    Example:
+        >>> kind_between(((3, 4), (4,))) == kind_between(((2, 5), (5,)))
+        True
+        >>> kind_between(((3, 1), (4, 4)))
+        ((0, -1), (1, 1))
     """
-    sizes: dict[int, int] = {ONE: 1}
-    shapes: list[Shape | tuple[Shape, ...] | None] = []
-    for labels, shape in zip(kind, assignment):
-        if not isinstance(labels, tuple) or shape is None:
-            shapes.append(shape)
-            continue
-        own: Shape = shape  # type: ignore[assignment]
-        for label, one in zip(labels, own):
-            if label not in sizes:
-                sizes[label] = one if one > 1 and one not in sizes.values() else size + len(sizes)
-        shapes.append(tuple(sizes[label] for label in labels))
-    return tuple(shapes)
+    labels: dict[int, int] = {0: NONE, 1: ONE}
+
+    def label(shape: Any) -> Any:
+        if shape is None:
+            return None
+        return tuple(label(one) if isinstance(one, tuple) else labels.setdefault(one, len(labels) - 2) for one in shape)
+
+    return tuple(map(label, shapes))
 
 
-def wider(assignment: Assignment, size: int) -> Iterator[Assignment]:
-    """Yield shapes with one axis of the first input changed, and with it some of the others' axes of that size.
+def includes(kind: Kind, shapes: Assignment) -> bool:
+    """Say whether shapes are of a kind, perhaps with sizes equal, 1 or 0 that need not be."""
+    sizes: dict[int, int] = {ONE: 1, NONE: 0}
+
+    def fits(labels: Any, shape: Any) -> bool:
+        if labels is None or shape is None:
+            return labels is None and shape is None
+        if len(labels) != len(shape):
+            return False
+        return all(
+            fits(label, one)
+            if isinstance(label, tuple)
+            else not isinstance(one, tuple) and sizes.setdefault(label, one) == one
+            for label, one in zip(labels, shape)
+        )
+
+    return len(kind) == len(shapes) and all(map(fits, kind, shapes))
+
+
+def is_special(shapes: Assignment, kind: Kind) -> bool:
+    """Say whether shapes are of a kind only with more equal sizes, ones or zeros than the kind has."""
+    return kind_between(shapes) != kind and includes(kind, shapes)
+
+
+def generalised(shapes: Assignment, size: int) -> Iterator[Assignment]:
+    """Yield shapes with some of the axes of one size, or of size 1, changed to a size of their own.
 
     What forward takes of these tells whether equal sizes, or a size of 1, mean anything.
 
     Args:
-        assignment: the shapes; none is yielded where the first one's sizes all differ.
-        size: what the axes become.
+        shapes: of each input; none is yielded beside a list.
+        size: what the axes become: one that no usual shape has.
     """
-    first = assignment[0]
-    if any(shape is not None and shape and isinstance(shape[0], tuple) for shape in assignment) or not first:
+    if any(shape and isinstance(shape[0], tuple) for shape in shapes):
         return
-    for axis, old in enumerate(first):
-        if first.count(old) == 1 and old != 1:
-            continue
-        places = [
-            (index, place)
-            for index, shape in enumerate(assignment)
-            for place, one in enumerate(shape or ())
-            if one == old and (index, place) != (0, axis)
-        ]
-        for chosen in _subsets(places):
-            yield _changed(assignment, [(0, axis), *chosen], size)
-
-
-def unstretched(assignment: Assignment, size: int, *, is_tied: bool) -> Iterator[Assignment]:
-    """Yield shapes in which an axis of size 1 of a further input has another size.
-
-    Args:
-        assignment: the shapes.
-        size: what the axis becomes.
-        is_tied: whether all other axes of size 1 become that, too.
-    """
-    ones = [
-        (index, place) for index, shape in enumerate(assignment) for place, one in enumerate(shape or ()) if one == 1
+    flat: list[tuple[int, int, Any]] = [
+        (index, axis, one) for index, shape in enumerate(shapes) for axis, one in enumerate(shape or ())
     ]
-    if is_tied:
-        yield _changed(assignment, ones, size)
-    else:
-        yield from (_changed(assignment, [one], size) for one in ones if one[0])
+    for old in dict.fromkeys(one for _, _, one in flat):
+        places = [(index, axis) for index, axis, one in flat if one == old]
+        for count in range(1, len(places) + (old == 1)):
+            for chosen in combinations(places, count):
+                yield _changed(shapes, frozenset(chosen), size)
 
 
-def _subsets(places: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    for count in range(len(places) + 1):
-        yield from combinations(places, count)
-
-
-def _changed(assignment: Assignment, places: Sequence[tuple[int, int]], size: int) -> Assignment:
-    shapes = [None if shape is None else list(shape) for shape in assignment]
-    for index, place in places:
-        shape = shapes[index]
-        if shape is not None:
-            shape[place] = size
-    return tuple(None if shape is None else tuple(shape) for shape in shapes)  # type: ignore[misc]
+def _changed(shapes: Assignment, places: frozenset[tuple[int, int]], size: int) -> Assignment:
+    """Return shapes with the axes at some places of another size."""
+    made: list[Any] = [
+        None if shape is None else tuple(size if (index, axis) in places else one for axis, one in enumerate(shape))
+        for index, shape in enumerate(shapes)
+    ]
+    return tuple(made)

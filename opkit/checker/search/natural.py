@@ -19,6 +19,7 @@ from opkit.checker.model.thresholds import (
     MIXED_INPUTS,
     MIXED_PATIENCE,
     MOST_ALIKE,
+    MOST_PARTS,
     MOST_SHAPES,
     MOST_SHAPES_OF_MANY,
     PATIENCE,
@@ -28,11 +29,9 @@ from opkit.checker.model.thresholds import (
 )
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED, climb
-from opkit.checker.search.names import is_index_name, is_mask_name, is_parameter_name
-from opkit.checker.search.numbers import number_shapes
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import Role, SearchScope
-from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, signature, told_shapes
+from opkit.checker.search.shapes import Assignment, Shape, assignments, divisible, rarer, signature
 
 
 @dataclass(slots=True)
@@ -113,7 +112,6 @@ class Natural:
             # Without infer each shape costs a call for each kind of value: plain floats in all shapes come first.
             self.roles.is_plain = True
             before = scope.trial.counts.copy()
-            wanting = scope.trial.wanting
             found = self._accepted(attrs, max(limit, FIRST_PLAIN), seed, most, patience)
             self.roles.is_plain = False
             telling = [case for case in found if _is_telling(case)]
@@ -121,31 +119,11 @@ class Natural:
             if telling and tried[Answer.NONFINITE] <= tried[Answer.ACCEPTED]:  # others are taken by chance alone
                 return [*telling, *(case for case in found if case not in telling)][:limit]
             scope.roles = None
-            if scope.trial.wanting - wanting >= TELLING_ERRORS:
-                found = self._named(attrs, limit, seed, patience)
-                if found:
-                    return found
         found = self._accepted(attrs, limit, seed, most, patience)
         if found or scope.checkable.infer is not None or scope.options.shapes:
             return found
         parted = (self.attempt(one, attrs, 700 + number, {}) for number, one in enumerate(divisible(scope.args)))
         return [case for case in parted if case is not None][:limit]
-
-    def _named(self, attrs: Mapping[str, Any], limit: int, seed: int, patience: int) -> list[Case]:
-        """Return cases in which inputs hold what their names say: whole numbers, truth values; else floats."""
-        names = [arg.name for arg in self.scope.args]
-        dtypes = tuple("int64" if is_index_name(name) else "bool" if is_mask_name(name) else "" for name in names)
-        if not any(dtypes):
-            return []
-        self.roles.named = dtypes
-        telling: list[Case] = []
-        for count in (limit, max(limit, FIRST_PLAIN)):  # the first that is taken may be empty
-            found = [] if telling else self._accepted(attrs, count, seed, FURTHER_SHAPES, patience)
-            telling = telling or sorted(found, key=lambda case: not _is_telling(case))[:limit]
-            if not (telling and _is_telling(telling[0])):
-                telling, self.scope.roles = [], None
-        self.roles.named = ()
-        return telling
 
     def _accepted(self, attrs: Mapping[str, Any], limit: int, seed: int, most: int, patience: int) -> list[Case]:
         found: list[Case] = []
@@ -178,49 +156,25 @@ class Natural:
                 alike += self._is_alike(assignment)
         return found
 
-    def further(self, fits: Callable[[Case], bool]) -> list[Case]:
-        """Return some cases of other relations of shapes that fit, or nothing.
+    def further(self, serves: Callable[[Case], bool]) -> list[Case]:
+        """Return some cases of rarer relations of shapes that backward answers, or nothing.
 
         Args:
-            fits: says whether backward keeps up with forward on a case.
+            serves: says whether backward answers on a case.
         """
         scope = self.scope
         if scope.options.shapes or scope.checkable.seen or not scope.args:
             return []
         attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
-        is_index = [is_index_name(arg.name) for arg in scope.args]
-        is_vector = [is_parameter_name(arg.name, scope.args[0].name) for arg in scope.args]
-        parts = sorted(scope.speech.divisors)
+        parts = [value for value in scope.checkable.constants if type(value) is int and 1 < value <= MOST_PARTS]
         found: list[Case] = []
-        for number, shapes in enumerate(islice(told_shapes(scope.args, is_vector, parts), FURTHER_SHAPES)):
-            for roles in self.roles.told(is_index, shapes, attrs) if scope.allows(shapes) else ():
-                case = scope.case(shapes, attrs, roles, seed=8000 + number)
-                if scope.trial.probe(case).is_accepted and fits(case):
-                    found.append(case)
-                    scope.roles = roles
-                    break
-            if len(found) == FURTHER_CASES:
+        for number, shapes in enumerate(islice(rarer(scope.args, parts), FURTHER_SHAPES)):
+            case = self.attempt(shapes, attrs, 8000 + number, {})
+            if case is not None and serves(case):
+                found.append(case)
+            if len(found) == FURTHER_CASES or scope.trial.is_given_up:
                 break
         return found
-
-    def numbered(self, fits: Callable[[Case], bool]) -> list[Case]:
-        """Return cases in which some inputs are one number for all, where forward takes that and it fits.
-
-        Args:
-            fits: says whether backward keeps up with forward on a case.
-        """
-        scope = self.scope
-        roles = scope.roles
-        if scope.options.shapes or scope.checkable.seen or roles is None or any(role.is_integer for role in roles):
-            return []
-        attrs = {**scope.checkable.default_attrs, **scope.options.attrs}
-        for shapes in number_shapes([arg.name for arg in scope.args]):
-            allowed = filter(scope.allows, shapes)
-            made = [scope.case(one, attrs, roles, seed=8800 + number) for number, one in enumerate(allowed)]
-            found = [case for case in made if scope.trial.probe(case).is_accepted and fits(case)]
-            if found:
-                return found
-        return []
 
     def _climbed_cases(self) -> list[Case]:
         """Follow how far infer's checks get, where it refuses all shapes that are usual."""
@@ -266,16 +220,12 @@ class Natural:
         if self.scope.options.shapes:
             yield tuple(self.scope.options.shapes.get(arg.name, ()) for arg in self.scope.args)
             return
-        told = list(self.scope.described.assignments([arg.name for arg in self.scope.args]))
-        yield from self.scope.told.calls
-        yield from told or assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
+        yield from assignments(self.scope.args, sizes, is_even=self.scope.checkable.infer is None)
 
     def attempt(
         self, assignment: Assignment, attrs: Mapping[str, Any], seed: int, relations: dict[int, Any]
     ) -> Case | None:
         """Return a case of these shapes that lies in the domain, or None."""
-        if not self.scope.allows(assignment):
-            return None
         for roles in self.roles.candidates(assignment, attrs):
             if self.scope.trial.is_given_up:
                 return None

@@ -15,7 +15,6 @@ from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.thresholds import MIRROR_ULPS, MOST_NEIGHBOURS, ROW_SUM, TELLING_VALUES
 from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.names import is_order_name
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role
 from opkit.checker.search.shapes import Assignment, Shape
@@ -72,8 +71,7 @@ class Near(Natural):
     def _readings(self, seen: Sequence[Case]) -> Iterator[tuple[Role, ...]]:
         """Yield what the inputs may hold: the wider reading of the values seen first."""
         kinds = [
-            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])], is_order_name(arg.name))
-            for arg in self.scope.args
+            _roles_of([array for case in seen for array in _items(case.inputs[arg.name])]) for arg in self.scope.args
         ]
         yield tuple(kind[0] for kind in kinds)
         if any(len(kind) > 1 for kind in kinds):
@@ -105,13 +103,8 @@ def _arrays(case: Case) -> Iterator[np.ndarray]:
         yield from _items(value)
 
 
-def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
-    """Return the readings of an input's values, the widest first.
-
-    Args:
-        arrays: as they were seen.
-        is_order: whether whole numbers are by their name an order of places.
-    """
+def _roles_of(arrays: Sequence[np.ndarray]) -> list[Role]:
+    """Return the readings of an input's values, the widest first."""
     if not arrays:
         return [Role()]
     values = np.concatenate([array.ravel() for array in arrays])
@@ -119,16 +112,16 @@ def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
         if values.dtype == bool or not values.size:
             return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
         limit, least = int(values.max()) + 1, int(values.min())
-        return [Role("real", arrays[0].dtype.name, limit, least, is_fixed=True, is_order=is_order)]
+        return [Role("real", arrays[0].dtype.name, limit, least, is_fixed=True, is_order=_is_order(arrays))]
     if not values.size:
         return [Role()]
     low, high = float(values.min()), float(values.max())
     if all(_is_mirrored(array) for array in arrays):
-        return [Role(is_mirrored=True)]
+        return [Role(structure="symmetric")]
     if set(np.unique(values)) == {0.0, 1.0} and values.size >= TELLING_VALUES:
         return [Role("real", arrays[0].dtype.name, 2, 0, is_fixed=True)]
     if low >= 0 and all(_is_rows(array) for array in arrays):
-        return [Role("unit", is_rows=True)]
+        return [Role("unit", structure="shares")]
     if low < 0 < high or low == 0:
         return [Role(), Role("symmetric")] if low > -1 and high < 1 else [Role()]
     if high <= 0:
@@ -136,6 +129,14 @@ def _roles_of(arrays: Sequence[np.ndarray], is_order: bool) -> list[Role]:
     if low > 1:
         return [Role("positive"), Role("above one")]
     return [Role("unit")] if high <= 1 and values.size >= TELLING_VALUES else [Role("positive"), Role("unit")]
+
+
+def _is_order(arrays: Sequence[np.ndarray]) -> bool:
+    """Say whether every array seen holds each place along its last axis once: repeated places were not seen."""
+    return all(
+        array.ndim and array.shape[-1] > 1 and bool((np.sort(array, axis=-1) == np.arange(array.shape[-1])).all())
+        for array in arrays
+    )
 
 
 def _is_mirrored(array: np.ndarray) -> bool:

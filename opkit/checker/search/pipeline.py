@@ -15,17 +15,14 @@ from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import FEW_SHAPES, FIRST_SECONDS, FIRST_TRIALS, LEAST_EFFORT, ROUND_SEED
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.extents import shapes_of
-from opkit.checker.search.holding import Holding
-from opkit.checker.search.meant import Doubt
+from opkit.checker.search.extents import sizes_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.near import Near
-from opkit.checker.search.relations import Relations
-from opkit.checker.search.remainders import remainder_of
 from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
+from opkit.checker.search.table import Table, Unserved
 from opkit.checker.search.wider import wider
 from opkit.errors import KernelError
 
@@ -40,7 +37,7 @@ class SearchResult:
         dtype: of the float inputs.
         domain: the one domain of all inputs, where they have one and all hold floats.
         notes: what the user should know.
-        doubts: cases that forward takes although nothing says that their shapes are meant.
+        unserved: kinds that forward takes and that were left out.
     """
 
     cases: list[Case]
@@ -48,7 +45,7 @@ class SearchResult:
     dtype: str = "float64"
     domain: str | None = None
     notes: list[str] = field(default_factory=list)
-    doubts: list[Doubt] = field(default_factory=list)
+    unserved: list[Unserved] = field(default_factory=list)
 
 
 def first_case(checkable: Checkable, options: Options, give_up: float = float("inf")) -> Case | None:
@@ -56,18 +53,18 @@ def first_case(checkable: Checkable, options: Options, give_up: float = float("i
     return next(iter(first_cases(checkable, options, 1, give_up)), None)
 
 
-def first_cases(checkable: Checkable, options: Options, most: int, give_up: float = float("inf")) -> list[Case]:
+def first_cases(
+    checkable: Checkable, options: Options, most: int, give_up: float = float("inf"), trials: int = FIRST_TRIALS
+) -> list[Case]:
     """Return some cases of usual shapes that forward takes, none where it takes none of them: a short search.
 
     A forward that breaks a rule of its own (``KernelError``) has taken its inputs. Nothing is tried after the time
     ``give_up``, nor after FIRST_SECONDS.
     """
-    trial = Trial(checkable, most=FIRST_TRIALS, give_up=min(give_up, perf_counter() + FIRST_SECONDS))
+    trial = Trial(checkable, most=trials, give_up=min(give_up, perf_counter() + FIRST_SECONDS))
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
-    if not found and scope.disregard():
-        found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     if not found and trial.guarded:
         trial.minds_guards = False
         found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
@@ -103,24 +100,17 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
 def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult:
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     natural = Near(scope, Roles(scope)) if checkable.seen else Natural(scope, Roles(scope))
-    holding = Holding(scope)
+    table = Table(scope)
     shapes = natural.cases()
-    if scope.described.shapes and not any(map(holding.fits, shapes)) and scope.disregard():
-        scope.roles = None
-        shapes = natural.cases()
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
-    relations = Relations(scope, holding)
-    doubts: list[Doubt] = []
+    unserved: list[Unserved] = []
     if is_vague:
-        if not relations.is_settled(shapes):
-            shapes = natural.further(holding.fits) + shapes
-        shapes, doubts = relations.settle(shapes + natural.numbered(holding.fits))
-    remainder = remainder_of(scope, shapes) if is_vague else None
+        if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
+            shapes = natural.further(table.serves) + shapes
+        shapes, unserved = table.parted(shapes)
     sweeps = Sweeps(scope, natural)
-    if scope.described.shapes:
-        sweeps.notes.append(f"shapes are those that the source names: {scope.described}")
     # An array among the options goes with the sizes that were seen.
     is_held = any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
     shapes += [] if is_held else sweeps.grown(shapes)
@@ -128,12 +118,9 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     emptied = [] if checkable.seen else sweeps.emptied(shapes)
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     cases += wider(scope, shapes)
-    cases = [case for case in cases if scope.allows(shapes_of(case))]
     if is_vague:
-        cases, more = relations.settle(cases)
-        large, doubts = relations.takes(large), doubts + more
-    if remainder is not None:
-        cases = [case for case in cases if not remainder.has(case)]
-        large = None if large is None or remainder.has(large) else large
-        doubts = [*doubts, remainder.doubt()]
-    return SearchResult(sweeps.without_foreign_ranks(cases), large, scope.dtype, scope.domain, sweeps.notes, doubts)
+        cases, more = table.parted(cases)
+        unserved += more
+        large = large if large is None or table.serves(large) else None
+    kept = sweeps.without_foreign_ranks(cases)
+    return SearchResult(kept, large, scope.dtype, scope.domain, sweeps.notes, unserved)

@@ -21,7 +21,6 @@ from opkit.checker.model.thresholds import (
 from opkit.checker.model.trial import Answer
 from opkit.checker.search.climb import ACCEPTED
 from opkit.checker.search.extents import flat_sizes
-from opkit.checker.search.names import is_order_name
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.shapes import Assignment
 from opkit.checker.search.values import DOMAINS
@@ -40,13 +39,10 @@ class Roles:
     Args:
         scope: of the search.
         is_plain: whether floats alone are proposed.
-        named: of each input, the dtype of the whole numbers that it holds by its name, "" for floats; nothing else is
-            proposed then. Empty where names do not count.
     """
 
     scope: SearchScope
     is_plain: bool = False
-    named: tuple[str, ...] = ()
     _bound: frozenset[str] | None = None
     _refusals: defaultdict[tuple[object, ...], Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -73,9 +69,6 @@ class Roles:
                 return
             yield from self._with_limits(self.scope.roles, assignment, attrs)
             return
-        if self.named:
-            yield from self._with_limits(self._holding(self.named), assignment, attrs)
-            return
         real = (Role(),) * count
         reached = self._reach(assignment, attrs, real)
         said = ""
@@ -97,6 +90,8 @@ class Roles:
                     for chosen in product(names[:MIXED_DOMAINS], repeat=count)
                     if len(set(chosen)) > 1
                 )
+            if any(shape and len(shape) > 1 and shape[-1] == shape[-2] for shape in assignment):
+                yield (Role(structure="definite"),) * count
         yield from self._integer_candidates(assignment, attrs, reached, said)
 
     def _reach(self, assignment: Assignment, attrs: Mapping[str, Any], roles: Sequence[Role]) -> float:
@@ -150,13 +145,10 @@ class Roles:
                     variant = (dtype, *chosen)
                     if not is_told and dtype not in _TELLING_DTYPES:
                         continue
-                    if dtype not in _PLACES and any(is_order_name(self.scope.args[index].name) for index in chosen):
-                        continue
                     if self._is_hopeless(variant):
                         continue
                     base = tuple(
-                        self._whole(index, dtype) if index in chosen else Role()
-                        for index in range(len(self.scope.args))
+                        Role("real", dtype, 2) if index in chosen else Role() for index in range(len(self.scope.args))
                     )
                     if said and self.scope.trial.says(self.scope.case(assignment, attrs, base)) == said:
                         continue
@@ -168,21 +160,6 @@ class Roles:
                     for domain in ("real", "positive", "unit"):
                         mapped = tuple(role if role.is_integer else Role(domain) for role in base)
                         yield from self._with_limits(mapped, assignment, attrs)
-
-    def told(
-        self, is_index: Sequence[bool], assignment: Assignment, attrs: Mapping[str, Any]
-    ) -> Iterator[tuple[Role, ...]]:
-        """Yield floats for all inputs, then whole numbers for those that are said to hold them."""
-        yield (Role(),) * len(is_index)
-        if any(is_index):
-            mixed = self._holding(["int64" if one else "" for one in is_index])
-            yield from self._with_limits(mixed, assignment, attrs)
-
-    def _holding(self, dtypes: Sequence[str]) -> tuple[Role, ...]:
-        return tuple(self._whole(index, dtype) if dtype else Role() for index, dtype in enumerate(dtypes))
-
-    def _whole(self, index: int, dtype: str) -> Role:
-        return Role("real", dtype, 2, is_order=dtype in _PLACES and is_order_name(self.scope.args[index].name))
 
     def _is_hopeless(self, variant: tuple[object, ...]) -> bool:
         """Say whether integers there are refused by one check whatever the shapes, or only where floats are as well."""
@@ -206,6 +183,8 @@ class Roles:
                 if self._takes_extremes(tried, assignment, attrs):
                     yield tried
                     return
+        if any(role.dtype in _PLACES for role in roles):  # places that must not repeat
+            yield tuple(replace(role, is_order=True) if role.dtype in _PLACES else role for role in roles)
 
     def _takes_extremes(self, roles: Sequence[Role], assignment: Assignment, attrs: Mapping[str, Any]) -> bool:
         for extreme in ("least", "greatest", "mixed"):

@@ -15,12 +15,9 @@ from opkit.checker.model.evaluate import Evaluator
 from opkit.checker.model.options import Options
 from opkit.checker.model.thresholds import LEAST_HINT, MOST_HINT, MOST_HINTS
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.described import Described, described_in
-from opkit.checker.search.extents import arrays_of, ranks_of, shapes_of
+from opkit.checker.search.extents import arrays_of, ranks_of
 from opkit.checker.search.shapes import Assignment, Shape
-from opkit.checker.search.speech import Speech, speech_of
-from opkit.checker.search.told import Told, told_by
-from opkit.checker.search.values import fill, nudged
+from opkit.checker.search.values import STRUCTURES, fill, nudged
 from opkit.ir import TensorDesc
 
 
@@ -33,8 +30,7 @@ class Role:
         dtype: that of whole numbers, "" for floats.
         limit, least: whole numbers lie from ``least`` to below ``limit``.
         is_fixed: whether these bounds were seen in a run, and are not to be searched.
-        is_rows: whether the last axis holds shares that sum to 1.
-        is_mirrored: whether matrices equal their transposes.
+        structure: what arrays of floats are beside their domain: a key of ``values.STRUCTURES``.
         is_order: whether whole numbers are the places along their last axis, each once.
     """
 
@@ -43,14 +39,13 @@ class Role:
     limit: int = 0
     least: int = 0
     is_fixed: bool = False
-    is_rows: bool = False
-    is_mirrored: bool = False
+    structure: str = ""
     is_order: bool = False
 
     @property
     def is_bound(self) -> bool:
-        """Whether its values go together, so that no single one can be another: integers, shares, mirrored matrices."""
-        return self.is_integer or self.is_rows or self.is_mirrored
+        """Whether its values go together, so that no single one can be another: integers, and what has a structure."""
+        return self.is_integer or bool(self.structure)
 
     @property
     def is_integer(self) -> bool:
@@ -77,44 +72,6 @@ class SearchScope:
     dtype: str = "float64"
     mixed: tuple[str, ...] = ()
     roles: tuple[Role, ...] | None = None
-    _speech: Speech | None = None
-    _described: Described | None = None
-    _told: Told | None = None
-
-    @property
-    def speech(self) -> Speech:
-        """What the source says about shapes, read once."""
-        if self._speech is None:
-            self._speech = speech_of(self.checkable.sources)
-        return self._speech
-
-    @property
-    def described(self) -> Described:
-        """The shapes that the source names; none where a run or the user says something else."""
-        if self._described is None:
-            names = [arg.name for arg in self.args]
-            told = described_in(self.checkable.sources, [arg.name for arg in self.args if not arg.is_variadic])
-            is_other = not all(told.allows(names, shapes_of(case)) for case in self.checkable.seen)
-            self._described = Described() if is_other or self.options.shapes or self.checkable.infer else told
-        return self._described
-
-    def disregard(self) -> bool:
-        """Take the shapes that the source names for a mistake; return whether it names any."""
-        had_some = bool(self.described.shapes)
-        self._described = Described()
-        return had_some
-
-    def allows(self, assignment: Assignment) -> bool:
-        """Say whether shapes are such as the source names."""
-        return self.described.allows([arg.name for arg in self.args], assignment)
-
-    @property
-    def told(self) -> Told:
-        """What calls in the source, and its words, say of shapes, read once; nothing where inputs are lists."""
-        if self._told is None:
-            is_list = any(arg.is_variadic for arg in self.args)
-            self._told = Told() if is_list else told_by(self.checkable.sources, [arg.name for arg in self.args])
-        return self._told
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -152,10 +109,7 @@ class SearchScope:
         """Return an array of a role's values, of this dtype where they are floats."""
         if not role.is_integer:
             values = fill(shape, regime, role.domain, rng, dtype)
-            if role.is_mirrored and values.ndim > 1 and shape[-1] == shape[-2]:
-                mirrored: np.ndarray = np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
-                return mirrored
-            return values / values.sum(axis=-1, keepdims=True) if role.is_rows and values.ndim else values
+            return STRUCTURES[role.structure](values) if role.structure else values
         if role.dtype == "bool":
             return rng.integers(0, 2, shape).astype(bool)
         if role.is_order:

@@ -163,39 +163,32 @@ def assignments(args: Sequence[Arg], sizes: Sequence[int] = (), is_even: bool = 
             yield item
 
 
-def told_shapes(args: Sequence[Arg], is_vector: Sequence[bool], parts: Sequence[int] = ()) -> Iterator[Assignment]:
+def rarer(args: Sequence[Arg], parts: Sequence[int] = ()) -> Iterator[Assignment]:
     """Yield shapes of plain sizes for several inputs in all combinations of a few relations.
 
     Args:
         args: the inputs.
-        is_vector: of each, whether a vector is likely.
         parts: into how many parts forward may split an input's last axis; another input is like one part.
     """
+    if any(arg.is_variadic for arg in args):
+        parts = ()
     for count in parts:
         part, whole = (3, 2), (3, 2 * count)
         kinds: tuple[Shape, ...] = (whole, part, whole[1:], part[1:])
         for shapes in islice(product(kinds, repeat=len(args)), MOST_PARTED):
-            if {whole, part} <= set(shapes) and not any(arg.is_variadic for arg in args):
+            if {whole, part} <= set(shapes):
                 yield shapes
     for first in ((3, 4), (2, 3, 4), (2, 3, 4, 5), (6,), (3, 3), (4, 2), (5, 3)):
-        options = [_told(first, arg, one, not index) for index, (arg, one) in enumerate(zip(args, is_vector))]
+        options = [_rarer(first, arg, not index) for index, arg in enumerate(args)]
         yield from islice(product(*options), MOST_TOLD)
 
 
-def _told(first: Shape, arg: Arg, is_vector: bool, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
+def _rarer(first: Shape, arg: Arg, is_first: bool) -> list[Shape | tuple[Shape, ...] | None]:
     if is_first or arg.is_variadic:
         return [(first, first) if arg.is_variadic else first]
-    vectors: list[Shape] = [first[-1:], first[1:2], first[:1], (7,)]
-    others: list[Shape] = [
-        first,
-        (first[-1], 7),
-        (*first[:-2], first[-1], 7),
-        first[:-1],
-        (7, first[-1]),
-        (5, *first[1:]),
-    ]
-    halved: list[Shape] = [(*first[:-1], first[-1] // 2), (first[-1] // 2,)]
-    found = [*vectors, *others, *halved] if is_vector else [*others, *vectors, *halved]
+    last = first[-1]
+    found: list[Shape] = [first, first[-1:], (), (last, 7), (*first[:-2], last, 7), first[:-1], (7,), first[:1]]
+    found += [first[1:2], (7, last), (5, *first[1:]), (*first[:-1], last // 2), (last // 2,)]
     unique: list[Shape | tuple[Shape, ...] | None] = list(dict.fromkeys(found))
     return unique
 

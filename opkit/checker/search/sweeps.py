@@ -26,11 +26,9 @@ from opkit.checker.model.thresholds import (
     VALUE_CASES,
 )
 from opkit.checker.model.trial import Attempt
-from opkit.checker.search.attributes import alternatives, fits, is_mark, pairwise
+from opkit.checker.search.attributes import alternatives, fits, pairwise
 from opkit.checker.search.empty import cut, partly_cut
-from opkit.checker.search.extents import arrays_of, elements, flat_sizes, ranks_of, resized, shapes_of, sizes_of
-from opkit.checker.search.kinds import has_ones, kind_of
-from opkit.checker.search.names import is_index_name
+from opkit.checker.search.extents import arrays_of, elements, ranks_of, resized, shapes_of, sizes_of
 from opkit.checker.search.natural import Natural
 from opkit.checker.search.scope import Role, SearchScope
 from opkit.checker.search.selection import diverse, one_per_rank
@@ -142,7 +140,7 @@ class Sweeps:
         if not full or self.scope.options.shapes or sum(1 for _ in arrays_of(full[0])) < 2:
             return found
         known = {tuple(array.shape for array in arrays_of(case)) for case in shapes}
-        broadcast = [case for case in full[EMPTIED_CASES:] if has_ones(kind_of(case))]
+        broadcast = [case for case in full[EMPTIED_CASES:] if any(1 in array.shape for array in arrays_of(case))]
         for carrier in (*full[:EMPTIED_CASES], *broadcast[:1]):  # a size of 1 meets a size of 0
             sizes = sorted({size for array in arrays_of(carrier) for size in array.shape})
             changes = [{name: cut(value, size) for name, value in carrier.inputs.items()} for size in sizes]
@@ -172,8 +170,7 @@ class Sweeps:
                     continue
                 is_late = number >= FIRST_VALUES and type(value) is float
                 limit = LABEL_CASES if isinstance(value, (bool, str)) else FLOAT_CASES if is_late else VALUE_CASES
-                fitting = [case for case in shapes if not _is_beyond(attr.name, value, case)]
-                cases = self._cases_with({**base, attr.name: value}, fitting, limit, 100 + number, value)
+                cases = self._cases_with({**base, attr.name: value}, shapes, limit, 100 + number, value)
                 is_count = type(value) is type(attr.default) is int
                 if is_count and value <= 0 <= attr.default:  # most counts and sizes mean no such ones
                     cases = [case for case in cases if self.scope.works(case)]
@@ -214,7 +211,7 @@ class Sweeps:
         """Integers that an attribute gives a meaning of its own, like a label to ignore, at some places and at all."""
         found: list[Case] = []
         attrs = {**self.scope.checkable.default_attrs, **self.scope.options.attrs}
-        marks = sorted({value for name, value in attrs.items() if is_mark(name, value)})
+        marks = sorted({value for value in attrs.values() if type(value) is int})
         for number, carrier in enumerate(self._carriers(shapes)[:2]):
             integers = [
                 name
@@ -332,13 +329,6 @@ class Sweeps:
                 "while it does at others; a CHECK in the definition would say so"
             )
         return [case for case in cases if ranks_of(case) not in foreign]
-
-
-def _is_beyond(name: str, value: Any, case: Case) -> bool:
-    """Say whether an option is by its name a place, and some array has no such one; a label to ignore is none."""
-    if type(value) is not int or not is_index_name(name) or "ignore" in name.lower():
-        return False
-    return any(value >= size for shape in shapes_of(case) for size in flat_sizes(shape or ()))
 
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:

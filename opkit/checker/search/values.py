@@ -89,6 +89,35 @@ LIMITS: dict[str, tuple[float, float]] = {
 }
 
 
+def _shares(values: np.ndarray) -> np.ndarray:
+    sizes = np.abs(values) + np.finfo(values.dtype).tiny
+    found: np.ndarray = sizes / sizes.sum(axis=-1, keepdims=True) if values.ndim else sizes
+    return found
+
+
+def _symmetric(values: np.ndarray) -> np.ndarray:
+    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
+        return values
+    found: np.ndarray = np.tril(values) + np.swapaxes(np.tril(values, -1), -1, -2)
+    return found
+
+
+def _definite(values: np.ndarray) -> np.ndarray:
+    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
+        return values
+    size = values.shape[-1]
+    found: np.ndarray = values @ np.swapaxes(values, -1, -2) / max(size, 1) + np.eye(size, dtype=values.dtype)
+    return found
+
+
+#: name -> how values are brought into a structure of their last axis, or of their last two where these are equal.
+STRUCTURES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "shares": _shares,
+    "symmetric": _symmetric,
+    "definite": _definite,
+}
+
+
 def fill(shape: Sequence[int], regime: str, domain: str, rng: np.random.Generator, dtype: str) -> np.ndarray:
     """Return an array of a shape with a regime's values brought into a domain.
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from opkit.checker import Attr, Checkable, compared_in, constants_of
 from opkit.verify.subjects.functions import is_plain_option
-from opkit.verify.subjects.guess import is_left_out
 
 
 def near(
@@ -39,16 +38,11 @@ def _seen(attr: Attr, made: Checkable, defaults: Mapping[str, Any]) -> Attr:
 
 
 def with_choices(made: Checkable, functions: Sequence[Callable[..., Any]]) -> Checkable:
-    """Return the subject with the values that its functions compare its options with among their choices.
-
-    An input that was left out is not one of them: no number stands for an array.
-    """
+    """Return the subject with the values that its functions compare its options with among their choices."""
     known = compared_in(functions)
     return replace(made, attrs=tuple(_with(attr, known.get(attr.name, ())) for attr in made.attrs))
 
 
 def _with(attr: Attr, values: Sequence[Any]) -> Attr:
-    if attr.default is None and is_left_out(attr.name):
-        return replace(attr, type="absent")
     kept = values if attr.type == "any" else [value for value in values if type(value) is type(attr.default)]
     return replace(attr, choices=(*attr.choices, *kept))

@@ -16,10 +16,10 @@ from opkit.checker import Arg, Attr, Case, Checkable, Options, constants_of, fir
 from opkit.checker.model.copies import option_copied
 from opkit.errors import UsageError
 from opkit.verify.subjects.functions import Functions, as_input, is_input, is_list_of_arrays, options_of
-from opkit.verify.subjects.guess import annotations_of, guesses
 from opkit.verify.subjects.neighbours import near, with_choices
-from opkit.verify.subjects.parameters import parameters_in
+from opkit.verify.subjects.parameters import annotations_of, parameters_in
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.readings import readings
 
 __all__ = ["cases_of", "location_of", "pair"]
 
@@ -117,14 +117,14 @@ def _searched(forward: Callable[..., Any], backward: Callable[..., Any], name: s
     except ValueError as error:
         raise UsageError(f"{error}: give gradcheck inputs=[...], or cases=function of a generator") from None
     own = options_of(forward, ())
-    for guess in guesses(parameters, annotations_of(forward)):
-        if not guess.inputs:
+    for reading in readings(parameters, annotations_of(forward), (forward, backward)):
+        if not reading.inputs:
             continue
-        swept = {key: value for key, value in guess.options.items() if key in own or key not in parameters.defaults}
-        given = [key for key in parameters.names if key in guess.inputs or key not in parameters.defaults]
+        swept = {key: value for key, value in reading.options.items() if key in own or key not in parameters.defaults}
+        given = [key for key in parameters.names if key in reading.inputs or key not in parameters.defaults]
         further = {key: value for key, value in swept.items() if key not in given}
-        functions = Functions(forward, backward, given, guess.inputs, further)
-        args = [Arg(key, key in guess.optional) for key in guess.inputs]
+        functions = Functions(forward, backward, given, reading.inputs, further)
+        args = [Arg(key, key in reading.optional) for key in reading.inputs]
         made = _made(functions, forward, backward, name, args, swept)
         made = with_choices(replace(made, constants=constants_of([forward, backward])), [forward, backward])
         with np.errstate(all="ignore"):

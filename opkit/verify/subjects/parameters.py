@@ -89,3 +89,11 @@ def sorted_parameters(every: Sequence[inspect.Parameter]) -> Parameters:
         inspect.Parameter.VAR_KEYWORD in kinds,
         {item.name: item.default for item in every if item.default is not item.empty},
     )
+
+
+def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function's parameters; none where it has no signature."""
+    try:
+        return {item.name: item.annotation for item in inspect.signature(function).parameters.values()}
+    except (TypeError, ValueError):
+        return {}

@@ -18,11 +18,12 @@ from opkit.ops import local
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.neighbours import near
-from opkit.verify.subjects.parameters import Parameters, parameters_of
+from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.recorder import Traits
 from opkit.verify.subjects.runner import Runner, plain_arrays
 from opkit.verify.subjects.second import second_of
+from opkit.verify.subjects.subject import Subject
 
 
 def is_layer(value: Any) -> bool:
@@ -35,6 +36,27 @@ def dynamic_mode() -> None:
     install()
     local.mode.is_static = False
     local.mode.is_grad_enabled = True
+
+
+def layer_subject(layer: Any) -> Subject:
+    """Return a PyLayer as a subject."""
+    parameters = parameters_of(layer)
+
+    def make(inputs: frozenset[str], constants: frozenset[str]) -> Runner:
+        return Runner(layer, parameters, inputs, constants)
+
+    return Subject(
+        name=layer.__name__,
+        parameters=parameters,
+        annotations=annotations_of(layer.forward),
+        make=make,
+        plain=plain_arrays,
+        takes_gradient=lambda value: not value.stop_gradient if isinstance(value, Tensor) else None,
+        functions=(layer.forward, layer.backward),
+        forward_where=location_of(layer.forward),
+        backward_where=location_of(layer.backward),
+        uses_misfits=True,
+    )
 
 
 def checkable_of_layer(

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from opkit.checker import Checkable
+from opkit.checker.model.own import OwnCheck
 from opkit.eager import Tensor, grad, wrap
 from opkit.eager.pylayer_faults import NoTensorError
 from opkit.errors import KernelError
 from opkit.ops import identity, local
 from opkit.verify.subjects.ownership import Owned
 from opkit.verify.subjects.parameters import Parameters
+from opkit.verify.subjects.second import second_of
 from opkit.verify.subjects.upstream import as_result
 
 _INCOMING = "the incoming gradient"
@@ -165,7 +168,7 @@ class Runner:
         except NoTensorError as error:  # it took its arguments, whatever it then did
             raise KernelError(error.message, where=error.where, help=error.help) from error
 
-    def silent(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
+    def silent_inputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """Return the inputs for which backward gives None while it gives others a gradient; none where it raises."""
         try:
             outputs, pullback = self.vjp(arrays, attrs)
@@ -178,6 +181,22 @@ class Runner:
             return frozenset()
         found = frozenset(name for name, item in zip(names, result) if item is None)
         return found if len(found) < len(names) else frozenset()
+
+    def fixed_outputs(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[bool]:
+        """Say of each output that it takes part in differentiation, whatever its dtype."""
+        return [False] * len(self.forward(arrays, attrs))
+
+    def steady(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> bool:
+        """Say that what forward draws does not depend on its arguments' layout."""
+        return True
+
+    def own_checks(self) -> Sequence[OwnCheck]:
+        """Return no check."""
+        return ()
+
+    def second(self, first: Checkable, example: Mapping[str, Any]) -> Checkable | None:
+        """Return the gradient as an op of its own, None where it is not offered."""
+        return second_of(first, self, example)
 
     def applied(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[list[Tensor], Mapping[str, Tensor]]:
         """Return the outputs of one application, and the leaf of each input that is a single array."""

@@ -1,251 +1,203 @@
-"""A checkable from a PyLayer without cases: its arguments are guessed, and forward says by trial what it takes.
+"""Searched: the checkable of a subject whose inputs are to be searched, by readings of its parameters.
 
-The search itself is the checker's.
+The reading that counts is the first that forward takes and backward answers. Which cases there are of it is the
+checker's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Arrays, Attr, Attrs, Case, Checkable, Options, constants_of
-from opkit.checker.model.evaluate import Evaluator, frozen, is_float, leaves_of
-from opkit.checker.search.described import said_constant
-from opkit.checker.search.look import trouble_of
-from opkit.checker.search.pipeline import first_cases
-from opkit.eager.pylayer_faults import GradientCountError
+from opkit.checker import Arg, Attr, Case, Checkable, Options, answer_of, constants_of, first_cases
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.thresholds import FIRST_TRIALS
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.foreign.suppositions import elementwise_labels
-from opkit.verify.subjects.guess import (
-    Guess,
-    annotations_of,
-    guesses,
-    is_compared,
-    is_constant,
-    is_share,
-    takes_gradient,
-    walked_in,
-)
+from opkit.verify.subjects.making import finished, frame
 from opkit.verify.subjects.neighbours import with_choices
-from opkit.verify.subjects.parameters import parameters_of
-from opkit.verify.subjects.places import location_of
-from opkit.verify.subjects.runner import Runner
-from opkit.verify.subjects.second import second_of
+from opkit.verify.subjects.readings import Reading, declared_readings, readings
+from opkit.verify.subjects.subject import Subject, SubjectRunner
 
-#: Seconds after which all readings of a signature are given up.
-READING_SECONDS = 8.0
-#: Cases on which it is seen whether a reading of a signature goes with what backward returns.
-LOOKED_AT = 12
-#: Shares by which an input is moved to see whether any result depends on it.
-NUDGES = (1e-6, -1e-5)
-#: Numbers for each item of a list of two, and of three.
-_ONE_EACH = ([0.3, 0.7], [0.2, 0.3, 0.6])
+#: Seconds after which further readings of a signature are given up, and cases of each that are looked at.
+_SECONDS, _LOOKED_AT = 8.0, 12
+#: Attempts after which a reading is given up at first, so that all readings are tried on the usual shapes.
+_FEW_TRIALS = 200
 
 
-class NothingTakenError(UsageError):
-    """Forward took none of the arguments that were tried.
+class UntakenError(UsageError):
+    """A function took nothing that was tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A reading that forward takes.
 
     Args:
-        first: what it raised first, where it raised.
+        made: the subject so read.
+        runner: runs it.
+        case: that forward took; backward answered it where it answered any.
+        constants: the inputs for which backward gives None.
+        is_answered: whether backward answered a case.
     """
 
-    def __init__(self, first: Exception | None) -> None:
-        said = "" if first is None else f", first {type(first).__name__}: {first}"
-        super().__init__(f"forward raised on all arguments that were tried{said}")
+    made: Checkable
+    runner: SubjectRunner
+    case: Case
+    constants: frozenset[str] = frozenset()
+    is_answered: bool = False
 
 
-class _Listening:
-    """Forward as it is searched: keeps what it raises first."""
-
-    def __init__(self) -> None:
-        self.first: Exception | None = None
-
-    def to(self, made: Checkable) -> Checkable:
-        """Return a checkable that is listened to."""
-
-        def forward(arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
-            try:
-                return made.forward(arrays, attrs)
-            except Exception as error:  # user code
-                self.first = self.first or error
-                raise
-
-        return replace(made, forward=forward)
-
-
-def searched_layer(layer: Any, declared: Declared, name: str, options: Options) -> Checkable:
-    """Make a checkable of a PyLayer whose inputs are to be searched.
+def searched(subject: Subject, declared: Declared, label: str, options: Options) -> Checkable:
+    """Make a checkable of a subject whose inputs are to be searched.
 
     Args:
-        layer: the class.
+        subject: what to check.
         declared: exceptions that the file declares.
-        name: what the report calls it.
+        label: what the report calls it.
         options: seed, and shapes given by hand.
 
-    Returns:
-        the checkable.
-
     Raises:
-        NothingTakenError: forward took nothing that was tried.
+        UntakenError: it took nothing that was tried.
     """
-    listening = _Listening()
-    parameters = parameters_of(layer)
-    until = perf_counter() + READING_SECONDS
-    first: Checkable | None = None
-    is_short = False
-    for guess in guesses(parameters, annotations_of(layer.forward), walked_in(layer.forward)):
-        if not guess.inputs or (first is not None and not guess.is_likely and not (guess.numbers and is_short)):
-            continue
-        runner = Runner(layer, parameters, frozenset(guess.inputs), frozenset())
-        made = _made(layer, runner, guess, parameters.starred, declared, name)
-        with np.errstate(all="ignore"):
-            cases = first_cases(listening.to(made), options, LOOKED_AT, give_up=until)
-            if not cases:
-                continue
-            constants = _constants(made, runner, cases)
-            if constants:
-                runner = Runner(layer, parameters, frozenset(guess.inputs), constants)
-                made = replace(
-                    _made(layer, runner, guess, parameters.starred, declared, name),
-                    gradients=frozenset(item for item in guess.inputs if item not in constants),
-                    assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
-                )
-            troubles = [trouble_of(made, case) for case in cases]
-        made = replace(made, suppositions=tuple(elementwise_labels(made.forward, guess.inputs, constants)))
-        made = replace(made, second=_second(made, runner, cases[0]))
-        fits = None in troubles
-        if fits and first is None and _has_options(made, parameters.named, cases):
-            first, is_short = made, True
-            continue
-        if fits or (first is None and not guess.is_likely):
-            return made
-        if first is None:
-            first, is_short = made, any(_is_short(made, case) for case in cases)
+    search = _Search(subject, declared, label, options, perf_counter() + _SECONDS)
+    first: _Taken | None = None
+    for search.trials in (_FEW_TRIALS, FIRST_TRIALS):
+        for reading in _readings(subject):
+            taken = search.taken(reading) if reading.inputs else None
+            if taken is not None and taken.is_answered:
+                return _finished(taken, subject)
+            first = first or taken
+            if perf_counter() > search.until:
+                break
+        if first is not None:
+            break
     if first is None:
-        raise NothingTakenError(listening.first)
-    return first
+        raise UntakenError(_nothing_taken(subject, search.first_error), where=subject.forward_where)
+    return _finished(first, subject)
 
 
-def _has_options(made: Checkable, named: Sequence[str], cases: Sequence[Case]) -> bool:
-    """Say whether inputs that only a keyword gives are options: backward never has a gradient for them."""
-    given = [case for case in cases if any(case.inputs.get(name) is not None for name in named)]
-    return bool(given) and all(_is_short(made, case) for case in given)
-
-
-def _is_short(made: Checkable, case: Case) -> bool:
-    """Say whether backward returns another number of gradients than forward has Tensors."""
-    evaluator = Evaluator(made, case)
-    try:
-        evaluator.prepare()
-        evaluator.gradients([np.ones(item.shape, item.dtype) for item in evaluator.outputs])
-    except GradientCountError:
-        return True
-    except Exception:  # user code: this says nothing about their number
-        return False
-    return False
-
-
-def _constants(made: Checkable, runner: Runner, cases: Sequence[Case]) -> frozenset[str]:
-    """Return the inputs that count as constants: backward gives None for them, and nothing speaks against it.
-
-    They are masks, lengths, targets and the like. None is a mistake for an input whose name says that it takes one.
-    """
-    for case in cases:
-        silent = runner.silent(case.inputs, case.attrs)
-        floats = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array))
-        if not silent & floats:
-            continue
-        open_ = {name for name in silent & floats if not _is_sure(name, made, [case])}
-        return frozenset() if any(map(takes_gradient, open_)) else silent
-    return frozenset()
-
-
-def _is_sure(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
-    """Say whether an input's name, or that no result depends on it, says that it takes no gradient."""
-    is_beside = is_compared(name) or is_share(name, [arg.name for arg in made.inputs])
-    if is_constant(name) or said_constant(made.sources, name) or (is_beside and _is_loss(name, made, cases)):
-        return True
-    return not any(_moves(made, case, name) for case in cases)
-
-
-def _is_loss(name: str, made: Checkable, cases: Sequence[Case]) -> bool:
-    """Say whether forward returns one number, and an input is not its first."""
-    if name == made.inputs[0].name:
-        return False
-    return all(np.ndim(item) == 0 for case in cases for item in made.forward(case.inputs, case.attrs))
-
-
-def _moves(made: Checkable, case: Case, name: str) -> bool:
-    """Say whether any result changes when an input does, by a little."""
-    evaluator = Evaluator(made, case).prepare()
-    for leaf in evaluator.leaves:
-        if leaf.name != name:
-            continue
-        array = evaluator.array(leaf)
-        for share in NUDGES:
-            try:
-                moved = evaluator.forward(evaluator.replaced(leaf, frozen(array * (1 + share) + share)))
-            except Exception:  # user code: the point left the domain
-                return True
-            if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(evaluator.outputs, moved)):
-                return True
-    return False
-
-
-def _second(made: Checkable, runner: Runner, case: Case) -> Checkable | None:
-    """Return the gradient as an op, checked on the case that forward took."""
-    floats = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array))
-    example = {**case.inputs, **case.attrs}
-    return second_of(replace(made, recorded=(case,), gradients=floats), runner, example)
-
-
-def _others(layer: Any) -> list[Any]:
-    """Return the functions of a class beside forward and backward."""
-    return [
-        getattr(layer, name)
-        for name, item in vars(layer).items()
-        if name not in ("forward", "backward") and _is_function(item)
-    ]
-
-
-def _is_function(item: Any) -> bool:
-    return isinstance(item, (FunctionType, staticmethod, classmethod))
-
-
-def _made(layer: Any, runner: Runner, guess: Guess, starred: str, declared: Declared, name: str) -> Checkable:
-    made = Checkable(
-        name=name,
-        inputs=tuple(
-            Arg(item, item in guess.optional, item == starred or item in guess.lists) for item in guess.inputs
-        ),
-        outputs=(Arg("y"),),
-        forward=runner.forward,
-        vjp=runner.vjp,
-        attrs=tuple(Attr(item, "any", value) for item, value in guess.options.items()),
-        constants=constants_of([layer.forward, layer.backward]),
-        sources=(layer.forward, layer.backward, layer, *_others(layer)),
-        nondifferentiable_outputs=declared.nondifferentiable_outputs,
-        surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
-        tolerance=declared.tolerance,
-        allow=declared.allow,
-        asks_second=declared.second_order,
-        forward_where=location_of(layer.forward),
-        backward_where=location_of(layer.backward),
-    )
-    made = with_choices(made, [layer.forward, layer.backward])
-    # Beside a list an option may hold one number for each of its items.
-    lists = _ONE_EACH if starred or guess.lists else ()
-    attrs = tuple(
-        replace(attr, type="any", choices=(*attr.choices, *lists)) if attr.name in guess.numbers else attr
-        for attr in made.attrs
-    )
+def _finished(taken: _Taken, subject: Subject) -> Checkable:
+    made = finished(taken.made, subject, taken.runner, taken.case, taken.constants)
     remarks = [
-        f"{item} was tried as a number: backward returns no gradient for it as a Tensor" for item in guess.numbers
+        f"backward gives no gradient for {name} (None): it counts as a constant" for name in sorted(taken.constants)
     ]
-    return replace(made, attrs=attrs, remarks=(*made.remarks, *remarks))
+    return replace(made, remarks=(*made.remarks, *remarks))
+
+
+@dataclass(slots=True)
+class _Search:
+    """Tries readings of one subject.
+
+    Attributes:
+        trials: attempts after which a reading is given up.
+        first_error: what forward raised first.
+    """
+
+    subject: Subject
+    declared: Declared
+    label: str
+    options: Options
+    until: float
+    trials: int = FIRST_TRIALS
+    first_error: Exception | None = None
+
+    def taken(self, reading: Reading) -> _Taken | None:
+        """Return a reading that forward takes, None for one that it does not."""
+        runner = self.subject.make(frozenset(reading.inputs), frozenset())
+        made = self._made(runner, reading)
+        cases = self._cases(made)
+        if self._is_single(made, cases[:1]):
+            made = replace(made, starts_in="float32")
+            cases = self._cases(made) or cases
+        if not cases:
+            return None
+        given = {name for case in cases for name, value in case.inputs.items() if value is not None}
+        if not given.issuperset(reading.inputs):  # it was never taken: an option, not an array that may be left out
+            return self.taken(self._without(reading, set(reading.inputs) - given))
+        constants: frozenset[str] = frozenset()
+        for case in sorted(cases, key=lambda case: _is_small(case)):
+            silent = self._silent(runner, case)
+            if silent and not constants:
+                constants = silent
+                runner = self.subject.make(frozenset(reading.inputs), constants)
+                made = replace(self._made(runner, reading), starts_in=made.starts_in)
+            with np.errstate(all="ignore"):
+                if answer_of(made, case, compares=False).standing.is_answered:
+                    return _Taken(made, runner, case, constants, is_answered=True)
+        return _Taken(made, runner, cases[0], constants)
+
+    def _without(self, reading: Reading, names: set[str]) -> Reading:
+        rest = tuple(name for name in reading.inputs if name not in names)
+        options = {**reading.options, **{name: self.subject.parameters.defaults.get(name) for name in names}}
+        return replace(reading, inputs=rest, options=options, optional=reading.optional - names)
+
+    def _cases(self, made: Checkable) -> list[Case]:
+        def forward(arrays: Any, attrs: Any) -> Sequence[np.ndarray]:
+            try:
+                return made.forward(arrays, attrs)
+            except SystemExit as error:
+                raise UsageError("forward leaves the interpreter") from error
+            except Exception as error:  # user code
+                self.first_error = self.first_error or error
+                raise
+
+        with np.errstate(all="ignore"):
+            heard = replace(made, forward=forward)
+            return first_cases(heard, self.options, _LOOKED_AT, give_up=self.until, trials=self.trials)
+
+    def _is_single(self, made: Checkable, cases: Sequence[Case]) -> bool:
+        """Say whether forward is for float32: it takes nothing in float64, or makes float32 of it."""
+        if not cases:
+            said = str(self.first_error).lower()
+            return any(word in said for word in ("dtype", "float", "double"))
+        with np.errstate(all="ignore"):
+            made_of = {np.asarray(item).dtype.name for item in made.forward(cases[0].inputs, cases[0].attrs)}
+        return "float32" in made_of and "float64" not in made_of
+
+    def _silent(self, runner: SubjectRunner, case: Case) -> frozenset[str]:
+        """Return the inputs for which backward gives None while it gives others a gradient."""
+        try:
+            with np.errstate(all="ignore"):
+                silent = runner.silent_inputs(case.inputs, case.attrs)
+        except Exception:  # user code: the checks report what it raises
+            return frozenset()
+        floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
+        return silent if silent & floats and floats - silent else frozenset()
+
+    def _made(self, runner: SubjectRunner, reading: Reading) -> Checkable:
+        subject = self.subject
+        made = replace(
+            frame(subject, runner, self.declared, self.label),
+            inputs=tuple(Arg(name, name in reading.optional, name in reading.lists) for name in reading.inputs),
+            attrs=tuple(Attr(name, "any", value) for name, value in reading.options.items()),
+            constants=constants_of(subject.functions),
+        )
+        return with_choices(made, subject.functions)
+
+
+def _is_small(case: Case) -> bool:
+    """Say whether a case has no array of several elements: a backward that answers such cases alone says little."""
+    return not any(array.size > 1 for _, array in leaves_of(case.inputs))
+
+
+def _nothing_taken(subject: Subject, error: Exception | None) -> str:
+    names = ", ".join(subject.parameters.names)
+    first = "" if error is None else f", first {type(error).__name__}: {error}"
+    return (
+        f"there are no cases for {subject.name}, and forward raised on all arguments that were tried{first}; define "
+        f"cases_{subject.name}(rng) in the file, which yields dicts of {names}; or give --shape NAME=3,4; or check a "
+        "script that calls it"
+    )
+
+
+def _readings(subject: Subject) -> Iterator[Reading]:
+    parameters, annotations, functions = subject.parameters, subject.annotations, subject.functions
+    if subject.inputs is None:
+        return readings(parameters, annotations, functions, subject.static)
+    known = subject.inputs, subject.optional, subject.lists
+    return declared_readings(parameters, annotations, functions, *known, subject.usual)

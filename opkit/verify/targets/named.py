@@ -26,10 +26,8 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks, missing
 from opkit.verify.subjects.foreign.serving import unserved
-from opkit.verify.subjects.parameters import parameters_of
-from opkit.verify.subjects.places import location_of
-from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
-from opkit.verify.subjects.searched import NothingTakenError, searched_layer
+from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer, layer_subject
+from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 
@@ -101,10 +99,11 @@ def layer_loaded(layer: type, names: Mapping[str, Any], label: str, options: Run
         declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
         cases = _cases(layer, declared, options)
         if cases is None:
-            return Loaded((searched_layer(layer, declared, label, options.check),))
+            return Loaded((searched(layer_subject(layer), declared, label, options.check),))
         return Loaded((checkable_of_layer(layer, cases, declared=declared, name=label),))
-    except NothingTakenError as error:
-        return Loaded(reports=(OpReport(label, (_no_cases(layer, error),)),))
+    except UntakenError as error:
+        result = CheckResult("domain", Status.ERROR, "GC182", error.message, where=error.where)
+        return Loaded(reports=(OpReport(label, (result,)),))
     except OpkitError as error:
         result = CheckResult("cases", Status.ERROR, "GC183", error.message, where=error.where)
         return Loaded(reports=(OpReport(label, (result,)),))
@@ -134,18 +133,6 @@ def layer_given(
         return layer_loaded(layer, names, name, options)
     declared = declared_in(names, ["forward", layer.__name__], layer.__name__)
     return Loaded((checkable_of_layer(layer, cases, given=inputs or (), declared=declared, name=name),))
-
-
-def _no_cases(layer: type, error: NothingTakenError) -> CheckResult:
-    names = parameters_of(layer).names
-    return CheckResult(
-        "domain",
-        Status.ERROR,
-        "GC182",
-        f"there are no cases for {layer.__name__}, and {error.message}; define cases_{layer.__name__}(rng) in the "
-        f"file, which yields dicts of {', '.join(names)}; or give --shape NAME=3,4; or check a script that calls it",
-        where=location_of(layer.forward),  # type: ignore[attr-defined]
-    )
 
 
 def _cases(

@@ -18,10 +18,10 @@ from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.framework import DeviceError, Served
-from opkit.verify.subjects.foreign.making import constants_in, given, recorded
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.foreign.searched import UntakenError, searched
-from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.making import constants_in, given, recorded
+from opkit.verify.subjects.searched import UntakenError, searched
+from opkit.verify.subjects.subject import Subject
 
 
 class Serving(ABC):

@@ -13,12 +13,12 @@ from opkit.checker import Options
 from opkit.verify.subjects.foreign.framework import Served
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
-from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.jax.arrays import is_array, leaves_of
 from opkit.verify.subjects.jax.device import device_named
 from opkit.verify.subjects.jax.function import function_subject, is_custom, learn_trees, trees_known_of, whole_subject
 from opkit.verify.subjects.jax.recorder import recording
 from opkit.verify.subjects.jax.trees import text_of
+from opkit.verify.subjects.subject import Subject
 
 
 class Jax(Serving):

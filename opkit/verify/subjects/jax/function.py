@@ -12,19 +12,16 @@ import jax
 from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import UsageError
-from opkit.verify.subjects.foreign.subject import Subject
-from opkit.verify.subjects.guess import annotations_of, usual_value
 from opkit.verify.subjects.jax.arrays import is_array, is_open, plain
 from opkit.verify.subjects.jax.device import NUMPY, Device
 from opkit.verify.subjects.jax.own import own_checks
 from opkit.verify.subjects.jax.runner import Runner
 from opkit.verify.subjects.jax.twice import twice_of
-from opkit.verify.subjects.parameters import Parameters, parameters_in
+from opkit.verify.subjects.parameters import Parameters, annotations_of, parameters_in
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.subject import Subject
 
 _VJP, _JVP = jax.custom_vjp, jax.custom_jvp
-#: For an argument that takes no arrays and whose name tells nothing.
-_NUMBER = 1.5
 
 
 def is_custom(value: Any) -> bool:
@@ -51,7 +48,7 @@ def function_subject(function: Any, device: Device = NUMPY) -> Subject:
     return replace(
         made,
         name=name,
-        parameters=_with_usual(made.parameters, static, made.annotations),
+        static=frozenset(static),
         scalars=frozenset(made.parameters.names) - frozenset(static),
         make=_maker(function, made.parameters, CustomRunner, device),
         functions=(function.fun, *rules),
@@ -130,15 +127,6 @@ def _static(function: Any, parameters: Parameters) -> tuple[str, ...]:
     """Return the parameters that take no arrays."""
     names = [parameters.positional[place] for place in function.nondiff_argnums if place < len(parameters.positional)]
     return tuple(names)
-
-
-def _with_usual(parameters: Parameters, static: tuple[str, ...], annotations: Mapping[str, Any]) -> Parameters:
-    """Return parameters whose static ones have a default, so that they count as options."""
-    usual: dict[str, Any] = {}
-    for name in static:
-        value = usual_value(name, annotations.get(name))
-        usual[name] = _NUMBER if value is None else value
-    return replace(parameters, defaults={**usual, **parameters.defaults})
 
 
 def _takes_gradient(value: Any) -> bool | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from opkit.verify.subjects.foreign.making import constants_in
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
-from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.making import constants_in
+from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import Device, device_named
 from opkit.verify.subjects.torch.function import is_function
 from opkit.verify.subjects.torch.library import is_library_op

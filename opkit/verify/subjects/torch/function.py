@@ -15,9 +15,9 @@ from opkit.checker import Checkable
 from opkit.checker.model.own import OwnCheck
 from opkit.errors import Location, UsageError
 from opkit.verify.isolation.blame import shown_path
-from opkit.verify.subjects.foreign.subject import Subject
 from opkit.verify.subjects.parameters import Parameters, sorted_parameters
 from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.own import own_checks
 from opkit.verify.subjects.torch.runner import Runner

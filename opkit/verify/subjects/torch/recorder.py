@@ -14,7 +14,7 @@ import torch
 
 from opkit.errors import OpkitError
 from opkit.verify.subjects.foreign.recording import Call, Recording, signature_of
-from opkit.verify.subjects.foreign.subject import Subject
+from opkit.verify.subjects.subject import Subject
 from opkit.verify.subjects.torch.device import CPU, Device
 from opkit.verify.subjects.torch.function import function_subject, is_function
 from opkit.verify.subjects.torch.library import library_subject

@@ -1,4 +1,4 @@
-"""Checkables of a subject: from given cases, or from what a run recorded; what those of searched inputs share.
+"""Making: checkables of a subject, from given cases or from what a run recorded; what those of searched inputs share.
 
 What is said of outputs and constants comes of one run on an example; how a subject runs is its runner's business.
 """
@@ -15,10 +15,7 @@ from opkit.checker import Arg, Attr, Case, Checkable, constants_of
 from opkit.checker.model.evaluate import leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.foreign.constants import silence
-from opkit.verify.subjects.foreign.domain import Domain
-from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
-from opkit.verify.subjects.foreign.suppositions import suppositions
+from opkit.verify.subjects.subject import Subject, SubjectRunner
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -201,7 +198,7 @@ def _of_examples(
 
 
 # --- what all have in common
-def frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: str) -> Checkable:
+def frame(subject: Subject, runner: SubjectRunner, declared: Declared, label: str) -> Checkable:
     """Return what every checkable of a subject says, still without inputs and options."""
     return Checkable(
         name=label,
@@ -211,6 +208,7 @@ def frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: st
         vjp=runner.vjp,
         infer=subject.infer,
         surrogate=None if declared.surrogate is None else runner.surrogate(declared.surrogate),
+        uses_misfits=subject.uses_misfits,
         nondifferentiable_outputs=declared.nondifferentiable_outputs,
         tolerance=declared.tolerance,
         allow=declared.allow,
@@ -222,7 +220,7 @@ def frame(subject: Subject, runner: ForeignRunner, declared: Declared, label: st
 
 
 def finished(
-    made: Checkable, subject: Subject, runner: ForeignRunner, case: Case, constants: frozenset[str] | None = None
+    made: Checkable, subject: Subject, runner: SubjectRunner, case: Case, constants: frozenset[str] | None = None
 ) -> Checkable:
     """Add what one run on an example shows: outputs, those without a gradient, inputs that count as constants.
 
@@ -242,28 +240,16 @@ def finished(
     if not all(fixed):
         hidden = hidden | {name for name, is_fixed in zip(names, fixed) if is_fixed}
     outputs = tuple(map(Arg, names))
-    own = tuple(runner.own_checks())
-    if constants is None:
-        results = runner.forward(case.inputs, case.attrs)
-        quiet = silence(runner, case, is_loss=all(np.size(item) == 1 for item in results))
-        constants, extra = quiet.constants, quiet.checks
-        if constants:
-            is_searched = made.forward != runner.forward
-            runner = subject.make(frozenset(arg.name for arg in made.inputs), constants)
-            forward = Domain(runner, made.default_attrs).forward if is_searched else runner.forward
-            made = replace(made, forward=forward, vjp=runner.vjp)
-        own = (*runner.own_checks(), *extra)
     if not runner.steady(case.inputs, case.attrs):
         made = _laid_out(made, case)
     whole = frozenset(leaf.name for leaf, array in leaves_of(case.inputs) if array.dtype.kind != "f")
-    floats = frozenset(arg.name for arg in made.inputs) - constants - whole
+    floats = frozenset(arg.name for arg in made.inputs) - (constants or frozenset()) - whole
     made = replace(
         made,
         outputs=outputs,
         nondifferentiable_outputs=hidden,
         gradients=floats,
-        own=own,
-        suppositions=tuple(suppositions(runner.forward, [arg.name for arg in made.inputs], constants)),
+        own=tuple(runner.own_checks()),
     )
     if not made.asks_second:  # it takes as long as the first order
         return made

@@ -1,4 +1,4 @@
-"""Subject: a custom function of another framework, as far as making a checkable of it needs to know it.
+"""Subject: a custom function of any framework, as far as making a checkable of it needs to know it.
 
 Data and borders only; nothing is run here.
 """
@@ -17,7 +17,7 @@ from opkit.errors import Location
 from opkit.verify.subjects.parameters import Parameters
 
 
-class ForeignRunner(Protocol):
+class SubjectRunner(Protocol):
     """Runs a custom function of another framework on numpy arrays."""
 
     def forward(self, arrays: Arrays, attrs: Attrs) -> Sequence[np.ndarray]:
@@ -66,16 +66,18 @@ class Subject:
         lists: those of them that take a list of arrays.
         scalars: the parameters for which a Python float is an array without axes, and takes a gradient.
         usual: usual values of the other parameters, where that is declared.
+        static: the parameters that are declared to take no arrays.
         infer: gives shapes and dtypes of results, where the framework has such a function of the user's.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
         remark: what a reader of its reports should know, "" for nothing.
+        uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
     """
 
     name: str
     parameters: Parameters
     annotations: Mapping[str, Any]
-    make: Callable[[frozenset[str], frozenset[str]], ForeignRunner]
+    make: Callable[[frozenset[str], frozenset[str]], SubjectRunner]
     plain: Callable[[Any], Any]
     takes_gradient: Callable[[Any], bool | None]
     functions: tuple[Any, ...] = ()
@@ -85,7 +87,9 @@ class Subject:
     lists: frozenset[str] = frozenset()
     scalars: frozenset[str] = frozenset()
     usual: Mapping[str, Any] = field(default_factory=dict)
+    static: frozenset[str] = frozenset()
     infer: Infer | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None
     remark: str = ""
+    uses_misfits: bool = False

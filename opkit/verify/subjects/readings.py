@@ -1,0 +1,166 @@
+"""Readings: the ways in which a function's parameters may be arrays, lists of arrays or options, where no case says so.
+
+Signatures, annotations and what the source compares options with; names decide nothing. A trial shows which reading
+fits.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import Any
+
+from opkit.checker import compared_in
+from opkit.verify.subjects.parameters import Parameters
+
+#: Values for an option of which nothing is known, tried one after the other, and by the type that it is annotated with.
+_ANY: tuple[Any, ...] = (0.5, 2, -1, 1, 0, True, 3, "mean", (2, 2))
+_OF_TYPE: dict[str, tuple[Any, ...]] = {
+    "int": (2, 1, -1, 0, 3),
+    "float": (0.5, 2.0, 1e-5),
+    "bool": (True, False),
+    "str": ("mean", "sum"),
+}
+#: Settings that are tried where several parameters are options.
+_MOST_SETTINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a signature.
+
+    Args:
+        inputs: parameters that take arrays, in order.
+        options: {other parameter: value}.
+        optional: those of the inputs that may be left out: None is their default.
+        lists: those of the inputs that take a list of arrays.
+    """
+
+    inputs: tuple[str, ...]
+    options: Mapping[str, Any]
+    optional: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What is known of parameters before anything is called."""
+
+    parameters: Parameters
+    annotations: Mapping[str, Any]
+    compared: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    static: frozenset[str] = frozenset()
+
+    def is_plain(self, name: str) -> bool:
+        """Say whether a parameter is declared to take no arrays."""
+        return name in self.static or bool(self.plain_type(name))
+
+    def pool(self, name: str) -> tuple[Any, ...]:
+        """Return values for a parameter read as an option: what the source compares it with first."""
+        known = tuple(value for value in self.compared.get(name, ()) if value is not None)
+        return (*known, *_OF_TYPE.get(self.plain_type(name), _ANY))
+
+    def plain_type(self, name: str) -> str:
+        """Return the plain type that a parameter is annotated with, "" for none."""
+        annotation = self.annotations.get(name, inspect.Parameter.empty)
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        return text if text in _OF_TYPE else ""
+
+    def reading(
+        self,
+        arrays: Sequence[str],
+        options: Mapping[str, Any],
+        optional: frozenset[str] = frozenset(),
+        lists: frozenset[str] = frozenset(),
+    ) -> Reading:
+        """Return a reading with the defaults of what it does not name."""
+        inputs = tuple(name for name in self.parameters.names if name in arrays or name in optional)
+        rest = {name: value for name, value in self.parameters.defaults.items() if name not in inputs}
+        return Reading(inputs, {**rest, **options}, optional, lists)
+
+
+def readings(
+    parameters: Parameters,
+    annotations: Mapping[str, Any],
+    functions: Sequence[Callable[..., Any]] = (),
+    static: frozenset[str] = frozenset(),
+) -> Iterator[Reading]:
+    """Yield readings of a signature, those with the most arrays first.
+
+    Args:
+        parameters: of the function.
+        annotations: of its parameters; a plain type makes an option.
+        functions: of the user's, for what they compare options with.
+        static: parameters that are declared to take no arrays.
+    """
+    known = _Signature(parameters, annotations, compared_in(functions), static)
+    required = [name for name in parameters.names if name not in parameters.defaults]
+    plain = {name: known.pool(name)[0] for name in required if known.is_plain(name)}
+    open_ = [name for name in required if name not in plain] or required[:1]
+    plain = {name: value for name, value in plain.items() if name not in open_}
+    optional = frozenset(
+        name for name, value in parameters.defaults.items() if value is None and not known.is_plain(name)
+    )
+    starred = frozenset({parameters.starred} & set(open_))
+    yield known.reading(open_, plain, optional, starred)
+    if optional:
+        yield known.reading(open_, plain, lists=starred)
+    for name in open_:
+        if name not in starred:
+            yield known.reading(open_, plain, lists=starred | {name})
+    yield from _with_options(known, open_, plain, starred)
+
+
+def _with_options(
+    known: _Signature, open_: Sequence[str], plain: Mapping[str, Any], starred: frozenset[str]
+) -> Iterator[Reading]:
+    """Yield readings in which the last parameters are options, then any single one, then those with a type."""
+    groups: list[list[str]] = [[]] if plain else []
+    groups += [list(open_[place:]) for place in range(len(open_) - 1, 0, -1)]
+    groups += [[name] for name in open_[:-1] if len(open_) > 1]
+    for group in groups:
+        rest = [name for name in open_ if name not in group]
+        names = group or list(plain)
+        pools = [known.pool(name) for name in names]
+        for values in _settings(pools):
+            yield known.reading(rest, {**plain, **dict(zip(names, values))}, lists=starred & frozenset(rest))
+
+
+def declared_readings(
+    parameters: Parameters,
+    annotations: Mapping[str, Any],
+    functions: Sequence[Callable[..., Any]],
+    inputs: Sequence[str],
+    optional: frozenset[str],
+    lists: frozenset[str],
+    usual: Mapping[str, Any],
+) -> Iterator[Reading]:
+    """Yield readings of a function that says itself which of its parameters are arrays.
+
+    Args:
+        parameters: of the function.
+        annotations: of its parameters.
+        functions: of the user's.
+        inputs: the parameters that take arrays.
+        optional: those of them that may be left out.
+        lists: those of them that take a list.
+        usual: values of the other parameters, where these are declared.
+    """
+    known = _Signature(parameters, annotations, compared_in(functions))
+    told = {**parameters.defaults, **usual}
+    names = [name for name in parameters.names if name not in inputs and name not in told]
+    for chosen in (inputs, [name for name in inputs if name not in optional]) if optional else (inputs,):
+        absent = dict.fromkeys(name for name in inputs if name not in chosen)
+        for values in _settings([known.pool(name) for name in names]):
+            options = {**usual, **absent, **dict(zip(names, values))}
+            yield known.reading(chosen, options, optional & frozenset(chosen), lists & frozenset(chosen))
+
+
+def _settings(pools: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield values of several options: the same place of every pool first, then mixtures."""
+    longest = max(map(len, pools), default=1)
+    alike = [tuple(pool[min(place, len(pool) - 1)] for pool in pools) for place in range(longest)]
+    every = (*alike, *islice(product(*pools), _MOST_SETTINGS))
+    yield from {repr(values): values for values in every}.values()
