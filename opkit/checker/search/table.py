@@ -190,7 +190,7 @@ class Table:
         ]
 
     def is_excused(self, case: Case) -> bool:
-        """Say whether backward, wrong on a case, is wrong on nothing beside which it is special, and right elsewhere."""
+        """Say whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
         general = self._general(case)
         is_right = any(answer.standing is Standing.RIGHT for answer in self._answers.values())
         return bool(general) and Standing.WRONG not in general and is_right

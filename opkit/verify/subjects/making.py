@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker import Arg, Attr, Case, Checkable, constants_of
-from opkit.checker.model.evaluate import leaves_of
+from opkit.checker import Arg, Attr, Case, Checkable
+from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
+from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.subject import Subject, SubjectRunner
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
@@ -22,83 +23,74 @@ Cases = Callable[[np.random.Generator], Iterable[Any]]
 _LOOKED_AT = 8
 
 
-def given(
+def of_examples(
     subject: Subject,
-    cases: Cases,
     declared: Declared,
     label: str,
+    *,
+    cases: Cases | None = None,
+    calls: Sequence[Mapping[str, Any]] = (),
+    constants: frozenset[str] | None = None,
+    options: frozenset[str] = frozenset(),
+    is_idle: bool = False,
+    origin: str = "recorded",
     learn: Callable[[Mapping[str, Any]], object] = lambda call: None,
 ) -> Checkable:
-    """Make a checkable of a subject with cases.
+    """Make a checkable of a subject from its cases or from calls, and one near the calls where there are no cases.
 
     Args:
         subject: what to check.
-        cases: yields its arguments, by name or in order; float arrays take a gradient, unless they are tensors of the
-            framework that take none beside others that do.
         declared: exceptions that the file declares.
         label: what the report calls it.
+        cases: yields its arguments, by name or in order; float arrays take a gradient, unless they are tensors of the
+            framework that take none beside others that do.
+        calls: arguments by name that a run saw.
+        constants: the float inputs that took no gradient in the run, None where nothing says which.
+        options: the arguments that are options though they hold arrays.
+        is_idle: whether no input took a gradient.
+        origin: "recorded", or "given" for calls that were given by hand.
         learn: is shown each of the first cases.
 
     Raises:
         UsageError: there is no case, or a case does not fit the parameters.
     """
-    named = [_named(subject, case) for case, _ in zip(cases(np.random.default_rng(0)), range(_LOOKED_AT))]
-    if not named:
-        raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
-    for case in named:
+    drawn = (
+        [named(subject, case) for case, _ in zip(cases(np.random.default_rng(0)), range(_LOOKED_AT))] if cases else []
+    )
+    for case in drawn:
         learn(case)
-
-    def drawn(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
-        for case in cases(rng):
-            yield _scaled(subject, {key: subject.plain(value) for key, value in _named(subject, case).items()})
-
-    named = [_scaled(subject, case) for case in named]
-    made = _of_examples(subject, named, declared, label, constants_in(subject, named))
-    return replace(made, cases=drawn, cases_where=declared.cases_where)
-
-
-def recorded(
-    subject: Subject,
-    calls: Sequence[Mapping[str, Any]],
-    constants: frozenset[str] | None,
-    declared: Declared,
-    label: str,
-    is_idle: bool = False,
-) -> Checkable:
-    """Make a checkable of a subject with the arguments that a run saw, and one near them.
-
-    Args:
-        subject: what to check.
-        calls: arguments by name, arrays as numpy arrays.
-        constants: the float inputs that took no gradient, None where nothing says which.
-        declared: exceptions that the file declares.
-        label: what the report calls it.
-        is_idle: whether no input took a gradient.
-    """
-    made = _of_examples(subject, calls, declared, label, frozenset() if is_idle else constants)
+    every = [*calls, *(_scaled(subject, case) for case in drawn)]
+    if not every:
+        raise UsageError(f"there is no case for {subject.name}", where=declared.cases_where)
+    if constants is None:
+        constants = constants_in(subject, every)
+    made = _read(subject, every, declared, label, frozenset() if is_idle else constants, options)
     names = [arg.name for arg in made.inputs]
-    seen = tuple(_case(call, names) for call in calls)
-    made = replace(made, recorded=seen, is_beyond=is_idle)
-    attrs = tuple(_with_choices(attr, seen, subject) for attr in made.attrs)
-    near = replace(made, recorded=(), seen=seen, second=None, attrs=attrs, constants=constants_of(subject.functions))
-    return replace(made, beyond=replace(near, sources=subject.sources))
+    made = replace(made, recorded=tuple(_case(subject, call, names, origin) for call in calls), is_beyond=is_idle)
+    if cases is None:
+        return near(made, subject.functions, subject.parameters.defaults)
+    source = cases
+
+    def every_case(rng: np.random.Generator) -> Iterator[Mapping[str, Any]]:
+        for case in source(rng):
+            yield _scaled(subject, {key: subject.plain(value) for key, value in named(subject, case).items()})
+
+    return replace(made, cases=every_case, cases_where=declared.cases_where)
 
 
-def _with_choices(attr: Attr, seen: Sequence[Case], subject: Subject) -> Attr:
-    values = [case.attrs[attr.name] for case in seen if attr.name in case.attrs]
-    defaults = subject.parameters.defaults
-    others = [*values, *([attr.default] if attr.name in defaults else [])]
-    choices = tuple(value for value in others if value is None or isinstance(value, (bool, int, float, str)))
-    return Attr(attr.name, "any", values[0] if values else attr.default, choices)
-
-
-def _case(values: Mapping[str, Any], inputs: Sequence[str]) -> Case:
-    arrays = {name: values.get(name) for name in inputs}
+def _case(subject: Subject, values: Mapping[str, Any], inputs: Sequence[str], origin: str) -> Case:
+    arrays = {name: subject.plain(values.get(name)) for name in inputs}
     attrs = {name: value for name, value in values.items() if name not in inputs}
-    return Case(arrays, attrs, "recorded", origin="recorded", label="seen in the run")
+    label = "the inputs given" if origin == "given" else "seen in the run"
+    return Case(arrays, attrs, origin, origin=origin, label=label)
 
 
-def _named(subject: Subject, case: Any) -> dict[str, Any]:
+def named(subject: Subject, case: Any) -> dict[str, Any]:
+    """Return a case's arguments by name.
+
+    Raises:
+        UsageError: it names what is no parameter.
+    """
     parameters = subject.parameters
     if not isinstance(case, Mapping):
         return parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
@@ -149,18 +141,20 @@ def _laid_out(made: Checkable, case: Case) -> Checkable:
     )
 
 
-def constants_in(subject: Subject, named: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-    """Return the inputs that examples give as tensors without a gradient, where others have one.
+def constants_in(subject: Subject, every: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Return the float inputs that examples give as tensors without a gradient, where others may have one.
 
-    None where no tensor has one: nothing says then which inputs are constants.
+    None where no other may: nothing says then which inputs are constants.
     """
     marks: dict[str, set[bool | None]] = {}
-    for case in named:
+    for case in every:
         for name, value in case.items():
-            if _is_array(subject, value):
-                marks.setdefault(name, set()).add(subject.takes_gradient(value))
+            arrays = [array for _, array in leaves_of({"": subject.plain(value)})]
+            if arrays and all(is_float(array) for array in arrays):
+                items = value if isinstance(value, (list, tuple)) else [value]
+                marks.setdefault(name, set()).update(subject.takes_gradient(item) for item in items)
     fixed = {name for name, found in marks.items() if found == {False}}
-    return frozenset(fixed) if any(True in found for found in marks.values()) else None
+    return frozenset(fixed) if len(fixed) < len(marks) else None
 
 
 def _is_array(subject: Subject, value: Any) -> bool:
@@ -170,30 +164,33 @@ def _is_array(subject: Subject, value: Any) -> bool:
     )
 
 
-def _of_examples(
+def _read(
     subject: Subject,
-    named: Sequence[Mapping[str, Any]],
+    every: Sequence[Mapping[str, Any]],
     declared: Declared,
     label: str,
     constants: frozenset[str] | None,
+    options: frozenset[str],
 ) -> Checkable:
     """Return a checkable that takes what examples show, still without cases."""
     parameters = subject.parameters
-    names = list(dict.fromkeys((*parameters.names, *(name for case in named for name in case))))
-    inputs = [name for name in names if any(_is_array(subject, case.get(name)) for case in named)]
+    names = list(dict.fromkeys((*parameters.names, *(name for case in every for name in case))))
+    inputs = [
+        name for name in names if name not in options and any(_is_array(subject, case.get(name)) for case in every)
+    ]
     runner = subject.make(frozenset(inputs), constants or frozenset())
     args = []
     for name in inputs:
-        is_list = any(isinstance(subject.plain(case.get(name)), list) for case in named)
-        args.append(Arg(name, any(not _is_array(subject, case.get(name)) for case in named), is_list))
+        is_list = any(isinstance(subject.plain(case.get(name)), list) for case in every)
+        args.append(Arg(name, any(not _is_array(subject, case.get(name)) for case in every), is_list))
     attrs = []
     for name in names:
-        values = [case[name] for case in named if name in case]
+        values = [case[name] for case in every if name in case]
         if name not in inputs and name != parameters.starred and (values or name in parameters.defaults):
             attrs.append(Attr(name, "any", parameters.defaults.get(name, values[0] if values else None)))
     made = replace(frame(subject, runner, declared, label), inputs=tuple(args), attrs=tuple(attrs))
-    arrays = {name: subject.plain(named[0].get(name)) for name in inputs}
-    case = Case(arrays, {**made.default_attrs, **{k: v for k, v in named[0].items() if k not in inputs}})
+    arrays = {name: subject.plain(every[0].get(name)) for name in inputs}
+    case = Case(arrays, {**made.default_attrs, **{k: v for k, v in every[0].items() if k not in inputs}})
     return finished(made, subject, runner, case, constants)
 
 

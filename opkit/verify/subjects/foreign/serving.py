@@ -19,7 +19,7 @@ from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.framework import DeviceError, Served
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.making import constants_in, given, recorded
+from opkit.verify.subjects.making import constants_in, of_examples
 from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.subjects.subject import Subject
 
@@ -138,7 +138,9 @@ class Serving(ABC):
                 return [{name: rng.standard_normal(shape) for name, shape in shapes.items()} for _ in range(3)]
 
         if cases is not None:
-            return Served((given(subject, cases, declared, label, lambda call: self.learn(function, call)),))
+            return Served(
+                (of_examples(subject, declared, label, cases=cases, learn=lambda call: self.learn(function, call)),)
+            )
         try:
             return Served((searched(subject, declared, label, options),))
         except UntakenError as error:
@@ -175,7 +177,9 @@ class Serving(ABC):
                 served.add(function)
                 if device and not self.device:
                     subject = self._placed(self.on(device).subject_of(function), device)
-                made = recorded(subject, calls, constants, declared, f"{label}::{subject.name}", is_idle)
+                made = of_examples(
+                    subject, declared, f"{label}::{subject.name}", calls=calls, constants=constants, is_idle=is_idle
+                )
                 yield Served((made,))
 
     def _uncalled(
@@ -237,7 +241,7 @@ class Serving(ABC):
         for case in examples:
             self.learn(target, case)
         calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
-        return recorded(subject, calls, constants, declared, subject.name)
+        return of_examples(subject, declared, subject.name, calls=calls, constants=constants)
 
     def _whole(self, target: Any, inputs: Any) -> Served:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
