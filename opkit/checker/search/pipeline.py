@@ -122,5 +122,4 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         cases, more = table.parted(cases)
         unserved += more
         large = large if large is None or table.serves(large) else None
-    kept = sweeps.without_foreign_ranks(cases)
-    return SearchResult(kept, large, scope.dtype, scope.domain, sweeps.notes, unserved)
+    return SearchResult(cases, large, scope.dtype, scope.domain, sweeps.notes, unserved)

@@ -305,31 +305,6 @@ class Sweeps:
             return self.scope.array(value.shape, role, regime, rng, "") if is_tied else value
         return self.scope.array(value.shape, role, regime, rng, value.dtype.name)
 
-    def without_foreign_ranks(self, cases: list[Case]) -> list[Case]:
-        """Leave out ranks at which forward or backward never keep their promises while they do at others.
-
-        An infer function that reads fixed axes, or none, also takes ranks that the op is not meant for; that is a gap
-        in the definition's checks. Where every element is computed on its own, 0-d arrays are meant too.
-        """
-        if not cases:
-            return cases
-        kept: dict[tuple[int, ...], list[bool]] = {}
-        for case in cases:
-            if all(sizes_of(case)):
-                kept.setdefault(ranks_of(case), []).append(self.scope.works(case))
-        if not any(all(values) for values in kept.values()):
-            return cases
-        foreign = {ranks for ranks, values in kept.items() if not any(values)}
-        if any(not any(ranks) for ranks in foreign) and self.scope.is_pointwise(cases[0]):
-            foreign = {ranks for ranks in foreign if any(ranks)}
-        if foreign:
-            listed = ", ".join(str(list(ranks)) for ranks in sorted(foreign))
-            self.notes.append(
-                f"inputs of rank {listed} were left out: the infer function accepts them, but the op never works there "
-                "while it does at others; a CHECK in the definition would say so"
-            )
-        return [case for case in cases if ranks_of(case) not in foreign]
-
 
 def _breaks_pairs(old: Any, new: Any, case: Case) -> bool:
     """Say whether an option that held one value for each array of a list would hold more or fewer."""
