@@ -22,6 +22,7 @@ from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, MOST_GENERAL
 from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
+from opkit.checker.search.shapes import Assignment
 from opkit.errors import AutogradError
 
 #: A kind of shapes with a setting of the options.
@@ -116,39 +117,52 @@ def _compared(ev: Evaluator, rng: np.random.Generator) -> tuple[Standing, str]:
     return standing, ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was seen of a kind: the first shapes of it, and how backward stood on these and others."""
+
+    shapes: Assignment
+    standings: set[Standing] = field(default_factory=set)
+
+
 @dataclass(slots=True)
 class Table:
-    """Keeps an answer for each kind of shapes and setting of the options.
+    """Keeps what backward answers: of each kind of shapes and setting of the options whether it is right.
 
     Args:
         scope: of the search.
     """
 
     scope: SearchScope
-    _answers: dict[Key, Answer] = field(default_factory=dict)
+    _asked: dict[tuple[Assignment, str], Answer] = field(default_factory=dict)
+    _compared: dict[Key, Answer] = field(default_factory=dict)
+    _seen: dict[Key, _Seen] = field(default_factory=dict)
 
     def answer(self, case: Case) -> Answer:
-        """Return how backward stands on a case's kind: on the first case of it that was seen."""
-        key = kind_of(case), _setting(case)
-        if key not in self._answers:
-            self._answers[key] = answer_of(self.scope.checkable, case)
-            if self._answers[key].standing is not Standing.RIGHT:
-                self._generalise(case)
-        return self._answers[key]
+        """Return how backward stands on a case: where it answers, as on the first such case of its kind."""
+        setting = _setting(case)
+        place, key = (shapes_of(case), setting), (kind_of(case), setting)
+        if place not in self._asked:
+            self._asked[place] = answer_of(self.scope.checkable, case, compares=key not in self._compared)
+            self._note(key, self._asked[place], case)
+        asked = self._asked[place]
+        return self._compared[key] if asked.standing.is_answered else asked
 
-    def _generalise(self, case: Case) -> None:
-        """Answer kinds with fewer coincidences that forward takes as well: only they can excuse this one."""
+    def _note(self, key: Key, answer: Answer, case: Case) -> None:
+        """Keep an answer for its kind, and look at kinds with fewer coincidences: only they can excuse this one."""
+        if answer.standing.is_answered:
+            answer = self._compared.setdefault(key, answer)
+        self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
         roles = self.scope.roles
-        if roles is None:
+        if answer.standing is Standing.RIGHT or roles is None:
             return
         for shapes in islice(generalised(shapes_of(case), OWN_SIZE), MOST_GENERALISED):
             one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
-            key = kind_between(shapes), _setting(one)
-            if key not in self._answers and self.scope.trial.probe(one).is_accepted:
+            if (kind_between(shapes), key[1]) not in self._seen and self.scope.trial.probe(one).is_accepted:
                 self.answer(one)
 
     def serves(self, case: Case) -> bool:
-        """Say whether backward answers a case's kind."""
+        """Say whether backward answers a case."""
         return self.answer(case).standing.is_answered
 
     def parted(self, cases: Sequence[Case]) -> tuple[list[Case], list[Unserved]]:
@@ -159,7 +173,7 @@ class Table:
         kept: list[Case] = []
         aside: dict[Key, Unserved] = {}
         for case in cases:
-            answer = self._answer_to(case)
+            answer = self.answer(case)
             if answer.standing is Standing.WRONG and self.is_excused(case):
                 aside.setdefault((kind_of(case), _setting(case)), Unserved(answer, self.is_open(case)))
             elif answer.standing.is_answered:
@@ -170,34 +184,24 @@ class Table:
             return list(cases), []
         return kept, list(aside.values())
 
-    def _answer_to(self, case: Case) -> Answer:
-        """Return the answer on a case: its kind's, but where backward raises at these sizes alone."""
-        answer = self.answer(case)
-        if shapes_of(answer.case) == shapes_of(case) or not answer.standing.is_answered:
-            return answer
-        key = (shapes_of(case), _setting(case))
-        if key not in self._answers:
-            self._answers[key] = answer_of(self.scope.checkable, case, compares=False)
-        return self._answers[key]
-
-    def _general(self, case: Case) -> list[Standing]:
-        """Return how backward stands on the kinds beside which a case is special."""
-        shapes, setting = shapes_of(case), _setting(case)
-        return [
-            answer.standing
-            for (kind, of), answer in self._answers.items()
-            if of == setting and is_special(shapes, kind)
-        ]
+    def _general(self, shapes: Assignment, setting: str) -> list[_Seen]:
+        """Return what was seen of the kinds beside which shapes are special."""
+        return [seen for (kind, of), seen in self._seen.items() if of == setting and is_special(shapes, kind)]
 
     def is_excused(self, case: Case) -> bool:
         """Say whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
-        general = self._general(case)
-        is_right = any(answer.standing is Standing.RIGHT for answer in self._answers.values())
-        return bool(general) and Standing.WRONG not in general and is_right
+        is_right = any(Standing.RIGHT in seen.standings for seen in self._seen.values())
+        return is_right and self._is_coincidence(shapes_of(case), _setting(case))
+
+    def _is_coincidence(self, shapes: Assignment, setting: str) -> bool:
+        general = self._general(shapes, setting)
+        return bool(general) and all(
+            Standing.WRONG not in seen.standings or self._is_coincidence(seen.shapes, setting) for seen in general
+        )
 
     def is_open(self, case: Case) -> bool:
         """Say whether backward is right on a kind beside which a case is special: else it belongs to a misfit."""
-        return Standing.RIGHT in self._general(case)
+        return any(Standing.RIGHT in seen.standings for seen in self._general(shapes_of(case), _setting(case)))
 
 
 def unserved_line(unserved: Iterable[Unserved], most: int = 2) -> str:

@@ -126,8 +126,9 @@ class _Search:
                 constants = silent
                 runner = self.subject.make(frozenset(reading.inputs), constants)
                 made = replace(self._made(runner, reading), starts_in=made.starts_in)
+            floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
             with np.errstate(all="ignore"):
-                if answer_of(made, case, compares=False).standing.is_answered:
+                if floats - constants and answer_of(made, case, compares=False).standing.is_answered:
                     return _Taken(made, runner, case, constants, is_answered=True)
         return _Taken(made, runner, cases[0], constants)
 
