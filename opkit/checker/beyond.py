@@ -5,7 +5,7 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from opkit.checker.model.case import Case, plain
@@ -44,7 +44,7 @@ def beyond(
         yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
 
 
-def unserved_in(session: CheckSession, unserved: Sequence[Unserved]) -> Iterator[CheckResult]:
+def unserved_in(session: CheckSession, unserved: Collection[Unserved]) -> Iterator[CheckResult]:
     """Yield what is undecided of the kinds that were left out (rules 4 and 5); the rest is a line of the verdict.
 
     Wrong on a special kind of one that is right; a gradient of another shape that the target's runtime would use.

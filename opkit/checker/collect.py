@@ -24,7 +24,7 @@ from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import cast_case
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.search.pipeline import search
-from opkit.checker.search.table import Unserved
+from opkit.checker.search.table import Table
 from opkit.errors import KernelError, unknown
 
 #: The label of a case that an earlier run failed on; whether the op still takes it is open.
@@ -43,7 +43,7 @@ class Collected:
         claims_float64: whether float64 is promised (by the spec or by a float64 case), or merely possible.
         domain: which numbers all inputs hold, where search found it out and they hold the same.
         large: one case with many elements.
-        unserved: kinds that forward takes and that were left out.
+        table: what backward answers on each kind, None where that is declared.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Collected:
     claims_float64: bool = True
     domain: str | None = None
     large: Case | None = None
-    unserved: list[Unserved] = field(default_factory=list)
+    table: Table | None = None
 
 
 def collect(checkable: Checkable, options: Options, trial: Trial) -> Collected:
@@ -223,7 +223,7 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     searched = search(checkable, options, trial)
     cases, large = searched.cases, searched.large
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
-    found.unserved = searched.unserved
+    found.table = searched.table
     let_in = trial.let_in if trial.minds_guards else 0
     dropped = trial.counts[Answer.NONFINITE] - let_in
     if dropped:

@@ -123,7 +123,7 @@ def _checked(
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):
-            results.extend(unserved_in(session, collected.unserved))
+            results.extend(unserved_in(session, () if collected.table is None else collected.table.unserved.values()))
             results.extend(beyond(checkable, options, check))
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
@@ -159,6 +159,7 @@ def _begun(checkable: Checkable, options: Options, custody: Custody, start: floa
         claims_float64=collected.claims_float64,
         custody=custody,
         started=start,
+        coincidence=None if collected.table is None else collected.table.excuses,
     )
     return session, collected
 

@@ -6,13 +6,13 @@ Decides and explains; the numbers come from jacobian and directions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from opkit.checker.checks.contract import edge_code, is_write
-from opkit.checker.checks.entries import described, index_of
+from opkit.checker.checks.entries import described, index_of, undecided
 from opkit.checker.checks.guarded import Guarded
 from opkit.checker.checks.tipped import Tipped
 from opkit.checker.derivative.columns import Steps
@@ -26,6 +26,7 @@ from opkit.checker.model.middle import median
 from opkit.checker.model.report import CheckResult, Evidence, Status
 from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
+    BESIDE,
     ENOUGH_FAILING,
     EXTRA_PROBES,
     PLAIN_CALLS,
@@ -83,6 +84,7 @@ class _Ledger:
     tipped: Tipped = field(default_factory=Tipped)
     guarded: Guarded = field(default_factory=Guarded)
     is_extra: bool = False
+    exact: CheckResult | None = None
 
     def fail(self, code: str, leaf: InputLeaf, output: str, result: CheckResult) -> None:
         key = (code, leaf.name, output)
@@ -196,6 +198,8 @@ def _weigh(ev: Evaluator, outcome: Comparison, ledger: _Ledger) -> None:
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
     session = ledger.session
     for failure in sorted(failures, key=lambda item: -item.excess):
+        if session.is_found(ev.case) and _is_coincidence(ledger, ev, outcome, failure):
+            continue
         index, element = ev.locate(failure.entry)
         output = session.output_name(index)
         code = edge_code(failure.code, ev.case) if failure.code != "GC105" else failure.code
@@ -204,6 +208,44 @@ def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledg
             ledger.counts[key] += 1
             continue
         ledger.fail(code, failure.leaf, output, described(session, ev, failure, outcome, output, element, code))
+
+
+def _is_coincidence(ledger: _Ledger, ev: Evaluator, outcome: Comparison, failure: EntryFailure) -> bool:
+    """Say whether a failure is one of equal sizes or of exact values alone (rule 5); what is open is kept."""
+    session = ledger.session
+    if not np.isfinite(failure.actual):
+        return False
+    if session.coincidence is not None and session.coincidence(ev.case):
+        return True
+    if not _is_right_beside(ev, failure):
+        return False
+    if ledger.exact is None:
+        why = (
+            "Backward is right as near as can be to these exact values: say in a cases function whether they are meant"
+        )
+        ledger.exact = undecided(session, ev, failure, outcome, failure.code, why)
+    return True
+
+
+def _is_right_beside(ev: Evaluator, failure: EntryFailure) -> bool:
+    """Say whether backward is right for the element where all values differ from exact ones by next to nothing."""
+    rng = np.random.default_rng(failure.element)
+
+    def moved(array: np.ndarray) -> np.ndarray:
+        if array.dtype.kind != "f":
+            return array
+        size = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
+        shift: np.ndarray = array + (size or 1.0) * BESIDE * rng.uniform(-1, 1, array.shape)
+        return shift.astype(array.dtype)
+
+    try:
+        other = Evaluator(ev.checkable, replace(ev.case, inputs=ev.map_inputs(moved))).prepare()
+        support = np.zeros(other.array(failure.leaf).size, dtype=bool)
+        support[failure.element] = True
+        probe = probe_leaf(other, failure.leaf, rng, support.reshape(other.array(failure.leaf).shape))
+    except Exception:  # user code: it takes these values alone
+        return False
+    return not probe.is_wrong and np.isfinite(probe.bound)
 
 
 def _probe(ev: Evaluator, number: int, ledger: _Ledger, most: int = 1000) -> None:
@@ -256,6 +298,8 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     yield from (result for _, result in sorted(ledger.failures.items(), key=lambda item: item[0]))
     if not ledger.failures:
         yield from ledger.broken[:1]
+    if ledger.exact is not None:
+        yield ledger.exact
     failed = {(code, name) for code, name, _ in ledger.failures}
     for (name, output), pair in ledger.pairs.items():
         if not any(code in _CODES or code in ("GC160", "GC161") for code, other in failed if other == name):

@@ -81,6 +81,7 @@ class CheckSession:
         evaluators: one for each case, run once.
         large: a case with many elements, for what does not need every entry of the Jacobian.
         single: a few cases in float32, where the others are float64 and the op takes float32 too.
+        coincidence: says whether backward is wrong on a case only for a coincidence of sizes, and keeps it if so.
     """
 
     checkable: Checkable
@@ -99,6 +100,11 @@ class CheckSession:
     evaluators: list[Evaluator] = field(default_factory=list)
     large: list[Evaluator] = field(default_factory=list)
     single: list[Evaluator] = field(default_factory=list)
+    coincidence: Callable[[Case], bool] | None = None
+
+    def is_found(self, case: Case) -> bool:
+        """Say whether nothing declares a case: the search found it, and there is no definition."""
+        return case.origin == "search" and self.checkable.infer is None
 
     def prepare(self, large: Case | None = None) -> None:
         """Run forward once on every case."""

@@ -136,6 +136,9 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
+#: Share of an array's size by which all values are moved to see whether a gradient is wrong at exact values alone.
+#: Derived: far above the resolution of float64, far below any bound that a kernel branches at.
+BESIDE = 2.0**-40
 #: Changes of equal sizes that are tried to see whether they have to be equal, and the size they become: one that no
 #: usual shape has. Cost.
 MOST_GENERALISED, OWN_SIZE = 24, 11

@@ -5,7 +5,7 @@ Naming and comparing only; what an op does on a kind is in table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -75,24 +75,32 @@ def generalised(shapes: Assignment, size: int) -> Iterator[Assignment]:
 
     Args:
         shapes: of each input; none is yielded beside a list.
-        size: what the axes become: one that no usual shape has.
+        size: the least that the axes become: one that no usual shape has.
     """
     if any(shape and isinstance(shape[0], tuple) for shape in shapes):
         return
     flat: list[tuple[int, int, Any]] = [
-        (index, axis, one) for index, shape in enumerate(shapes) for axis, one in enumerate(shape or ())
+        (index, axis - len(shape or ()), one)
+        for index, shape in enumerate(shapes)
+        for axis, one in enumerate(shape or ())
     ]
-    for old in dict.fromkeys(one for _, _, one in flat):
+    known = [one for _, _, one in flat]
+    tied = [(index, axis) for index, axis, one in flat if one == 1 or known.count(one) > 1]
+    # Axes that lie over each other when arrays are broadcast go together first: all of them, then one at a time.
+    yield _changed(shapes, {place: size - place[1] for place in tied})
+    for level in dict.fromkeys(axis for _, axis in tied):
+        yield _changed(shapes, {place: size for place in tied if place[1] == level})
+    for old in dict.fromkeys(known):
         places = [(index, axis) for index, axis, one in flat if one == old]
         for count in range(1, len(places) + (old == 1)):
             for chosen in combinations(places, count):
-                yield _changed(shapes, frozenset(chosen), size)
+                yield _changed(shapes, dict.fromkeys(chosen, size))
 
 
-def _changed(shapes: Assignment, places: frozenset[tuple[int, int]], size: int) -> Assignment:
-    """Return shapes with the axes at some places of another size."""
+def _changed(shapes: Assignment, sizes: Mapping[tuple[int, int], int]) -> Assignment:
+    """Return shapes with other sizes at some places: (input, axis counted from the end)."""
     made: list[Any] = [
-        None if shape is None else tuple(size if (index, axis) in places else one for axis, one in enumerate(shape))
+        None if shape is None else tuple(sizes.get((index, axis - len(shape)), one) for axis, one in enumerate(shape))
         for index, shape in enumerate(shapes)
     ]
     return tuple(made)

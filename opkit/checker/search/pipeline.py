@@ -22,7 +22,7 @@ from opkit.checker.search.roles import Roles
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.selection import thinned
 from opkit.checker.search.sweeps import Sweeps
-from opkit.checker.search.table import Table, Unserved
+from opkit.checker.search.table import Table
 from opkit.checker.search.wider import wider
 from opkit.errors import KernelError
 
@@ -37,7 +37,7 @@ class SearchResult:
         dtype: of the float inputs.
         domain: the one domain of all inputs, where they have one and all hold floats.
         notes: what the user should know.
-        unserved: kinds that forward takes and that were left out.
+        table: what backward answers on each kind, None where that is declared.
     """
 
     cases: list[Case]
@@ -45,7 +45,7 @@ class SearchResult:
     dtype: str = "float64"
     domain: str | None = None
     notes: list[str] = field(default_factory=list)
-    unserved: list[Unserved] = field(default_factory=list)
+    table: Table | None = None
 
 
 def first_case(checkable: Checkable, options: Options, give_up: float = float("inf")) -> Case | None:
@@ -105,11 +105,10 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     if not shapes:
         return SearchResult([], dtype=scope.dtype)
     is_vague = checkable.infer is None and checkable.has_gradient and not options.shapes
-    unserved: list[Unserved] = []
     if is_vague:
         if not any(all(sizes_of(case)) and table.serves(case) for case in shapes):
             shapes = natural.further(table.serves) + shapes
-        shapes, unserved = table.parted(shapes)
+        shapes = table.served(shapes)
     sweeps = Sweeps(scope, natural)
     # An array among the options goes with the sizes that were seen.
     is_held = any(isinstance(attr.default, np.ndarray) for attr in checkable.attrs)
@@ -119,7 +118,6 @@ def _round(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
     cases = shapes + emptied + sweeps.attribute(shapes) + sweeps.regime(shapes) + sweeps.marked(shapes)
     cases += wider(scope, shapes)
     if is_vague:
-        cases, more = table.parted(cases)
-        unserved += more
+        cases = table.served(cases)
         large = large if large is None or table.serves(large) else None
-    return SearchResult(cases, large, scope.dtype, scope.domain, sweeps.notes, unserved)
+    return SearchResult(cases, large, scope.dtype, scope.domain, sweeps.notes, table if is_vague else None)

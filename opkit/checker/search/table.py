@@ -18,8 +18,8 @@ from opkit.checker.derivative.directions import probe_leaf
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, leaves_of
-from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, MOST_GENERALISED, OWN_SIZE
-from opkit.checker.search.extents import shapes_of, sizes_of
+from opkit.checker.model.thresholds import LOOK_SEED, LOOK_WEIGHTS, MOST_GENERALISED, MOST_GROWN, OWN_SIZE
+from opkit.checker.search.extents import elements, shapes_of, sizes_of
 from opkit.checker.search.kinds import Kind, generalised, is_special, kind_between, kind_of
 from opkit.checker.search.scope import SearchScope
 from opkit.checker.search.shapes import Assignment
@@ -131,9 +131,11 @@ class Table:
 
     Args:
         scope: of the search.
+        unserved: the kinds that are left out.
     """
 
     scope: SearchScope
+    unserved: dict[Key, Unserved] = field(default_factory=dict)
     _asked: dict[tuple[Assignment, str], Answer] = field(default_factory=dict)
     _compared: dict[Key, Answer] = field(default_factory=dict)
     _seen: dict[Key, _Seen] = field(default_factory=dict)
@@ -154,9 +156,11 @@ class Table:
             answer = self._compared.setdefault(key, answer)
         self._seen.setdefault(key, _Seen(shapes_of(case))).standings.add(answer.standing)
         roles = self.scope.roles
-        if answer.standing is Standing.RIGHT or roles is None:
+        if answer.standing is not Standing.WRONG or roles is None:
             return
         for shapes in islice(generalised(shapes_of(case), OWN_SIZE), MOST_GENERALISED):
+            if elements(shapes) > MOST_GROWN:
+                continue
             one = self.scope.case(shapes, case.attrs, roles, seed=case.seed)
             if (kind_between(shapes), key[1]) not in self._seen and self.scope.trial.probe(one).is_accepted:
                 self.answer(one)
@@ -165,13 +169,13 @@ class Table:
         """Say whether backward answers a case."""
         return self.answer(case).standing.is_answered
 
-    def parted(self, cases: Sequence[Case]) -> tuple[list[Case], list[Unserved]]:
-        """Return the cases to check, and the kinds that are left out.
+    def served(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the cases to check; the kinds that are left out are kept in ``unserved``.
 
         Where backward answers nothing all are to be checked: that is a failure, and the checks say what was raised.
         """
         kept: list[Case] = []
-        aside: dict[Key, Unserved] = {}
+        aside = self.unserved
         for case in cases:
             answer = self.answer(case)
             if answer.standing is Standing.WRONG and self.is_excused(case):
@@ -181,8 +185,9 @@ class Table:
             else:
                 aside.setdefault((kind_of(case), _setting(case)), Unserved(answer))
         if not any(all(sizes_of(case)) for case in kept):
-            return list(cases), []
-        return kept, list(aside.values())
+            aside.clear()
+            return list(cases)
+        return kept
 
     def _general(self, shapes: Assignment, setting: str) -> list[_Seen]:
         """Return what was seen of the kinds beside which shapes are special."""
@@ -192,6 +197,14 @@ class Table:
         """Say whether a case is special beside kinds on which backward is not wrong, and it is right on some."""
         is_right = any(Standing.RIGHT in seen.standings for seen in self._seen.values())
         return is_right and self._is_coincidence(shapes_of(case), _setting(case))
+
+    def excuses(self, case: Case) -> bool:
+        """Say whether a case on which backward was found wrong is excused, and keep it then for ``unserved``."""
+        if not self.is_excused(case):
+            return False
+        answer = Answer(case, Standing.WRONG, "backward gives wrong gradients")
+        self.unserved.setdefault((kind_of(case), _setting(case)), Unserved(answer, self.is_open(case)))
+        return True
 
     def _is_coincidence(self, shapes: Assignment, setting: str) -> bool:
         general = self._general(shapes, setting)

@@ -114,22 +114,28 @@ class _Search:
         if self._is_single(made, cases[:1]):
             made = replace(made, starts_in="float32")
             cases = self._cases(made) or cases
-        if not cases:
-            return None
+        if not any(is_float(array) for case in cases for _, array in leaves_of(case.inputs)):
+            return None  # nothing to differentiate
         given = {name for case in cases for name, value in case.inputs.items() if value is not None}
         if not given.issuperset(reading.inputs):  # it was never taken: an option, not an array that may be left out
             return self.taken(self._without(reading, set(reading.inputs) - given))
         constants: frozenset[str] = frozenset()
+        found: _Taken | None = None
+        unanswered = set(reading.optional)
         for case in sorted(cases, key=lambda case: _is_small(case)):
             silent = self._silent(runner, case)
             if silent and not constants:
                 constants = silent
                 runner = self.subject.make(frozenset(reading.inputs), constants)
                 made = replace(self._made(runner, reading), starts_in=made.starts_in)
-            floats = {leaf.name for leaf, array in leaves_of(case.inputs) if is_float(array)}
             with np.errstate(all="ignore"):
-                if floats - constants and answer_of(made, case, compares=False).standing.is_answered:
-                    return _Taken(made, runner, case, constants, is_answered=True)
+                if answer_of(made, case, compares=False).standing.is_answered:
+                    found = found or _Taken(made, runner, case, constants, is_answered=True)
+                    unanswered -= {name for name in unanswered if case.inputs.get(name) is not None}
+            if found is not None and not unanswered:
+                return found
+        if found is not None:  # backward answers only where these are left out: they are options
+            return self.taken(self._without(reading, unanswered))
         return _Taken(made, runner, cases[0], constants)
 
     def _without(self, reading: Reading, names: set[str]) -> Reading:
