@@ -39,6 +39,9 @@ class Serving(ABC):
         return type(self)(device)
 
     # --- what each framework says
+    #: What a reader of every report should know of the framework as it is installed.
+    remark = ""
+
     @property
     @abstractmethod
     def kinds(self) -> str:
@@ -110,9 +113,10 @@ class Serving(ABC):
         return constants_in(subject, cases)
 
     def _placed(self, subject: Subject, device: str = "") -> Subject:
-        """Return a subject whose reports say where it ran, where that was asked for."""
+        """Return a subject whose reports say what else a reader should know: where it ran, if that was asked for."""
         device = device or self.device
-        return replace(subject, remark=runs_on(device)) if device else subject
+        remarks = (runs_on(device) if device else "", subject.remark, self.remark)
+        return replace(subject, remark="; ".join(filter(None, remarks)))
 
     # --- FILE.py::Name
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:

@@ -19,9 +19,21 @@ from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
 
+#: The newest release of torch that opkit is tested with.
+NEWEST = (2, 14)
+
+
+def untested(version: str) -> str:
+    """Say that a release of torch is newer than what opkit is tested with, "" of one that is not."""
+    if tuple(int(part) for part in version.split(".")[:2]) <= NEWEST:
+        return ""
+    return f"torch {version} is newer than {NEWEST[0]}.{NEWEST[1]}, the newest that opkit is tested with"
+
 
 class Torch(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+
+    remark = untested(torch.__version__)
 
     @property
     def place(self) -> Device:
