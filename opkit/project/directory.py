@@ -118,6 +118,16 @@ def discover(paths: Iterable[str | os.PathLike[str]] = ()) -> tuple[OpDirectory,
     return tuple(found.values())
 
 
+def checks_below(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the check files, ``check_*.py``, at and below a folder, sorted; op directories have none."""
+    found = []
+    for folder, entries in _walk(Path(path), set()):
+        if not _is_op(entries):
+            names = (entry.name for entry in entries if _is(entry.is_file))
+            found += [folder / name for name in names if name.startswith("check_") and name.endswith(".py")]
+    return found
+
+
 def _discover(path: Path) -> Iterator[OpDirectory]:
     if os.path.isfile(path):
         if not is_part(path):
@@ -128,14 +138,18 @@ def _discover(path: Path) -> Iterator[OpDirectory]:
         if os.path.islink(path):
             raise UsageError(f"{str(path)!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {str(path)!r}", help=did_you_mean(near_files(path)[:1]))
-    below = list(_walk(path, set()))
+    below = [op_directory_of(folder) for folder, entries in _walk(path, set()) if _is_op(entries)]
     if not below and any(item.name.endswith(_PARTS) for item in path.iterdir()):
         below = [op_directory_of(path)]
     yield from below
 
 
-def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[OpDirectory]:
-    """Yield the op directories at and below a folder; what cannot be read, and links in a circle, are passed over."""
+def _is_op(entries: Iterable[os.DirEntry[str]]) -> bool:
+    return any(entry.name.endswith(_SPEC) and _is(entry.is_file) for entry in entries)
+
+
+def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[tuple[Path, list[os.DirEntry[str]]]]:
+    """Yield the folders at and below one, and what they hold; what cannot be read, and circles, are passed over."""
     waiting = [top]
     while waiting:
         folder = waiting.pop()
@@ -147,8 +161,7 @@ def _walk(top: Path, seen: set[tuple[int, int]]) -> Iterator[OpDirectory]:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:
             continue
-        if any(entry.name.endswith(_SPEC) and _is(entry.is_file) for entry in entries):
-            yield op_directory_of(folder)
+        yield folder, entries
         below = (item for item in entries if not item.name.startswith(".") and item.name not in _SKIPPED)
         waiting += [folder / entry.name for entry in reversed([item for item in below if _is(item.is_dir)])]
 

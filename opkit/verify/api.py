@@ -25,8 +25,9 @@ from opkit.verify.isolation.watch import SingleProcess
 from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.run import remember, run_targets
-from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks
-from opkit.verify.subjects.pair import cases_of, pair
+from opkit.verify.subjects.foreign.framework import Framework
+from opkit.verify.subjects.pair import pair
+from opkit.verify.targets.holding import families
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe, UnsendableError
 from opkit.verify.workers.alone import check_former, joined
@@ -124,7 +125,7 @@ def load_given(given: tuple[Any, ...], options: RunOptions, flight: Flight | Non
         served = framework.called(target, inputs, cases, options.check)
         return Loaded(served.checkables, served.reports)
     if target is not None:
-        return _of_class(target, inputs, cases, options)
+        raise UsageError(f"{target.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
     process, interpreter = os.getpid(), Interpreter()
     try:
         return Loaded((pair(forward, backward, inputs, cases, options=options.check),))
@@ -137,23 +138,7 @@ def _framework_of(target: Any, inputs: Any, device: str) -> Framework | None:
     """Return the framework that serves a value of this process on a device, None where none imported does."""
     if target is None or isinstance(target, (str, os.PathLike, list, tuple)):
         return None
-    return next((item for item in loaded_frameworks(device) if item.takes(target, inputs)), None)
-
-
-def _of_class(
-    layer: type,
-    inputs: Sequence[Any] | Mapping[str, Any] | None,
-    cases: Callable[..., Any] | None,
-    options: RunOptions,
-) -> Loaded:
-    from opkit.verify.subjects.pylayer import is_layer
-    from opkit.verify.targets.named import layer_given
-
-    if not is_layer(layer):
-        raise UsageError(f"{layer.__name__} is not a PyLayer", help="give a PyLayer class, or forward= and backward=")
-    if inputs is not None and cases is not None:
-        raise UsageError(f"gradcheck of {layer.__name__} takes inputs=[...], or cases=function of a generator")
-    return layer_given(layer, None if inputs is None else cases_of(inputs), cases, options)
+    return next((item for item in families(device) if item.takes(target, inputs)), None)
 
 
 def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:

@@ -17,11 +17,12 @@ from opkit.reporters import text_report
 from opkit.testing import GradientError, assert_gradients
 from opkit.verify import gradcheck
 from opkit.verify.outcome import Outcome
-from opkit.verify.subjects.foreign.framework import framework_of
+from opkit.verify.subjects.foreign.framework import framework_of, recorded_frameworks
 from tests.corpus.torch_corpus import FILES, checked, loaded, names_in
 from tests.verify.golden import masked
 
 torch = pytest.importorskip("torch", reason="torch is not installed: its custom functions cannot be checked")
+untested = pytest.importorskip("opkit.verify.subjects.torch.framework").untested
 pytestmark = pytest.mark.peer
 
 #: One name in so many is checked here; ``python -m tests.campaigns.torch_functions`` checks all.
@@ -298,6 +299,29 @@ def test_library_ops_of_a_file_that_calls_nothing_are_searched(tmp_path: Path) -
     done = run("gradcheck", "--effort", "0.1", str(tmp_path / "ops.py"))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "FAIL GC101" in done.stdout
+
+
+# --- releases
+@pytest.mark.parametrize(("version", "is_newer"), [("2.4.0", False), ("2.14.1+cu130", False), ("2.15.0a0+git1", True)])
+def test_a_release_that_was_not_tested_is_said_in_one_line(version: str, is_newer: bool) -> None:
+    """It is a remark of the report; the check goes on."""
+    assert ("newer than" in untested(version)) == is_newer
+    assert "\n" not in untested(version)
+
+
+def test_a_release_whose_apply_cannot_be_listened_to_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is heard of the run; what the file holds is checked all the same."""
+
+    def refuses(self: object) -> None:
+        raise AttributeError("apply is another thing now")
+
+    monkeypatch.setattr(type(framework_of("torch")), "recording", refuses)
+    with recorded_frameworks() as ((framework, heard),):
+        pass
+    assert framework is framework_of("torch")
+    assert not heard.calls
 
 
 # --- bad input

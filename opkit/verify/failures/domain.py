@@ -31,7 +31,7 @@ def domain_of(directory: str | None, op: str) -> str:
             parts = list(_statements(op_directory_of(Path(directory)).cases))
         else:
             file, _, name = op.rpartition("::")
-            parts = _named(Path(file), ("cases_" + name, "cases")) if file else []
+            parts = _named(Path(file), ("cases_" + name.rpartition(".")[2], "cases")) if file else []
     except (OSError, ValueError, SyntaxError, RecursionError):  # the op itself will be found faulty
         parts = []
     text = "\n".join(ast.dump(part) for part in parts)

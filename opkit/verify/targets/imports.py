@@ -7,19 +7,34 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Iterator
 
 
 def imported_roots(path: str | os.PathLike[str]) -> frozenset[str]:
     """Return the top-level packages that a Python file imports anywhere, by absolute names."""
+    roots: set[str] = set()
+    for node in _statements(path):
+        if isinstance(node, ast.Import):
+            roots.update(item.name.partition(".")[0] for item in node.names)
+        elif node.module and not node.level:
+            roots.add(node.module.partition(".")[0])
+    return frozenset(roots)
+
+
+def imported_names(path: str | os.PathLike[str]) -> frozenset[str]:
+    """Return the names that a Python file binds by importing."""
+    return frozenset(item.asname or item.name for node in _statements(path) for item in node.names)
+
+
+def is_relative(path: str | os.PathLike[str]) -> bool:
+    """Say whether a file imports from its own package by relative names: it cannot be run as a script."""
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in _statements(path))
+
+
+def _statements(path: str | os.PathLike[str]) -> Iterator[ast.Import | ast.ImportFrom]:
     try:
         with open(path, "rb") as handle:
             tree = ast.parse(handle.read())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    roots: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            roots.update(item.name.partition(".")[0] for item in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            roots.add(node.module.partition(".")[0])
-    return frozenset(roots)
+        return iter(())
+    return (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))

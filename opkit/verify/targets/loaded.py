@@ -5,6 +5,7 @@ Data only; loading stands in one module per kind of target.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from opkit.checker import Checkable, OpReport
@@ -18,7 +19,7 @@ class Loaded:
 
     Args:
         checkables: the ops to check, in the order of their definition.
-        reports: what can be said without a check: a file that does not load, a PyLayer that was never called.
+        reports: what can be said without a check: a file that does not load, a function without a gradient.
         diagnostics: what the spec compiler and the loader found.
         is_fresh: the process that loaded this must not be forked, even where it has one thread; the ops are checked in
             fresh interpreters, as they are in any process that has threads.
@@ -34,3 +35,18 @@ class Loaded:
         if not device:
             return self
         return replace(self, checkables=tuple(without_device(item, device) for item in self.checkables))
+
+
+def joined(parts: Iterable[Loaded]) -> Loaded:
+    """Return the contents of several in order; of a file's functions of one name the later ones are numbered."""
+    every = list(parts)
+    counts: dict[str, int] = {}
+
+    def numbered(name: str) -> str:
+        counts[name] = counts.get(name, 0) + 1
+        return name if counts[name] == 1 or "::" not in name else f"{name}#{counts[name]}"
+
+    checkables = [replace(item, name=numbered(item.name)) for part in every for item in part.checkables]
+    reports = [replace(item, op=numbered(item.op)) for part in every for item in part.reports]
+    diagnostics = tuple(item for part in every for item in part.diagnostics)
+    return Loaded(tuple(checkables), tuple(reports), diagnostics)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,48 +27,77 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.directory import checkable_of
 from opkit.verify.subjects.foreign.framework import Framework, missing, recorded_frameworks
+from opkit.verify.subjects.foreign.recording import Recording
+from opkit.verify.subjects.foreign.serving import name_of
 from opkit.verify.subjects.hints import kernels_of
 from opkit.verify.subjects.neighbours import near
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pyfunc import checkable_of_py_func
-from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
+from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode
 from opkit.verify.subjects.recorder import Heard, InputRecorder, Sort, Traits
-from opkit.verify.targets.loaded import Loaded
-from opkit.verify.targets.named import layer_loaded
-from opkit.verify.targets.target import Target
+from opkit.verify.targets.holding import held, serve_all
+from opkit.verify.targets.imports import is_relative
+from opkit.verify.targets.loaded import Loaded, joined
+from opkit.verify.targets.named import load_named
+from opkit.verify.targets.target import ALL, Target
 
 
-def load_script(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
-    """Run a script under the recorder and make a checkable of every op that it called.
+def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
+    """Run a script under the recorder and make a checkable of every op that it called on what it saw.
 
-    PyLayers of the script that were never called are checked on the cases that the script declares for them.
+    Its other custom functions are checked as ``FILE.py::Name`` would. A file that cannot be run is imported.
     """
+    if target.name or is_relative(target.path):
+        return load_named(replace(target, name=ALL), options, flight)
     recorder = InputRecorder()
     install_frameworks()
     names: Mapping[str, Any] = {}
-    reports: list[OpReport] = []
-    foreign: list[tuple[Framework, Any]] = []
+    stopped: list[OpReport] = []
+    foreign: list[tuple[Framework, Recording]] = []
     try:
         with recorded_frameworks(options.device) as foreign, observing(), observe(recorder, on_error=recorder.raised):
             names = exec_script(shown_path(target.path))
     except SystemExit as error:
         if error.code not in (None, 0):
-            reports.append(_stopped(target, error))
+            stopped.append(_stopped(target, error))
     except Exception as error:
-        reports.append(_stopped(target, error))
+        stopped.append(_stopped(target, error))
     finally:
         dynamic_mode()
     names = names or vars(sys.modules["__main__"])
-    found = _Gathered(target, names, options)
+    parts = list(_gathered(target, names, options, recorder, foreign))
+    return joined([*parts, Loaded(reports=tuple(stopped))])
+
+
+def _gathered(
+    target: Target,
+    names: Mapping[str, Any],
+    options: RunOptions,
+    recorder: InputRecorder,
+    foreign: Sequence[tuple[Framework, Recording]],
+) -> Iterator[Loaded]:
+    every = held(names, "__main__", options.device)
+    known = {id(item.value): item.name for item in every}
+
+    def label(value: Any) -> str:
+        name = known.get(id(value)) or getattr(value, "__qualname__", "") or name_of(value)
+        return f"{target.label}::{name}"
+
+    found = _Gathered(target, names, label, len(every) == 1)
     for heard in recorder.heard.values():
         if heard.calls:
             found.add(heard)
-    found.add_uncalled({heard.key: heard for heard in recorder.heard.values() if heard.sort is Sort.LAYER})
+    yield Loaded(tuple(found.checkables), tuple(found.reports), tuple(found.diagnostics))
     for framework, calls in foreign:
-        served = framework.gathered(calls, names, target.label, options.check)
-        found.checkables += served.checkables
-        found.reports += served.reports
-    return Loaded(tuple(found.checkables), (*reports, *found.reports), tuple(found.diagnostics))
+        for served in framework.gathered(calls, names, label, options.check):
+            yield Loaded(served.checkables, served.reports)
+    called = {id(heard.key) for heard in recorder.heard.values() if heard.calls}
+    called |= {id(value) for _, calls in foreign for value in calls.calls if calls.calls[value]}
+    raised = {id(heard.key): heard for heard in recorder.heard.values() if not heard.calls}
+    others = [item for item in every if id(item.value) not in called]
+    for item, loaded in serve_all(others, names, target.label, options):
+        heard = raised.get(id(item.value))
+        yield loaded if heard is None or loaded.checkables else Loaded(reports=(_raised(label(item.value), heard),))
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:
@@ -76,15 +105,13 @@ def _stopped(target: Target, error: BaseException) -> OpReport:
 
 
 class _Gathered:
-    """Collects checkables of what was heard."""
+    """Collects checkables of what was heard of opkit's own kinds of ops."""
 
-    def __init__(self, target: Target, names: Mapping[str, Any], options: RunOptions) -> None:
+    def __init__(self, target: Target, names: Mapping[str, Any], label: Callable[[Any], str], is_single: bool) -> None:
         self.checkables: list[Checkable] = []
         self.reports: list[OpReport] = []
         self.diagnostics: list[Diagnostic] = []
-        self._target = target
-        self._names = names
-        self._options = options
+        self._target, self._names, self._label, self._is_single = target, names, label, is_single
         self._directories: dict[str, LoadedOps] = {}
 
     def add(self, heard: Heard) -> None:
@@ -99,7 +126,7 @@ class _Gathered:
     def _add_py_func(self, heard: Heard) -> None:
         opdef: PyFuncDef = heard.key
         name = label_of(opdef.function)
-        label = self._unique(f"{self._target.label}::{name}")
+        label = f"{self._target.label}::{name}"
         if opdef.backward_func is None or not opdef.outputs:
             text = "this py_func has no backward_func; there is no gradient to check"
             skip = CheckResult("domain", Status.SKIP, "GC182", text, where=location_of(opdef.function))
@@ -108,22 +135,18 @@ class _Gathered:
         declared = declared_in(self._names, ["forward", name], name)
         recorded = [call["inputs"] for calls in heard.calls.values() for call in calls]
         needed = frozenset(index for item in heard.opdefs for index in item.asked)
-        declared = _own(declared, self._names, name)
+        declared = self._own(declared, name)
         self.checkables.append(checkable_of_py_func(opdef, recorded, needed, label, declared, heard.opdefs))
 
-    def _unique(self, label: str) -> str:
-        """Return a label that no op of this run has yet."""
-        taken = {item.name for item in self.checkables} | {item.op for item in self.reports}
-        number = 1
-        while (numbered := label if number == 1 else f"{label}#{number}") in taken:
-            number += 1
-        return numbered
+    def _own(self, declared: Declared, name: str) -> Declared:
+        """Return what the script declares of an op; cases without a name may be meant for another one."""
+        is_own = f"cases_{name}" in self._names or self._is_single
+        return declared if is_own else replace(declared, cases=None)
 
     def _add_layer(self, heard: Heard) -> None:
         """Add a PyLayer: one checkable per set of inputs that took no gradient."""
-        label = f"{self._target.label}::{heard.key.__qualname__}"
-        name = heard.key.__name__
-        declared = _own(declared_in(self._names, ["forward", name], name), self._names, name)
+        label, name = self._label(heard.key), heard.key.__name__
+        declared = self._own(declared_in(self._names, ["forward", name], name), name)
         groups = sorted(_by_traits(heard).items(), key=lambda group: (group[0].is_idle, len(group[0].constants)))
         for number, (traits, calls) in enumerate(groups):
             # The cases say what takes a gradient where the run says least of constants.
@@ -135,28 +158,10 @@ class _Gathered:
                     recorded=calls,
                     traits=replace(traits, is_idle=False) if cases is not None else traits,
                     declared=declared,
-                    name=self._unique(label),
+                    name=label,
                     is_twice=heard.is_twice,
                 )
             )
-
-    def add_uncalled(self, called: Mapping[Any, Heard]) -> None:
-        """Make checkables of the script's own PyLayers of which no call returned, where it has cases for them."""
-        for name, value in self._names.items():
-            if not is_layer(value) or value.__module__ != "__main__" or value.__name__ != name:
-                continue
-            heard = called.get(value)
-            if heard is not None and heard.calls:
-                continue
-            label = f"{self._target.label}::{name}"
-            is_own = f"cases_{name}" in self._names
-            if not is_own and "cases" not in self._names:
-                self.reports.append(_without_call(label, name, heard))
-                continue
-            loaded = layer_loaded(value, self._names, label, self._options)
-            self.checkables += loaded.checkables
-            # Cases without a name may be meant for another PyLayer of the script.
-            self.reports += loaded.reports if is_own or loaded.checkables else [_without_call(label, name, heard)]
 
     def _add_op(self, heard: Heard) -> None:
         opdef: OpDef = heard.key
@@ -210,29 +215,15 @@ def _by_traits(heard: Heard) -> dict[Traits, list[dict[str, Any]]]:
     return found
 
 
-def _own(declared: Declared, names: Mapping[str, Any], name: str) -> Declared:
-    """Return what a script declares of an op that it called; cases without a name may be meant for another one."""
-    return declared if f"cases_{name}" in names or _is_only(names) else replace(declared, cases=None)
-
-
-def _is_only(names: Mapping[str, Any]) -> bool:
-    return len([value for value in names.values() if is_layer(value) and value.__module__ == "__main__"]) == 1
-
-
-def _without_call(label: str, name: str, heard: Heard | None) -> OpReport:
-    """Return the report of a PyLayer of which no call returned: there was none, or forward raised in each."""
-    advice = f"define cases_{name}(rng)"
-    if heard is None:
-        text = f"{name} was never called in this run; call it, or {advice}"
-        return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text),), notes=(text,))
+def _raised(label: str, heard: Heard) -> OpReport:
+    """Return the report of a PyLayer whose forward raised in each call of the run, and on all that was tried."""
     error = heard.failures[0]
     where = user_line(error.__traceback__)
-    count = len(heard.failures)
+    count, name = len(heard.failures), heard.key.__name__
     calls = "its only call" if count == 1 else f"each of its {count} calls"
     place = f" at {where}" if where is not None else ""
-    text = (
-        f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}; mend it, or {advice}"
-    )
+    text = f"forward of {name} raised {type(error).__name__} in {calls} in this run{place}: {error}"
+    text += f"; mend it, or define cases_{name}(rng)"
     return OpReport(label, (CheckResult("domain", Status.SKIP, "GC182", text, where=where),), notes=(text,))
 
 

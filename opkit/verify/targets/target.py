@@ -6,15 +6,20 @@ Nothing of the user's is imported or compiled here.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from opkit.errors import UsageError, did_you_mean
-from opkit.project.directory import discover, near_files, op_directory_of
+from opkit.project.directory import checks_below, discover, near_files, op_directory_of
 from opkit.verify.isolation.blame import shown_path
 
+#: The name that stands for every custom function of a file.
+ALL = "*"
 _PARTS = ("_cpp_def.cpp", "_py_kernel.py", "_py_api.py", "_cases.py")
 
 
@@ -33,12 +38,15 @@ class Target:
     Args:
         kind: what it is.
         path: absolute path of the directory or file.
-        name: the PyLayer's name (NAMED), or the op type that is wanted alone (DIRECTORY), or "".
+        name: the custom function's name (NAMED), the op type that is wanted alone (DIRECTORY), ``ALL`` for a file that
+            is imported, not run (SCRIPT), or "".
+        module: the name by which the file is imported, "" where it was named by its path.
     """
 
     kind: TargetKind
     path: str
     name: str = ""
+    module: str = ""
 
     @property
     def directory(self) -> str | None:
@@ -46,10 +54,14 @@ class Target:
         return self.label if self.kind is TargetKind.DIRECTORY else None
 
     @property
+    def file(self) -> str:
+        """The file or directory as the user would write it."""
+        return self.module or shown_path(self.path)
+
+    @property
     def label(self) -> str:
         """The target as the user would write it."""
-        shown = shown_path(self.path)
-        return f"{shown}::{self.name}" if self.name else shown
+        return f"{self.file}::{self.name}" if self.name else self.file
 
 
 def resolve(words: Iterable[str | os.PathLike[str]]) -> tuple[Target, ...]:
@@ -74,16 +86,40 @@ def _resolve(word: str) -> Iterator[Target]:
         head, name = word, ""
     path = Path(os.path.abspath(head))
     if os.path.isdir(path) or (path.name.endswith(_PARTS) and op_directory_of(path.parent).specs):
+        below = checks_below(path) if path.is_dir() and not name else ()
         for directory in discover([path]):
             yield Target(TargetKind.DIRECTORY, os.path.abspath(directory.path), name)
+        for file in below:
+            yield Target(TargetKind.SCRIPT, os.path.abspath(file), ALL)
+    elif module := _module_file(head) if name and not os.path.exists(path) else "":
+        yield Target(_kind(name), module, name, head)
     elif not os.path.exists(path):  # Path's own method raises where a name is too long
         if os.path.islink(path):
             raise UsageError(f"{head!r} is a link that leads to no file or folder")
         raise UsageError(f"no such file or folder: {head!r}", help=did_you_mean(near_files(head)[:1]))
     elif path.suffix == ".py":
-        yield Target(TargetKind.NAMED if name else TargetKind.SCRIPT, str(path), name)
+        yield Target(_kind(name), str(path), name)
     else:
         raise UsageError(
             f"cannot check {head}: not an op directory and not a Python file",
-            help="give an op directory, a folder of them, FILE.py::PyLayerName, or a script",
+            help="give an op directory, a folder of them, FILE.py::Name, package.module::Name, or a script",
         )
+
+
+def _kind(name: str) -> TargetKind:
+    return TargetKind.SCRIPT if name in ("", ALL) else TargetKind.NAMED
+
+
+def _module_file(name: str) -> str:
+    """Return the file of a module by its dotted name, "" where none is found; its packages are not imported."""
+    places: Any = [os.getcwd(), *sys.path]
+    spec = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        if not all(map(str.isidentifier, parts)) or places is None:
+            return ""
+        whole = ".".join(parts[:count])
+        finders = [finder.find_spec for finder in (PathFinder, *sys.meta_path) if hasattr(finder, "find_spec")]
+        spec = next(filter(None, (find(whole, places) for find in finders)), None)
+        places = None if spec is None else spec.submodule_search_locations
+    return spec.origin or "" if spec is not None and spec.has_location else ""

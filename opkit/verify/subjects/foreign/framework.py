@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from opkit.checker import Checkable, OpReport, Options
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.arrivals import at_arrival
+from opkit.verify.subjects.foreign.recording import Recording
+from opkit.verify.subjects.subject import Subject
 
 #: The top-level module of each framework, and the module here that offers a ``framework``.
 FRAMEWORKS: dict[str, str] = {
@@ -46,9 +48,8 @@ class Served:
 class Framework(Protocol):
     """What is known of one framework."""
 
-    @property
-    def kinds(self) -> str:
-        """What its custom functions are called, for messages."""
+    #: What its custom functions are called, for messages.
+    kinds: str
 
     def on(self, device: str) -> Framework:
         """Return the same for functions that run on a device, "" for where the framework runs them by itself.
@@ -59,6 +60,19 @@ class Framework(Protocol):
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
 
+    def subject_of(self, value: Any) -> Subject:
+        """Return a custom function as a subject.
+
+        Raises:
+            UsageError: it has no gradient to check.
+        """
+
+    def custom(self, target: Any) -> Any:
+        """Return the custom function behind a value, such as the one whose ``apply`` it is; else the value itself."""
+
+    def home_of(self, value: Any) -> str:
+        """Return the name of the module that defined a custom function."""
+
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file, whose names may hold cases and exceptions for it.
 
@@ -66,11 +80,13 @@ class Framework(Protocol):
             OpkitError: it cannot be checked as it is, the device is not there, or a declaration has a wrong form.
         """
 
-    def recording(self) -> AbstractContextManager[Any]:
+    def recording(self) -> AbstractContextManager[Recording]:
         """Record the calls of custom functions from here on; give what ``gathered`` needs."""
 
-    def gathered(self, heard: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
-        """Serve what a run called, and the custom functions of its script that it did not call."""
+    def gathered(
+        self, heard: Recording, names: Mapping[str, Any], label: Callable[[Any], str], options: Options
+    ) -> Iterator[Served]:
+        """Serve what a run called."""
 
     def trees_of(self, name: str) -> Mapping[str, str]:
         """Return {input: Python text} of the trees of arrays that a function was seen to take, by its name.
@@ -106,7 +122,7 @@ def loaded_frameworks(device: str = "") -> Iterator[Framework]:
 
 
 @contextmanager
-def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Any]]]:
+def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Recording]]]:
     """Record the calls of custom functions of every framework, from the moment at which something imports it.
 
     Args:
@@ -115,12 +131,16 @@ def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Any]
     Yields:
         the frameworks that were imported, each with what was heard; both fill.
     """
-    heard: list[tuple[Framework, Any]] = []
+    heard: list[tuple[Framework, Recording]] = []
     with ExitStack() as stack:
 
         def arrived(name: str) -> None:
             framework = framework_of(name, device)
-            heard.append((framework, stack.enter_context(framework.recording())))
+            try:
+                calls = stack.enter_context(framework.recording())
+            except (AttributeError, TypeError):  # a release whose calls go another way: nothing is heard, all searched
+                calls = Recording()
+            heard.append((framework, calls))
 
         with at_arrival(FRAMEWORKS, arrived):
             yield heard

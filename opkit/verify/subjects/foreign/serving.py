@@ -6,20 +6,22 @@ of the class that extends this one.
 
 from __future__ import annotations
 
+import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from opkit.checker import CheckResult, OpReport, Options, Status
+from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.verify.codes import LOAD
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.devices import runs_on
 from opkit.verify.subjects.foreign.framework import DeviceError, Served
 from opkit.verify.subjects.foreign.recording import Recording
-from opkit.verify.subjects.making import constants_in, of_examples
+from opkit.verify.subjects.making import constants_in, named, of_examples
 from opkit.verify.subjects.searched import UntakenError, searched
 from opkit.verify.subjects.subject import Subject
 
@@ -39,10 +41,10 @@ class Serving(ABC):
         return type(self)(device)
 
     # --- what each framework says
-    @property
-    @abstractmethod
-    def kinds(self) -> str:
-        """What its custom functions are called."""
+    #: What its custom functions are called.
+    kinds = ""
+    #: What a reader of every report should know of the framework as it is installed.
+    remark = ""
 
     @abstractmethod
     def knows(self, value: Any) -> bool:
@@ -62,19 +64,18 @@ class Serving(ABC):
         """
 
     @abstractmethod
-    def recording(self) -> AbstractContextManager[Recording]:
-        """Record the calls of custom functions from here on."""
-
-    @abstractmethod
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value."""
 
-    @abstractmethod
+    def recording(self) -> AbstractContextManager[Recording]:
+        """Record the calls of custom functions from here on."""
+        return nullcontext(Recording())
+
     def whole(self, target: Any) -> Subject:
         """Return any other function, or a model, as a subject."""
+        raise UsageError(f"{target!r} is not a {self.kinds}")
 
-    @abstractmethod
-    def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:
+    def run(self, target: Any, subject: Subject, calls: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
         """Call a function or a model with example inputs, so that the recorder hears what it goes through."""
 
     def custom(self, target: Any) -> Any:
@@ -85,16 +86,11 @@ class Serving(ABC):
         """Return the device on which example inputs or a model lie, "" where nothing says so."""
         return ""
 
-    def is_alias(self, name: str, value: Any) -> bool:
-        """Say whether a name of a script stands for a custom function that goes by another one."""
-        return False
+    def home_of(self, value: Any) -> str:
+        """Return the name of the module that defined a custom function."""
+        return str(getattr(value, "__module__", ""))
 
-    def has_home(self, value: Any) -> bool:
-        """Say whether a custom function was defined by the script itself."""
-        return getattr(value, "__module__", "__main__") == "__main__"
-
-    @abstractmethod
-    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
+    def learn(self, function: Any, call: Mapping[str, Any]) -> None:  # noqa: B027
         """Note what an example call shows of a function's arguments beyond arrays."""
 
     def trees_of(self, name: str) -> Mapping[str, str]:
@@ -103,24 +99,31 @@ class Serving(ABC):
 
     def whole_case(self, target: Any, subject: Subject, case: Any) -> dict[str, Any]:
         """Return one set of example inputs of a function or a model by name."""
-        return _bound(subject, case)
+        return named(subject, case)
 
     def whole_constants(self, subject: Subject, cases: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
         """Return the inputs of a function or a model that take no gradient, None where nothing says which."""
         return constants_in(subject, cases)
 
     def _placed(self, subject: Subject, device: str = "") -> Subject:
-        """Return a subject whose reports say where it ran, where that was asked for."""
+        """Return a subject whose reports say what else a reader should know: where it ran, if that was asked for."""
         device = device or self.device
-        return replace(subject, remark=runs_on(device)) if device else subject
+        remarks = (runs_on(device) if device else "", subject.remark, self.remark)
+        return replace(subject, remark="; ".join(filter(None, remarks)))
 
     # --- FILE.py::Name
     def named(self, value: Any, names: Mapping[str, Any], label: str, options: Options) -> Served:
         """Serve one custom function of a file."""
         subject = self._placed(self.subject_of(value))
-        declared = declared_in(names, ["forward", subject.name], subject.name)
-        declared = replace(declared, second_order=declared.second_order or options.demand_second)
+        declared = self._declared(subject, names, label, options)
         return self._served(value, subject, declared, declared.cases, label, options)
+
+    def _declared(self, subject: Subject, names: Mapping[str, Any], label: str, options: Options) -> Declared:
+        """Read what a file declares of a function under its own name, or under the one by which it is asked for."""
+        asked = re.split("[.:]", label)[-1]
+        suffix = asked if any(name.endswith(f"_{asked}") for name in names) else subject.name
+        declared = declared_in(names, ["forward", subject.name, asked], suffix)
+        return replace(declared, second_order=declared.second_order or options.demand_second)
 
     def _served(
         self,
@@ -148,56 +151,24 @@ class Serving(ABC):
             return Served(reports=(OpReport(label, (result,)),))
 
     # --- FILE.py
-    def gathered(self, heard: Recording, names: Mapping[str, Any], label: str, options: Options) -> Served:
-        """Serve what a run called, and the custom functions of its script that it did not call."""
-        served: set[Any] = set()
-        every = [*self._heard(heard, names, label, served), *self._uncalled(heard, served, names, label, options)]
-        taken: set[str] = set()
-        checkables = []
-        for checkable in (checkable for item in every for checkable in item.checkables):
-            name, number = checkable.name, 1
-            while name in taken:
-                number += 1
-                name = f"{checkable.name}#{number}"
-            taken.add(name)
-            checkables.append(checkable if name == checkable.name else replace(checkable, name=name))
-        return Served(tuple(checkables), tuple(report for item in every for report in item.reports))
-
-    def _heard(self, heard: Recording, names: Mapping[str, Any], label: str, served: set[Any]) -> Iterator[Served]:
-        """Serve what was called, by the inputs that took no gradient; what is served is added to ``served``."""
+    def gathered(
+        self, heard: Recording, names: Mapping[str, Any], label: Callable[[Any], str], options: Options
+    ) -> Iterator[Served]:
+        """Serve what a run called, by the inputs that took no gradient."""
         for function in heard.calls:
             try:
                 subject = self._placed(self.subject_of(function))
-                declared = declared_in(names, ["forward", subject.name], subject.name)
+                declared = self._declared(subject, names, label(function), options)
             except OpkitError as error:
-                served.add(function)
-                yield Served(reports=(unserved(f"{label}::{_name_of(function)}", error),))
+                yield Served(reports=(unserved(label(function), error),))
                 continue
             for constants, is_idle, device, calls in heard.groups(function):
-                served.add(function)
                 if device and not self.device:
                     subject = self._placed(self.on(device).subject_of(function), device)
                 made = of_examples(
-                    subject, declared, f"{label}::{subject.name}", calls=calls, constants=constants, is_idle=is_idle
+                    subject, declared, label(function), calls=calls, constants=constants, is_idle=is_idle
                 )
                 yield Served((made,))
-
-    def _uncalled(
-        self, heard: Recording, served: set[Any], names: Mapping[str, Any], label: str, options: Options
-    ) -> Iterator[Served]:
-        """Serve what the script defines and did not call: on cases, or searched where it called nothing at all."""
-        for name, value in names.items():
-            if not self.knows(value) or not self.has_home(value) or value in served or self.is_alias(name, value):
-                continue
-            if any(heard.calls.values()) and f"cases_{name}" not in names:
-                text = f"{name} was never called in this run; call it, or define cases_{name}(rng)"
-                skip = CheckResult("domain", Status.SKIP, "GC182", text)
-                yield Served(reports=(OpReport(f"{label}::{name}", (skip,), notes=(text,)),))
-                continue
-            try:
-                yield self.named(value, names, f"{label}::{name}", options)
-            except OpkitError as error:
-                yield Served(reports=(unserved(f"{label}::{name}", error),))
 
     # --- gradcheck(f, inputs)
     def called(self, target: Any, inputs: Any, cases: Callable[..., Any] | None, options: Options) -> Served:
@@ -222,12 +193,14 @@ class Serving(ABC):
         if not self.knows(target):
             if inputs is None:
                 raise UsageError("gradcheck of a function or a model takes example inputs: gradcheck(f, (x, w))")
-            return self._whole(target, inputs)
+            return self._whole(target, inputs, options)
         subject = self._placed(self.subject_of(target))
-        declared = Declared(second_order=options.demand_second)
+        module = vars(sys.modules.get(self.home_of(target), re))
+        names = {key: value for key, value in module.items() if key.endswith(f"_{subject.name}")}
+        declared = self._declared(subject, names, subject.name, options)
         if inputs is None:
-            return self._served(target, subject, declared, cases, subject.name, options)
-        examples = [_bound(subject, case) for case in self._examples(inputs)]
+            return self._served(target, subject, declared, cases or declared.cases, subject.name, options)
+        examples = [named(subject, case) for case in self._examples(inputs)]
         return Served((self._on_examples(target, subject, examples, constants_in(subject, examples), declared),))
 
     def _on_examples(
@@ -237,20 +210,20 @@ class Serving(ABC):
         examples: Sequence[Mapping[str, Any]],
         constants: frozenset[str] | None,
         declared: Declared,
-    ) -> Any:
+    ) -> Checkable:
         for case in examples:
             self.learn(target, case)
         calls = [{name: subject.plain(value) for name, value in case.items()} for case in examples]
-        return of_examples(subject, declared, subject.name, calls=calls, constants=constants)
+        return of_examples(subject, declared, subject.name, calls=calls, constants=constants, origin="given")
 
-    def _whole(self, target: Any, inputs: Any) -> Served:
+    def _whole(self, target: Any, inputs: Any, options: Options) -> Served:
         """Serve a function or a model, and each custom function that it goes through on these inputs."""
         subject = self._placed(self.whole(target))
         examples = [self.whole_case(target, subject, case) for case in self._examples(inputs)]
         made = self._on_examples(target, subject, examples, self.whole_constants(subject, examples), Declared())
         with self.recording() as heard:
             self.run(target, subject, examples)
-        parts = list(self._heard(heard, {}, subject.name, set()))
+        parts = list(self.gathered(heard, {}, lambda value: f"{subject.name}::{name_of(value)}", options))
         return Served(
             (replace(made, beyond=None), *(item for part in parts for item in part.checkables)),
             tuple(report for part in parts for report in part.reports),
@@ -266,13 +239,8 @@ class Serving(ABC):
         return items if items and all(isinstance(item, (tuple, dict)) for item in items) else [items]
 
 
-def _bound(subject: Subject, case: Any) -> dict[str, Any]:
-    if isinstance(case, Mapping):
-        return dict(case)
-    return subject.parameters.bind(list(case) if isinstance(case, (list, tuple)) else [case], {})
-
-
-def _name_of(function: Any) -> str:
+def name_of(function: Any) -> str:
+    """Return what a custom function calls itself."""
     return str(getattr(getattr(function, "fun", function), "__name__", function))
 
 

@@ -24,10 +24,7 @@ from opkit.verify.subjects.subject import Subject
 class Jax(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
 
-    @property
-    def kinds(self) -> str:
-        """What its custom functions are called."""
-        return "jax.custom_vjp or jax.custom_jvp"
+    kinds = "jax.custom_vjp or jax.custom_jvp"
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""

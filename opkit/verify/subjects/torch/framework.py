@@ -19,9 +19,22 @@ from opkit.verify.subjects.torch.recorder import recording, subject_of
 from opkit.verify.subjects.torch.tensors import tensors_in
 from opkit.verify.subjects.torch.whole import whole_case, whole_subject
 
+#: The newest release of torch that opkit is tested with.
+NEWEST = (2, 14)
+
+
+def untested(version: str) -> str:
+    """Say that a release of torch is newer than what opkit is tested with, "" of one that is not."""
+    if tuple(int(part) for part in version.split(".")[:2]) <= NEWEST:
+        return ""
+    return f"torch {version} is newer than {NEWEST[0]}.{NEWEST[1]}, the newest that opkit is tested with"
+
 
 class Torch(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+
+    kinds = "torch.autograd.Function or torch.library.custom_op"
+    remark = untested(torch.__version__)
 
     @property
     def place(self) -> Device:
@@ -36,11 +49,6 @@ class Torch(Serving):
         """Return the device of the first example tensor, or of a Module, that is not on the CPU."""
         held = [*tensors_in(inputs), *(target.parameters() if isinstance(target, torch.nn.Module) else ())]
         return next((str(item.device) for item in held if item.device.type not in ("cpu", "meta")), "")
-
-    @property
-    def kinds(self) -> str:
-        """What its custom functions are called."""
-        return "torch.autograd.Function or torch.library.custom_op"
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
@@ -68,16 +76,9 @@ class Torch(Serving):
         owner = getattr(target, "__self__", None)
         return owner if is_function(owner) and getattr(target, "__name__", "") == "apply" else target
 
-    def is_alias(self, name: str, value: Any) -> bool:
-        """Say whether a name stands for a class that goes by another one."""
-        return is_function(value) and value.__name__ != name
-
-    def has_home(self, value: Any) -> bool:
-        """Say whether the script itself defined a Function, or the function that became a library op."""
-        return super().has_home(value._init_fn if is_library_op(value) else value)
-
-    def learn(self, function: Any, call: Mapping[str, Any]) -> None:
-        """Learn nothing: arguments are tensors and lists of them, which show all that there is."""
+    def home_of(self, value: Any) -> str:
+        """Return the module that defined a Function, or the function that became a library op."""
+        return super().home_of(value._init_fn if is_library_op(value) else value)
 
     def takes(self, target: Any, inputs: Any = None) -> bool:
         """Say whether ``called`` can serve a value."""

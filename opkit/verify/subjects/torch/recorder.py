@@ -44,7 +44,7 @@ def recording() -> Iterator[Recording]:
     def listened(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if is_function(cls):
             _hear(heard, cls, args, kwargs)
-        return apply.__func__(cls, *args, **kwargs)
+        return apply.__get__(None, cls)(*args, **kwargs)  # a classmethod, or one of C's since torch 2.14
 
     def listening(call: Any) -> Any:
         def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:

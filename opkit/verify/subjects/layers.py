@@ -1,0 +1,44 @@
+"""PyLayers, as far as finding and serving them goes: the family of functions that needs no other framework."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opkit.eager import PyLayer
+from opkit.errors import UsageError
+from opkit.verify.subjects.foreign.serving import Serving
+from opkit.verify.subjects.places import location_of
+from opkit.verify.subjects.pylayer import is_layer, layer_subject
+from opkit.verify.subjects.subject import Subject
+
+
+class Layers(Serving):
+    """See ``opkit.verify.subjects.foreign.framework.Framework``."""
+
+    kinds = "PyLayer"
+
+    def knows(self, value: Any) -> bool:
+        """Say whether a value is a PyLayer class that can be applied."""
+        return is_layer(value)
+
+    def is_array(self, value: Any) -> bool:
+        """Say that no single value is a set of example inputs."""
+        return False
+
+    def subject_of(self, value: Any) -> Subject:
+        """Return a PyLayer as a subject.
+
+        Raises:
+            UsageError: it has no forward, or no backward.
+        """
+        for part in ("forward", "backward"):
+            if getattr(value, part) is getattr(PyLayer, part):
+                raise UsageError(f"{value.__name__} has no {part}", where=location_of(value))
+        return layer_subject(value)
+
+    def takes(self, target: Any, inputs: Any = None) -> bool:
+        """Say whether a value is a PyLayer."""
+        return is_layer(target)
+
+
+layers = Layers()

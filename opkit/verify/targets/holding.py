@@ -1,0 +1,121 @@
+"""Holding: which custom functions a file holds, each under the name by which it can be asked for, and how it is served.
+
+Nothing of the user's is imported or run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opkit.checker import CheckResult, OpReport, Status
+from opkit.errors import OpkitError, UsageError
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.foreign.framework import DeviceError, Framework, loaded_frameworks
+from opkit.verify.subjects.foreign.serving import name_of, unserved
+from opkit.verify.subjects.layers import layers
+from opkit.verify.targets.imports import imported_names
+from opkit.verify.targets.loaded import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A custom function.
+
+    Args:
+        name: such as ``Outer.Inner``.
+        value: the function.
+        family: serves it.
+    """
+
+    name: str
+    value: Any
+    family: Framework
+
+
+def families(device: str = "") -> list[Framework]:
+    """Return what serves custom functions: of opkit, and of the frameworks that this process has imported."""
+    return [layers, *loaded_frameworks(device)]
+
+
+def named_in(names: Mapping[str, Any], name: str, device: str = "") -> tuple[Any, Held | None]:
+    """Return what a dotted name stands for, and the custom function behind it, None where it is none."""
+    found: Any = names.get(name.partition(".")[0])
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found, _custom(name, found, families(device))
+
+
+def held(names: Mapping[str, Any], home: str, device: str = "") -> list[Held]:
+    """Return the custom functions that a file's names lead to, one of several names once.
+
+    What the file imports is another's, but in a file ``check_*.py``, and where the file has cases for it.
+
+    Args:
+        names: of the file.
+        home: the name that its module goes by.
+        device: where they are checked.
+    """
+    known, file = families(device), str(names.get("__file__", ""))
+    is_check = Path(file).name.startswith("check_")
+    imported = imported_names(file)
+    found: dict[int, Held] = {}
+    for name, value in _walk("", names, home, set()):
+        item = _custom(name, value, known)
+        if item is None:
+            continue
+        is_made = "<locals>" in getattr(item.value, "__qualname__", "") and name not in imported
+        if item.family.home_of(item.value) == home or is_made or is_check or f"cases_{name}" in names:
+            known_as = found.get(id(item.value))
+            if known_as is None or (name == name_of(item.value) != known_as.name):
+                found[id(item.value)] = item
+    return list(found.values())
+
+
+def _custom(name: str, value: Any, known: list[Framework]) -> Held | None:
+    for family in known:
+        custom = family.custom(value)
+        if family.knows(custom):
+            return Held(name, custom, family)
+    return None
+
+
+def _walk(prefix: str, names: Mapping[str, Any], home: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """Yield every name of a file and of the classes that it defines, with its value."""
+    for name, value in list(names.items()):
+        if not name.startswith("__"):
+            yield f"{prefix}{name}", value
+            if isinstance(value, type) and value.__module__ == home and id(value) not in seen:
+                seen.add(id(value))
+                yield from _walk(f"{prefix}{name}.", vars(value), home, seen)
+
+
+def serve(item: Held, names: Mapping[str, Any], label: str, options: RunOptions) -> Loaded:
+    """Make a checkable of a custom function with the cases that its file declares, else of inputs to be searched."""
+    try:
+        served = item.family.named(item.value, names, label, options.check)
+    except OpkitError as error:
+        return Loaded(reports=(unserved(label, error),))
+    return Loaded(served.checkables, served.reports)
+
+
+def serve_all(
+    items: list[Held], names: Mapping[str, Any], file: str, options: RunOptions
+) -> Iterator[tuple[Held, Loaded]]:
+    """Do the same for several; cases without a name may be meant for another of them."""
+    for item in items:
+        label = f"{file}::{item.name}"
+        try:
+            item.family.subject_of(item.value)
+        except DeviceError:
+            pass
+        except UsageError as error:  # a base class of others, for example
+            skip = CheckResult("domain", Status.SKIP, "GC182", error.message, where=error.where)
+            yield item, Loaded(reports=(OpReport(label, (skip,), notes=(error.message,)),))
+            continue
+        loaded = serve(item, names, label, options)
+        if not loaded.checkables and len(items) > 1 and f"cases_{item.name}" not in names:
+            loaded = serve(item, {key: value for key, value in names.items() if key != "cases"}, label, options)
+        yield item, loaded
