@@ -5,17 +5,15 @@ Runs the same checks on searched neighbours; what fails only there is undecided,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from opkit.checker.model.case import Case, plain
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import leaves_of
 from opkit.checker.model.options import Options
-from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
-from opkit.checker.model.session import CheckSession, is_empty
+from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.thresholds import MOST_BEYOND
-from opkit.checker.search.table import Standing, Unserved, unserved_line
 
 
 def beyond(
@@ -42,43 +40,6 @@ def beyond(
         hint = item.hint or _hint(item, other)
         message = f"beyond the inputs seen{f' ({where})' if where else ''}: {item.message}"
         yield replace(item, status=Status.UNDECIDED, message=message, hint=hint, beyond=True)
-
-
-def unserved_in(session: CheckSession, unserved: Collection[Unserved]) -> Iterator[CheckResult]:
-    """Yield what is undecided of the kinds that were left out (rules 4 and 5); the rest is a line of the verdict.
-
-    Wrong on a special kind of one that is right; a gradient of another shape that the target's runtime would use.
-    """
-    open_ = [one for one in unserved if one.is_special]
-    if session.checkable.uses_misfits:
-        open_ += [one for one in unserved if one.answer.standing is Standing.MISFIT and not is_empty(one.answer.case)]
-    for one in open_[:1]:
-        code = "GC101" if one.is_special else "GC142"
-        why = "right where these sizes differ" if one.is_special else "the framework would use it as it is"
-        message = (
-            f"tried {one.shapes}, which forward takes: {one.answer.said}; {why}. Raise in forward if such "
-            "shapes are not meant, or name what is in a cases function (--write-cases writes one)"
-        )
-        case = one.answer.case
-        yield session.result(
-            code, Status.UNDECIDED, message, case=case.to_json(), evidence=Evidence(case=case), beyond=True
-        )
-    rest = [one for one in unserved if one not in open_[:1]]
-    full = [one for one in rest if not is_empty(one.answer.case)]
-    line = unserved_line(full or rest)
-    if line:
-        session.notes.append(line)
-
-
-def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the results on an op of which the run asked no gradient: what fails is undecided."""
-    why = "no input took a gradient in the run"
-    return [
-        replace(item, status=Status.UNDECIDED, message=f"{why}: {item.message}", beyond=True)
-        if item.status is Status.FAIL
-        else item
-        for item in results
-    ]
 
 
 def _hint(item: CheckResult, other: Checkable) -> str:

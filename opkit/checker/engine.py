@@ -9,12 +9,10 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from opkit.checker.beyond import beyond, idle, unserved_in
 from opkit.checker.causes import folded
 from opkit.checker.checks.contract import forward_contract, gradient_contract, registration, single_cases
 from opkit.checker.checks.gradient import gradients
@@ -29,7 +27,7 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import CODES, OUT_OF_TIME
+from opkit.checker.model.codes import CODES, INTERNAL
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
@@ -42,6 +40,7 @@ from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
 from opkit.checker.supposed import supposed
+from opkit.checker.verdict import allowed, idle, settled, stated
 from opkit.errors import KernelError
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -117,25 +116,19 @@ def _checked(
             for item in _run(session, collected):
                 results.append(item)
                 if tell is not None and options.wants(item.code):
-                    tell(_allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
+                    tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results))
         results = supposed(checkable, session.cases, results, options, check)
-        if checkable.is_beyond:
-            results = idle(results)
-        elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):
-            results.extend(unserved_in(session, () if collected.table is None else collected.table.unserved.values()))
-            results.extend(beyond(checkable, options, check))
+        results = settled(session, results, collected.table, check)
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):
                 results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, check))
-    results = _standing(results)
-    results = [_allowed(checkable, item) for item in results if options.wants(item.code)]
-    results.sort(key=lambda item: item.code)
+    results = stated(checkable, [item for item in results if options.wants(item.code)])
     return OpReport(
         checkable.name,
-        tuple(folded(list(_merged(results)))),
+        tuple(folded(results)),
         checkable.directory,
         perf_counter() - start,
         tuple(_tried(session)),
@@ -267,7 +260,8 @@ def _guarded(session: CheckSession, stage: _Check) -> Iterator[CheckResult]:
             where = raised_at(error, session.checkable.backward_where or session.checkable.forward_where)
             yield session.failed("GC181", message, where=where)
         else:
-            yield session.result("GC181", Status.UNDECIDED, f"opkit {message}; this check has no result")
+            why = f"opkit itself {message}; this check has no result"
+            yield CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, why)
 
 
 def is_users(error: BaseException) -> bool:
@@ -277,35 +271,6 @@ def is_users(error: BaseException) -> bool:
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = max((index for index, file in enumerate(files) if file.startswith(_HERE)), default=-1)
     return any(not file.startswith(_NUMPY) for file in files[own + 1 :])
-
-
-def _standing(results: list[CheckResult]) -> list[CheckResult]:
-    """Let a failure stand where time ran out afterwards: it is the verdict, and what was left out is undecided."""
-    if not any(item.status is Status.FAIL for item in results):
-        return results
-    return [replace(item, status=Status.UNDECIDED) if item.code == OUT_OF_TIME.code else item for item in results]
-
-
-def _merged(results: list[CheckResult]) -> Iterator[CheckResult]:
-    """Drop a code's pass or skip where the same code also fails, and repeated passes."""
-    bad = {item.code for item in results if item.status in (Status.FAIL, Status.ERROR)}
-    seen: set[tuple[str, str | None, str | None]] = set()
-    for item in results:
-        key = (item.code, item.input, item.output)
-        is_good = item.status in (Status.PASS, Status.SKIP)
-        if is_good and (key in seen or (item.code in bad and item.input is None)):
-            continue
-        if is_good:
-            seen.add(key)
-        yield item
-
-
-def _allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
-    """Turn a failure that the user allows into a pass that says so."""
-    why = checkable.allow.get(item.code)
-    if why is None or item.status is not Status.FAIL:
-        return item
-    return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")
 
 
 def _tried(session: CheckSession) -> Iterator[str]:

@@ -6,6 +6,7 @@ What the checker itself finds has its codes in ``opkit.checker.model.codes``; th
 from __future__ import annotations
 
 from opkit.checker import CheckCode
+from opkit.checker.model.codes import INTERNAL as INTERNAL
 from opkit.checker.model.codes import OUT_OF_TIME
 
 CRASH = CheckCode("GC191", "crash", "the op's functions leave their process alive")
@@ -14,7 +15,6 @@ EXIT = CheckCode("GC193", "exit", "the op's functions return instead of leaving 
 MEMORY = CheckCode("GC194", "memory", "the check stays within the memory limit")
 LOAD = CheckCode("GC195", "load", "the op's files can be imported")
 SCRIPT = CheckCode("GC196", "script", "the recorded script runs to its end")
-INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")
 
 
 # What only custom functions of other frameworks are asked.

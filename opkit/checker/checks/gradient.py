@@ -29,6 +29,7 @@ from opkit.checker.model.thresholds import (
     BESIDE,
     ENOUGH_FAILING,
     EXTRA_PROBES,
+    EXTREME,
     PLAIN_CALLS,
     PROBE_SHARP,
     PROBE_SHARP_SINGLE,
@@ -168,7 +169,10 @@ def _ordered(evaluators: list[Evaluator]) -> list[Evaluator]:
     """Small and ordinary cases first, so that what is left out for lack of time is the costliest."""
     return sorted(
         evaluators,
-        key=lambda ev: sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > SMALL_CASE,
+        key=lambda ev: (
+            sum(ev.array(leaf).size for leaf in ev.leaves) + sum(ev.sizes) > SMALL_CASE,
+            ev.case.regime.split()[0] in EXTREME,
+        ),
     )
 
 

@@ -91,6 +91,10 @@ CODES: dict[str, CheckCode] = {
 OUT_OF_TIME = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
 
 
+#: Of the run: what the checker itself could not do.
+INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")
+
+
 def code_of(name: str) -> str:
     """Return the code of a check's name.
 

@@ -136,6 +136,10 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
+#: Size of values beyond which inputs that nothing declares are extremes (rule 5).
+ORDINARY = 1e3
+#: Relative difference that one rounding to float32 on the way explains. Derived: four units in its last place.
+SINGLE_ROUNDING = 2.0**-22
 #: Share of an array's size by which all values are moved to see whether a gradient is wrong at exact values alone.
 #: Derived: far above the resolution of float64, far below any bound that a kernel branches at.
 BESIDE = 2.0**-40

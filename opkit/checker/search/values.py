@@ -46,7 +46,7 @@ REGIMES: dict[str, Make] = {
     "large": lambda rng, n: _signs(rng, n) * rng.uniform(4, 15, n),
     "saturated": lambda rng, n: _signs(rng, n) * rng.uniform(25, 60, n),
     "steep": lambda rng, n: _signs(rng, n) * rng.uniform(90, 300, n),
-    "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 2000, n),
+    "huge": lambda rng, n: _signs(rng, n) * rng.uniform(700, 1000, n),
     "1e5": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e5, 2e5, n),
     "small": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-2, 2e-2, n),
     "tiny": lambda rng, n: _signs(rng, n) * rng.uniform(0.5e-6, 2e-6, n),

@@ -96,8 +96,9 @@ def _gathered(
     raised = {id(heard.key): heard for heard in recorder.heard.values() if not heard.calls}
     others = [item for item in every if id(item.value) not in called]
     for item, loaded in serve_all(others, names, target.label, options):
-        heard = raised.get(id(item.value))
-        yield loaded if heard is None or loaded.checkables else Loaded(reports=(_raised(label(item.value), heard),))
+        refused = raised.get(id(item.value))
+        is_taken = refused is None or bool(loaded.checkables)
+        yield loaded if is_taken or refused is None else Loaded(reports=(_raised(label(item.value), refused),))
 
 
 def _stopped(target: Target, error: BaseException) -> OpReport:

@@ -1,0 +1,166 @@
+"""Verdict: what the results of all checks come to, by the rules of docs/gradcheck-method.md.
+
+The only place in which a status changes once a check has made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from opkit.checker.beyond import beyond
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Checkable
+from opkit.checker.model.codes import OUT_OF_TIME
+from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.options import Options
+from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
+from opkit.checker.model.session import CheckSession, is_empty
+from opkit.checker.model.thresholds import ORDINARY, SINGLE_ROUNDING
+from opkit.checker.search.table import Standing, Table, Unserved, unserved_line
+
+_Check = Callable[[Checkable, Options], OpReport]
+
+#: Wrong only after the caller changed an input or a result in place: undecided wherever it is found (rule 5).
+_HAZARDS = frozenset({"GC203"})
+#: Of what nothing declares: empty arrays, a fake kernel's strides and dtypes below float32 (rules 1 and 5).
+_OPEN_WHERE_FOUND = frozenset({"GC160", "GC206", "GC207"})
+#: What compares numbers, and says at which inputs.
+_NUMBERS = frozenset({"GC101", "GC102", "GC103", "GC104", "GC105", "GC106", "GC110", "GC111", "GC150", "GC152"})
+
+
+def settled(
+    session: CheckSession, results: Sequence[CheckResult], table: Table | None, check: _Check
+) -> list[CheckResult]:
+    """Return the results with the statuses that the rules give them, and what the rules add.
+
+    Args:
+        session: of the checks.
+        results: of the checks, as they were made.
+        table: what backward answers on each kind, None where that is declared.
+        check: the engine's.
+    """
+    checkable = session.checkable
+    settled = [_open(session, item) for item in results]
+    if checkable.is_beyond:
+        return idle(settled)
+    if any(item.status in (Status.FAIL, Status.ERROR) for item in settled):
+        return settled
+    settled += unserved(session, () if table is None else table.unserved.values())
+    settled += beyond(checkable, session.options, check)
+    return settled
+
+
+def _open(session: CheckSession, item: CheckResult) -> CheckResult:
+    """Rule 5: return a failure as undecided where the rule leaves it open."""
+    if item.status is not Status.FAIL:
+        return item
+    if item.code in _HAZARDS:
+        why = "a hazard: it takes a caller that changes what it gave or got"
+    elif session.checkable.infer is None and (item.evidence is None or _is_found(session, item.evidence.case)):
+        why = _why_open(item)
+    else:
+        why = ""
+    if not why:
+        return item
+    return replace(item, status=Status.UNDECIDED, message=f"{item.message} ({why})", beyond=True)
+
+
+def _is_found(session: CheckSession, case: Case | None) -> bool:
+    if case is not None:
+        return session.is_found(case)
+    return session.checkable.cases is None and not session.checkable.recorded
+
+
+def _why_open(item: CheckResult) -> str:
+    """Say why a failure on what was found is open, "" where it is not."""
+    if item.code in _OPEN_WHERE_FOUND:
+        return "nothing declares such inputs"
+    if item.code not in _NUMBERS or item.evidence is None or item.evidence.case is None:
+        return ""
+    if _largest(item.evidence.case) > ORDINARY:
+        return f"values beyond {ORDINARY:g} are extremes that nothing declares"
+    numbers = [item.expected, item.actual]
+    if item.code == "GC101" and all(isinstance(number, float) for number in numbers):
+        expected, actual = numbers
+        if abs(expected - actual) <= SINGLE_ROUNDING * max(abs(expected), abs(actual)):
+            return "a difference of float32's rounding: a constant or a step on the way is held in float32"
+    return ""
+
+
+def _largest(case: Case) -> float:
+    arrays = [array for _, array in leaves_of(case.inputs) if is_float(array)]
+    return max((float(np.abs(array).max(initial=0.0, where=np.isfinite(array))) for array in arrays), default=0.0)
+
+
+def unserved(session: CheckSession, every: Collection[Unserved]) -> Iterator[CheckResult]:
+    """Yield what is undecided of the kinds that were left out (rules 4 and 5); the rest is a line of the verdict.
+
+    Wrong on a special kind of one that is right; a gradient of another shape that the target's runtime would use.
+    """
+    open_ = [one for one in every if one.is_special]
+    if session.checkable.uses_misfits:
+        open_ += [one for one in every if one.answer.standing is Standing.MISFIT and not is_empty(one.answer.case)]
+    for one in open_[:1]:
+        code = "GC101" if one.is_special else "GC142"
+        why = "right where these sizes differ" if one.is_special else "the framework would use it as it is"
+        message = (
+            f"tried {one.shapes}, which forward takes: {one.answer.said}; {why}. Raise in forward if such "
+            "shapes are not meant, or name what is in a cases function (--write-cases writes one)"
+        )
+        case = one.answer.case
+        yield session.result(
+            code, Status.UNDECIDED, message, case=case.to_json(), evidence=Evidence(case=case), beyond=True
+        )
+    rest = [one for one in every if one not in open_[:1]]
+    full = [one for one in rest if not is_empty(one.answer.case)]
+    line = unserved_line(full or rest)
+    if line:
+        session.notes.append(line)
+
+
+def idle(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return the results on an op of which the run asked no gradient: what fails is undecided."""
+    why = "no input took a gradient in the run"
+    return [
+        replace(item, status=Status.UNDECIDED, message=f"{why}: {item.message}", beyond=True)
+        if item.status is Status.FAIL
+        else item
+        for item in results
+    ]
+
+
+def stated(checkable: Checkable, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return the results as the report shows them: exceptions that were declared, time that ran out, no repeats.
+
+    A failure stands where time ran out afterwards: it is the verdict, and what was left out is undecided.
+    """
+    if any(item.status is Status.FAIL for item in results):
+        results = [
+            replace(item, status=Status.UNDECIDED) if item.code == OUT_OF_TIME.code else item for item in results
+        ]
+    return list(_merged(sorted((allowed(checkable, item) for item in results), key=lambda item: item.code)))
+
+
+def allowed(checkable: Checkable, item: CheckResult) -> CheckResult:
+    """Turn a failure that the user allows into a pass that says so."""
+    why = checkable.allow.get(item.code)
+    if why is None or item.status is not Status.FAIL:
+        return item
+    return replace(item, status=Status.PASS, message=f"allowed ({why}): {item.message}")
+
+
+def _merged(results: Sequence[CheckResult]) -> Iterator[CheckResult]:
+    """Drop a code's pass or skip where the same code also fails, and repeated passes."""
+    bad = {item.code for item in results if item.status in (Status.FAIL, Status.ERROR)}
+    seen: set[tuple[str, str | None, str | None]] = set()
+    for item in results:
+        key = (item.code, item.input, item.output)
+        is_good = item.status in (Status.PASS, Status.SKIP)
+        if is_good and (key in seen or (item.code in bad and item.input is None)):
+            continue
+        if is_good:
+            seen.add(key)
+        yield item
