@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from opkit.ir import TensorDesc
     from opkit.shim import frameworks, run_script
     from opkit.verify import gradcheck
-
-__version__ = "0.1.0"
+    from opkit.version import __version__
 
 __all__ = ["InferError", "OpkitError", "TensorDesc", "__version__", "export", "frameworks", "gradcheck", "run_script"]
 
@@ -24,6 +23,7 @@ _HOMES = {
     "InferError": "errors",
     "OpkitError": "errors",
     "TensorDesc": "ir",
+    "__version__": "version",
     "export": "export",
     "frameworks": "shim",
     "gradcheck": "verify",

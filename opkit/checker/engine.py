@@ -25,6 +25,7 @@ from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
+from opkit.checker.excuses.apply import excused
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, INTERNAL
@@ -39,7 +40,6 @@ from opkit.checker.model.thresholds import MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
-from opkit.checker.supposed import supposed
 from opkit.checker.verdict import allowed, idle, settled, stated
 from opkit.errors import KernelError
 
@@ -118,7 +118,7 @@ def _checked(
                 if tell is not None and options.wants(item.code):
                     tell(allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results))
-        results = supposed(checkable, session.cases, results, options, check)
+        results = excused(session, results)
         results = settled(session, results, collected.table, check)
         if options.power and checkable.has_gradient and collected.cases:
             if any(item.status in (Status.FAIL, Status.ERROR) for item in results):

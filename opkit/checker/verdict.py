@@ -18,7 +18,7 @@ from opkit.checker.model.evaluate import is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.report import CheckResult, Evidence, OpReport, Status
 from opkit.checker.model.session import CheckSession, is_empty
-from opkit.checker.model.thresholds import ORDINARY, SINGLE_ROUNDING
+from opkit.checker.model.thresholds import EXTREME_SIZE, SINGLE_ROUNDING
 from opkit.checker.search.table import Standing, Table, Unserved, unserved_line
 
 _Check = Callable[[Checkable, Options], OpReport]
@@ -80,8 +80,8 @@ def _why_open(item: CheckResult) -> str:
         return "nothing declares such inputs"
     if item.code not in _NUMBERS or item.evidence is None or item.evidence.case is None:
         return ""
-    if _largest(item.evidence.case) > ORDINARY:
-        return f"values beyond {ORDINARY:g} are extremes that nothing declares"
+    if _largest(item.evidence.case) > EXTREME_SIZE:
+        return f"values beyond {EXTREME_SIZE:g} are extremes that nothing declares"
     numbers = [item.expected, item.actual]
     if item.code == "GC101" and all(isinstance(number, float) for number in numbers):
         expected, actual = numbers

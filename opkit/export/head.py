@@ -8,9 +8,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-import opkit
 from opkit.export.model import ExportOp
 from opkit.export.proof import LEAST_VERSIONS, ProofResult
+from opkit.version import __version__
 
 _TITLES = {"torch": "PyTorch", "jax": "JAX"}
 _FORMS = {
@@ -25,7 +25,7 @@ def head_of(ops: Sequence[ExportOp], to: str, form: str, proof: ProofResult | No
     names = ", ".join(op.name for op in ops)
     types = ", ".join(op.forward.name for op in ops)
     lines = [f"{names} for {_TITLES[to]}.", ""]
-    lines.append(f"Exported by opkit {opkit.__version__} from {'the op' if len(ops) == 1 else 'the ops'} {types}.")
+    lines.append(f"Exported by opkit {__version__} from {'the op' if len(ops) == 1 else 'the ops'} {types}.")
     lines += [_FORMS[form], f"Needs {to} {LEAST_VERSIONS[to]} or newer.", ""]
     if proof is None:
         lines.append("Not checked: nothing was proved.")

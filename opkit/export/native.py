@@ -12,7 +12,8 @@ from opkit.errors import Location
 from opkit.export.model import ExportError, ExportKernel, ExportOp
 from opkit.export.signature import names_of, parameters_of
 from opkit.export.text.branches import Body, merged
-from opkit.export.text.writer import Dialect, Writer
+from opkit.export.text.rounds import LoopWriter
+from opkit.export.text.writer import Dialect
 from opkit.export.trace.graph import Trace, UntraceableError
 from opkit.export.trace.run import trace_kernel
 
@@ -81,7 +82,7 @@ def _traced(
     if trace.is_short:
         return None
     safe = names_of(kernel)
-    writer = Writer(trace, dialect, safe, reuses=reuses)
+    writer = LoopWriter(trace, dialect, safe, reuses=reuses)
     body = tuple(writer.body())
     inner = trace.asks_rank or any(node.is_rank_read for node in writer.order if node.function != "input")
     present = [node for node in trace.inputs if node is not None and not isinstance(node.value, list)]
@@ -111,7 +112,7 @@ def _natural(trace: Trace, names: Sequence[str], safe: Any) -> dict[str, Any]:
 def _asked(trace: Trace, dialect: Dialect, safe: Any) -> dict[str, Any]:
     """Return the conditions that the kernel asked for, as far as they concern its arguments."""
     found: dict[str, Any] = {}
-    bare = Writer(Trace(trace.inputs, ()), dialect, safe)
+    bare = LoopWriter(Trace(trace.inputs, ()), dialect, safe)
     bare.body()
     for guard in trace.guards:
         if guard.condition.kind == "dtype" and guard.condition.args[0].function != "input":

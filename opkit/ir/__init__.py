@@ -1,14 +1,20 @@
 """The representation that every row above shares: dtypes, tensor descriptions, graphs."""
 
-from opkit.ir.block import Block, VariableNotFoundError
 from opkit.ir.desc import TensorDesc
 from opkit.ir.dialect import STRICT, Dialect, Words, adopt, current_dialect, default_dialect, speaking
 from opkit.ir.dtype import DTYPES, INFERENCE_ONLY, canonical_dtype, is_floating, is_integer, to_numpy
-from opkit.ir.operation import Operation, describe_operation
-from opkit.ir.printer import program_text
-from opkit.ir.program import Program
-from opkit.ir.rewrite import ForInference, Rewrite
-from opkit.ir.value import Value, Variable
+from opkit.ir.graph import (
+    Block,
+    ForInference,
+    Operation,
+    Program,
+    Rewrite,
+    Value,
+    Variable,
+    VariableNotFoundError,
+    describe_operation,
+    program_text,
+)
 
 __all__ = [
     "DTYPES",

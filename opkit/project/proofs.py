@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-import opkit
 from opkit.atomic import write_file
 from opkit.foreign import FormatError, read_file
+from opkit.version import __version__
 
 #: A signature that holds: op type, number of axes of each input as text, the signature as text (inputs -> outputs).
 Held = tuple[str, str, str]
@@ -36,7 +36,7 @@ def content_of(directory: str | os.PathLike[str]) -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    found = hashlib.sha256(f"{opkit.__version__} {np.__version__}\0".encode())
+    found = hashlib.sha256(f"{__version__} {np.__version__}\0".encode())
     root = Path(directory)
     for path in sorted(root.rglob("*")):
         if path.suffix in _SOURCES and path.is_file() and not path.name.startswith("test_"):

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import jinja2
 
-import opkit
 from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError, unknown
 from opkit.project.attribute import ScaffoldAttr, parse_attr
@@ -33,7 +32,7 @@ class BackwardInput:
 
 def templates_folder() -> Path:
     """Return the folder of the templates: inside the package in a wheel, at the repository's root otherwise."""
-    package = Path(opkit.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "templates", package.parent / "templates"):
         if (folder / "op").is_dir():
             return folder

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import opkit
 from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
 from opkit.project.scaffolding import rendered
+from opkit.version import __version__
 
 _PLACE = ".github/workflows/opkit.yml"
 
@@ -31,7 +31,7 @@ def scaffold_workflow(folder: Path, *, force: bool = False) -> Path:
     if os.path.lexists(path) and not force:
         raise UsageError(f"{path} already exists", help="--force replaces it")
     try:
-        text = rendered("ci/opkit.yml.jinja", {"version": opkit.__version__})
+        text = rendered("ci/opkit.yml.jinja", {"version": __version__})
         write_together(folder, path.name, {_PLACE: text.encode()})
     except OSError as error:
         if is_fault_of_disk(error):

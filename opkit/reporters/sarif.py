@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import opkit
 from opkit.checker import Status
 from opkit.checker.model.case import plain
 from opkit.diagnostics import Diagnostic, Severity, Span, explain
@@ -21,6 +20,7 @@ from opkit.errors import Location, UsageError
 from opkit.reporters.json_form import json_text
 from opkit.reporters.run import Finding, RunView, findings, remarks, subject
 from opkit.reporters.values import case_text, value_text
+from opkit.version import __version__
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
@@ -49,7 +49,7 @@ def _log(results: Sequence[dict[str, Any]], titles: dict[str, str], *, is_succes
         result["ruleIndex"] = codes.index(result["ruleId"])
     driver = {
         "name": "opkit",
-        "semanticVersion": opkit.__version__,
+        "semanticVersion": __version__,
         "rules": [_rule(code, titles.get(code, "")) for code in codes],
     }
     log = {

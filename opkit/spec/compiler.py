@@ -122,7 +122,6 @@ def _op(entry: OpEntry, linker: Linker) -> CompiledOp:
         entry.has_no_grad,
         units,
         entry.has_errors or broken,
-        tuple(entry.ignored),
     )
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from opkit.errors import ShapeError, UsageError
-from opkit.ir import Operation, Variable
-from opkit.ir.rewrite import Rewrite
+from opkit.ir import Operation, Rewrite, Variable
 from opkit.ops.basis.creation import IDENTITY, identity, zeros_like
 from opkit.ops.core.opdef import OpDef
 from opkit.static.builder import append, building

@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-import opkit
 from opkit.checker import Checkable, OpReport, Report, check
 from opkit.checker.model.interpreter import Interpreter
 from opkit.errors import UsageError
@@ -36,6 +35,7 @@ from opkit.verify.workers.ledger import Account
 from opkit.verify.workers.messages import Message, Planned
 from opkit.verify.workers.spawn import Errand, check_spawned
 from opkit.verify.workers.watched import check_watched
+from opkit.version import __version__
 
 
 def gradcheck(
@@ -146,12 +146,12 @@ def _here(given: tuple[Any, ...], options: Mapping[str, Any]) -> Outcome:
     run = RunOptions.of({"isolate": False, "replay": False, **options})
     loaded = load_given(given, run).on(run.device)
     if not loaded.checkables:
-        return Outcome(Report(opkit.__version__, run.check.seed, loaded.reports))
+        return Outcome(Report(__version__, run.check.seed, loaded.reports))
     if run.isolate and can_fork():
         reports = _isolated(loaded.checkables, given, run)
     else:
         reports = tuple(_in_process(checkable, run) for checkable in loaded.checkables)
-    whole = Report(opkit.__version__, run.check.seed, (*reports, *loaded.reports))
+    whole = Report(__version__, run.check.seed, (*reports, *loaded.reports))
     return Outcome(whole, saved=remember(whole, run), seconds=sum(report.seconds for report in reports))
 
 

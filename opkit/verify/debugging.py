@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import opkit
 from opkit.checker import Case, Checkable, CheckResult, OpReport, Report, check
 from opkit.checker.model.evaluate import leaves_of
 from opkit.diagnostics import Diagnostic, sort_diagnostics
@@ -24,6 +23,7 @@ from opkit.verify.options import RunOptions
 from opkit.verify.outcome import Outcome
 from opkit.verify.targets.load import load
 from opkit.verify.targets.target import resolve
+from opkit.version import __version__
 
 Say = Callable[[str], None]
 #: Codes of findings about backward that name no input.
@@ -61,7 +61,7 @@ def debug_targets(words: Iterable[str | os.PathLike[str]], options: RunOptions, 
             if is_stopped:
                 break
     seconds = time.perf_counter() - started
-    whole = Report(opkit.__version__, options.check.seed, tuple(reports))
+    whole = Report(__version__, options.check.seed, tuple(reports))
     return Outcome(whole, sort_diagnostics(diagnostics), seconds=seconds)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from subprocess import Popen
 from typing import Protocol
 
-import opkit
 from opkit.checker import CheckResult, OpReport, Report, Status
 from opkit.diagnostics import sort_diagnostics
 from opkit.project.proofs import remember_proofs
@@ -24,6 +23,7 @@ from opkit.verify.targets.target import Target, resolve
 from opkit.verify.workers.client import WorkerError, run_isolated
 from opkit.verify.workers.ledger import Ledger
 from opkit.verify.workers.messages import Checked, Message, Planned
+from opkit.version import __version__
 
 
 class Progress(Protocol):
@@ -89,7 +89,7 @@ def collect(
         why = error.message
     if not is_interrupted:  # what is owed now will never come, and must not look as if all were well
         ledger.settle(CheckResult(INTERNAL.name, Status.ERROR, INTERNAL.code, f"{why}; it was not judged"))
-    report = Report(opkit.__version__, options.check.seed, ledger.reports, options.command)
+    report = Report(__version__, options.check.seed, ledger.reports, options.command)
     saved = remember(report, options)
     if options.command == "sbp" and not is_interrupted:
         _keep_proofs(report)

@@ -15,7 +15,6 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
-from opkit.checker.model.supposition import Supposition
 from opkit.errors import Location
 from opkit.ir import TensorDesc, canonical_dtype
 
@@ -241,8 +240,6 @@ class Checkable:
         remarks: what a reader of the report should know.
         uses_misfits: whether the framework that the op is for uses a gradient of another shape than its input, and
             says nothing.
-        suppositions: of an op to be searched: what its inputs may be meant to hold; what fails, and holds there, is
-            undecided.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
         moving: makes forward, or the surrogate, a function of arrays that change between its calls; see Moving. None
@@ -293,7 +290,6 @@ class Checkable:
     starts_in: str = "float64"
     remarks: tuple[str, ...] = ()
     uses_misfits: bool = False
-    suppositions: tuple[Supposition, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
     moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None

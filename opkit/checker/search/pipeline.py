@@ -65,9 +65,6 @@ def first_cases(
     scope = SearchScope(checkable, options, trial, checkable.starts_in)
     attrs = {**checkable.default_attrs, **options.attrs}
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
-    if not found and trial.guarded:
-        trial.minds_guards = False
-        found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 
@@ -84,9 +81,6 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         trial: counts what is tried.
     """
     found = _round(checkable, options, trial)
-    if not found.cases and trial.guarded:  # its guards are all that it has
-        trial.minds_guards = False
-        found = _round(checkable, options, trial)
     if options.effort < LEAST_EFFORT:
         kept = thinned(found.cases, options.effort / LEAST_EFFORT)
         notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]

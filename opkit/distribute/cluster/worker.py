@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import opkit
 from opkit.distribute.cluster.travel import Flat, rebuilt, unpacked
 from opkit.distribute.exchange import received
 from opkit.distribute.lay import Lay
@@ -21,6 +20,7 @@ from opkit.ops.core.finite import FiniteCheck
 from opkit.sharding import Device, Sbp, balanced
 from opkit.static.plan import Plan, compile_plan
 from opkit.static.scope import Scope
+from opkit.version import __version__
 
 #: A change by its number, the place of the device that sends, the place of the device that receives, and the array.
 Piece = tuple[int, int, int, np.ndarray]
@@ -76,7 +76,7 @@ _variables: dict[tuple[str, str, Device], np.ndarray] = {}
 
 def facts() -> dict[str, str]:
     """Return the versions that must be the same everywhere."""
-    return {"opkit": opkit.__version__, "numpy": np.__version__, "Python": platform.python_version()}
+    return {"opkit": __version__, "numpy": np.__version__, "Python": platform.python_version()}
 
 
 def load(key: str, session: str, data: bytes) -> None:

@@ -5,16 +5,21 @@ Expressions are the dialects' business.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from opkit.export.text.writer import Writer
 from opkit.export.trace.graph import Loop, Node, reads
 
-if TYPE_CHECKING:
-    from opkit.export.text.writer import Writer
+
+class LoopWriter(Writer):
+    """A writer that writes loops too."""
+
+    def loop(self, node: Node, left: list[Node]) -> None:
+        """Write a loop; ``left`` are the nodes for what it leaves that are read after it."""
+        _write_loop(self, node, left)
 
 
-def write_loop(writer: Writer, node: Node, left: list[Node]) -> None:
-    """Write a loop; ``left`` are the nodes for what it leaves that are read after it."""
+def _write_loop(writer: Writer, node: Node, left: list[Node]) -> None:
     loop: Loop = node.args[0]
     needed = [item.args[1] for item in left]
     carried = _needed(loop, needed)

@@ -14,7 +14,6 @@ import numpy as np
 
 from opkit.export.signature import safe_name
 from opkit.export.text.reuse import reusable
-from opkit.export.text.rounds import write_loop
 from opkit.export.trace import graph as g
 from opkit.export.trace.extents import extent
 from opkit.export.trace.graph import Node, Scalar, Trace, UntraceableError, sources
@@ -129,9 +128,13 @@ class Writer:
         for node in order:
             if node.function == "loop":
                 left = [item for item in order if item.function in ("after", "collected") and item.args[0] is node]
-                write_loop(self, node, left)
+                self.loop(node, left)
             elif node.function not in ("input", "carried", "after", "collected"):
                 self._write(node)
+
+    def loop(self, node: Node, left: list[Node]) -> None:
+        """Write a loop, and what it leaves; ``rounds`` provides it."""
+        raise NotImplementedError
 
     def _write(self, node: Node) -> None:
         text, level = self.dialect.operation(self, node)

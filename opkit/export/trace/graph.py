@@ -192,6 +192,13 @@ def rebuilt(value: Any, replace: Callable[[Node], Node]) -> Any:
     return value
 
 
+def constant_scalar(value: Any) -> Scalar:
+    """Return the scalar of a plain value."""
+    if isinstance(value, np.generic):
+        return Scalar("const", (value.item(),), value, True)
+    return Scalar("const", (value,), value)
+
+
 #: Functions whose result is as large as what they are given together.
 _ELEMENTWISE = {"where", "clip", "astype", "copy", "zeros_like", "ones_like", "empty_like", "full_like", "nan_to_num"}
 

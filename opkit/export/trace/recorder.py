@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.trace.graph import Guard, Node, Scalar, UntraceableError, concerns, rebuilt
+from opkit.export.trace.graph import Guard, Node, Scalar, UntraceableError, concerns, constant_scalar, rebuilt
 
 _CURRENT: list[TraceRecorder] = []
 _RANDOM = ("random.",)
@@ -46,6 +46,7 @@ class Terms:
     Args:
         wrap: makes what the kernel holds of a node.
         unwrap: gives the node or scalar of what the kernel holds, anything else as it is.
+        symbol: makes what the kernel holds of a scalar.
         rounds_of: gives the rounds of a loop of so many.
         numpy: the noting numpy.
         lowered: {numpy's name: function of (the noting numpy, its arguments)} of functions that are made of others.
@@ -53,6 +54,7 @@ class Terms:
 
     wrap: Callable[[Node], Any]
     unwrap: Callable[[Any], Any]
+    symbol: Callable[[Scalar], Any]
     rounds_of: Callable[[Any], Iterable[Any]]
     numpy: Any
     lowered: Mapping[str, Callable[..., Any]]
@@ -262,12 +264,10 @@ class TraceRecorder:
             raise UntraceableError(f"calls np.{name} in a way that has no form ({error})", self.line()) from error
 
     def _scalar(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Any:
-        from opkit.export.trace.symbols import Symbol, scalar_of
-
         if kwargs:
             raise UntraceableError(f"calls np.{name} with keywords on numbers", self.line())
-        scalars = tuple(item if isinstance(item, Scalar) else scalar_of(item) for item in args)
-        return Symbol(Scalar("call", (f"np.{name}", *scalars), value, True))
+        scalars = tuple(item if isinstance(item, Scalar) else constant_scalar(item) for item in args)
+        return self.terms.symbol(Scalar("call", (f"np.{name}", *scalars), value, True))
 
     def result(self, node: Node) -> Any:
         """Return what the kernel gets for a node: an array, or a tuple or list of them."""

@@ -54,7 +54,7 @@ def trace_kernel(
     space = getattr(kernel.function, "__globals__", module)
     traced = traced_globals(space)
     saved = {key: space[key] for key in traced if key in space}
-    terms = Terms(TracedArray, unwrap, lambda size: TracedRange(size, is_loop=True), TracedNumpy(np), LOWERED)
+    terms = Terms(TracedArray, unwrap, Symbol, lambda size: TracedRange(size, is_loop=True), TracedNumpy(np), LOWERED)
     recorder = TraceRecorder(kernel.where.file, terms, rolls=rolls)
     before = sys.getprofile()
     with recording(recorder):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.trace.graph import Node, Scalar, UntraceableError, concerns
+from opkit.export.trace.graph import Node, Scalar, UntraceableError, concerns, constant_scalar
 from opkit.export.trace.recorder import current
 
 
@@ -24,11 +24,7 @@ def symbol_of(kind: str, name: str, value: Any) -> Any:
 
 def scalar_of(value: Any) -> Scalar:
     """Return a symbol's scalar, a constant for a plain value."""
-    if isinstance(value, Symbol):
-        return value.scalar
-    if isinstance(value, np.generic):
-        return Scalar("const", (value.item(),), value, True)
-    return Scalar("const", (value,), value)
+    return value.scalar if isinstance(value, Symbol) else constant_scalar(value)
 
 
 def _binary(sign: str, function: Callable[[Any, Any], Any], is_reversed: bool = False) -> Callable[[Any, Any], Any]:

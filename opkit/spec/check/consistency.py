@@ -19,9 +19,7 @@ from opkit.spec.registry.entries import GradEntry, OpEntry
 from opkit.spec.registry.schema import ArgSpec
 
 _TICK = "UserSourceOpTickInput"
-_INFER_OWNERS = frozenset(
-    {"InferContext", "SbpContext", "SbpBuilder", "SbpInferContext", "BatchAxisContext", "TimeShapeContext"}
-)
+_INFER_OWNERS = frozenset({"InferContext", "SbpContext", "SbpBuilder"})
 _SETS_ALL = ("unchanged", "in_out_correspond")
 _SHAPE_SLOTS = ("tensor_desc", "physical")
 

@@ -31,21 +31,27 @@ SETTERS: dict[str, tuple[tuple[str, ...], str]] = {
     "SetDataTypeInferFn": (("data_type",), "DataTypeInferFn"),
     "SetInferDataTypeFn": (("data_type",), "DataTypeInferFn"),
     "SetGetSbpFn": (("sbp",), "GetSbpFn"),
-    "SetSbpSignatureInferFn": (("sbp_infer",), "SbpSignatureInferFn"),
-    "SetInferSbpSignatureFn": (("sbp_infer",), "SbpSignatureInferFn"),
     "SetCheckAttrFn": (("check_attr",), "CheckAttrFn"),
     "SetInputArgModifyFn": (("input_modify",), "InputArgModifyFn"),
-    "SetOutputArgModifyFn": (("output_modify",), "OutputArgModifyFn"),
-    "SetOutputBlobTimeShapeInferFn": (("time_shape",), "OutputBlobTimeShapeInferFn"),
-    "SetInferOutputBlobTimeShapeFn": (("time_shape",), "OutputBlobTimeShapeInferFn"),
-    "SetParallelDistributionInferFn": (("distribution",), "ParallelDistributionInferFn"),
-    "SetNdSbpInferFn": (("distribution",), "NdSbpInferFn"),
-    "SetBatchAxisInferFn": (("batch_axis",), "BatchAxisInferFn"),
 }
 
 
-#: Setters that say where an op runs, which means nothing here.
-IGNORED_SETTERS = frozenset({"SetDeviceInferFn", "SetDumpNdSbpSignatureForOpConfFn", "SupportNonContiguous"})
+#: Setters of functions that are never run here: where an op runs, and how OneFlow chooses among its signatures.
+IGNORED_SETTERS = frozenset(
+    {
+        "SetBatchAxisInferFn",
+        "SetDeviceInferFn",
+        "SetDumpNdSbpSignatureForOpConfFn",
+        "SetInferOutputBlobTimeShapeFn",
+        "SetInferSbpSignatureFn",
+        "SetNdSbpInferFn",
+        "SetOutputArgModifyFn",
+        "SetOutputBlobTimeShapeInferFn",
+        "SetParallelDistributionInferFn",
+        "SetSbpSignatureInferFn",
+        "SupportNonContiguous",
+    }
+)
 
 
 ARGUMENTS: dict[str, tuple[str, bool, bool]] = {

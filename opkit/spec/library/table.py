@@ -121,7 +121,6 @@ class _Tables(dict[str, dict[str, list[LibraryFunction]]]):
             "fixed_vector": "vector",
             "ordered_map": "map",
             "ordered_set": "set",
-            "SbpInferContext": "SbpContext",
         }
         text = METHOD_TEXTS.get(base.get(name, name))
         table = _read(text) if text else {}

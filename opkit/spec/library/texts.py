@@ -122,13 +122,6 @@ LogicalTensorDesc4InputArgNameAndIndex(str, i32) -> TensorDesc& @in = {0}.desc({
 parallel_num() -> i64 small = {0}.parallel_num
 device_type() -> DeviceType = {0}.device_type
 user_op_conf() -> OpConf& = {0}.conf
-sbp_signature_conf() -> SbpSignature& = {0}.given
-mutable_sbp_signature() -> SbpSignature* = {0}.signature
-SbpParallelHint4InputArgNameAndIndex(str, i32) -> SbpParallel& @in = {0}.hint({1}, {2})
-""",
-    "SbpSignature": """
-bn_in_op2sbp_parallel() -> map<str,SbpParallel>& = {0}
-mutable_bn_in_op2sbp_parallel() -> ptr<map<str,SbpParallel>> = {0}
 """,
     "SbpBuilder": """
 Split(OpArg, i64) -> SbpBuilder& @arg = {0}.split({1}, {2}, {at})
@@ -168,34 +161,6 @@ mutable_sbp_parallel() -> ParallelDistribution* = {0}
 Add() -> SbpParallel* = {0}.add()
 InitFromProto(ParallelDistribution) -> void = {0}.assign({1})
 CopyFrom(ParallelDistribution) -> void = {0}.assign({1})
-""",
-    "DistributionContext": _ARGS
-    + """
-LogicalTensorDesc4InputArgNameAndIndex(str, i32) -> TensorDesc& @in = {0}.desc({1}, {2})
-ParallelDistributionHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
-NdSbpHint4InputArgNameAndIndex(str, i32) -> ParallelDistribution& @in = {0}.hint({1}, {2})
-ParallelDistribution4ArgNameAndIndex(str, i32) -> ParallelDistribution* @any = {0}.distribution({1}, {2})
-NdSbp4ArgNameAndIndex(str, i32) -> ParallelDistribution* @any = {0}.distribution({1}, {2})
-parallel_hierarchy() -> Shape& = {0}.hierarchy
-user_op_conf() -> OpConf& = {0}.conf
-""",
-    "TimeShapeContext": """
-TimeShape4InputArgNameAndIndex(str, i32) -> Shape& @in = {0}.shape({1}, {2})
-mut_output_blob_time_shape() -> Shape* = {0}.result
-user_op_conf() -> OpConf& = {0}.conf
-""",
-    "BatchAxisContext": _VIA_CONF
-    + _ARGS
-    + """
-BatchAxis4ArgNameAndIndex(str, i32) -> OptInt64* @any = {0}.axis({1}, {2})
-LogicalTensorDesc4InputArgNameAndIndex(str, i32) -> TensorDesc& @in = {0}.desc({1}, {2})
-user_op_conf() -> OpConf& = {0}.conf
-""",
-    "OptInt64": """
-has_value() -> bool = ({0}.value is not None)
-value() -> i64 = {0}.get()
-set_value(i64) -> void = setattr({0}, "value", {1})
-clear_value() -> void = setattr({0}, "value", None)
 """,
     "OpConf": _CONF
     + """
@@ -237,10 +202,6 @@ DefineOp(str, function<OpConf,OpBuilder>) -> void = {0}.define({1}, {2})
 set_requires_grad(bool) -> void = {0}.set("requires_grad", {1})
 set_is_mutable(bool) -> void = {0}.set("is_mutable", {1})
 set_use_header_only(bool) -> void = {0}.set("use_header_only", {1})
-""",
-    "OutputArgModifier": """
-set_header_infered_before_compute(bool) -> void = {0}.set("header_infered_before_compute", {1})
-set_is_mutable(bool) -> void = {0}.set("is_mutable", {1})
 """,
     "ParallelContext": """
 parallel_num() -> i64 small = {0}.num
@@ -339,7 +300,6 @@ mutable_check_failed_error() -> Error* = {0}
 mutable_unimplemented_error() -> Error* = {0}
 set_msg(str) -> void = {0}.put({1})
 """,
-    "DeviceContext": "",
 }
 
 
@@ -383,7 +343,6 @@ GenRepeatedBn(str, i32) -> str = f"{{{0}}}_{{{1}}}"
 ParseSbpParallelFromString(str, SbpParallel*) -> bool = parse_sbp({0}, {1})
 IsValidSbpParallelString(str) -> bool = is_sbp_text({0})
 SbpParallelToString(SbpParallel) -> str = str({0})
-InferNdSbp4SrcOp(DistributionContext*, SbpParallel) -> maybe<void> = nothing({0})
 CheckInterpolationValid(str, stringstream) -> bool = is_interpolation({0}, {1})
 """
 
@@ -398,8 +357,6 @@ TensorDescInferFnUtil::InOutCorrespond(InferContext*) -> maybe<void> = in_out_co
 CheckAttrFnUtil::NoCheck(OpDef, OpConf) -> maybe<void> = nothing({0}, {1})
 GetSbpFnUtil::DefaultBroadcastToBroadcast(SbpContext*) -> maybe<void> = nothing({0})
 GetSbpFnUtil::SplitForEachAxis(SbpContext*) -> maybe<void> = split_for_each_axis({0})
-BatchAxisInferFnUtil::DefaultAsFirstHasValueInput(BatchAxisContext*) -> maybe<void> = nothing({0})
-BatchAxisInferFnUtil::NaiveInferBatchAxis(BatchAxisContext*) -> maybe<void> = nothing({0})
 ReduceSbpUtil::MakePredicatorIsReducedAxis(set<i32>, i32) -> function<bool,i32> = is_reduced_axis({0}, {1})
 ReduceSbpUtil::MakePredicatorIsReducedAxis(vector<i32>, i32) -> function<bool,i32> = is_reduced_axis({0}, {1})
 ReduceSbpUtil::GetRegularAxes(i64, vector<i32>, ptr<set<i32>>) -> void = regular_axes({0}, {1}, {2})
@@ -413,6 +370,4 @@ reshape_signatures({all})
 ReshapeUserOpUtil::GetReshapeUserOpSbpSignatures(Shape, Shape, vector<OpArg>, vector<OpArg>, SbpContext*) \
 -> maybe<void> = \
 reshape_signatures({0}, {1}, {2}, {3}, {4}.parallel_num, {4}.builder())
-ReshapeUserOpUtil::InferParallelDistribution(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
-ReshapeUserOpUtil::InferNdSbp(DistributionContext*, Shape, Shape) -> maybe<void> = nothing({0})
 """

@@ -340,7 +340,7 @@ class CallLowering(MemberLowering):
             if made is not None:
                 return made
         elif kind.name == "struct":
-            return constructed(self, kind, args, node, braced)  # type: ignore[arg-type]
+            return constructed(self.program, self, kind, args, node, braced)
         if not args:
             code = made_of_nothing(kind, node)
             value = Lowered(code, kind)

@@ -19,11 +19,10 @@ from opkit.spec.library.types import (
     spelled,
 )
 from opkit.spec.lower.lowered import ATOM, CMP, Lowered, LowerError
-from opkit.spec.parse.syntax import Node
+from opkit.spec.parse.syntax import Node, TypeName
 from opkit.spec.runtime.arithmetic import f32, to_signed, truncate
 
 _VIEWS = {("Shape", "ShapeView")}
-_UNSETTABLE = frozenset({"Error"})
 
 
 def copied(value: Lowered) -> str:
@@ -177,8 +176,6 @@ def _function_mismatch(given: Type, wanted: Type) -> str:
 
 def _is_base(base: Type, derived: Type) -> bool:
     if base == derived:
-        return True
-    if base.name == "SbpContext" and derived.name == "SbpInferContext":
         return True
     return (
         base.name == derived.name
@@ -348,3 +345,12 @@ def _fit_list(value: Lowered, wanted: Type, node: Node) -> int | None:
             return None
         worst = max(worst, item_fit)
     return worst
+
+
+def is_cell_parameter(kind: TypeName, resolved: Type) -> bool:
+    """Say whether a parameter is a reference through which a scalar is assigned."""
+    return (
+        kind.ref == "&"
+        and not kind.is_const
+        and (resolved.is_number or resolved.name in ("string", "DataType", "pair", "ptr"))
+    )

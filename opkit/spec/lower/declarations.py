@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opkit.spec.library.types import INT64, UNKNOWN, VOID, Type
-from opkit.spec.lower.conversions import convert, copied, default_code, zero_code
+from opkit.spec.lower.conversions import convert, copied, default_code, is_cell_parameter, zero_code
 from opkit.spec.lower.expressions import unknown_value
 from opkit.spec.lower.lowered import ATOM, Frame, Lowered, LowerError, Variable
 from opkit.spec.lower.standard import StandardLowering
@@ -253,12 +253,3 @@ class DeclarationLowering(StandardLowering):
         if variable.python in self.small:
             made.is_small = True
         return made
-
-
-def is_cell_parameter(kind: syntax.TypeName, resolved: Type) -> bool:
-    """Say whether a parameter is a reference through which a scalar is assigned."""
-    return (
-        kind.ref == "&"
-        and not kind.is_const
-        and (resolved.is_number or resolved.name in ("string", "DataType", "pair", "ptr"))
-    )

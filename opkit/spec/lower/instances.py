@@ -5,9 +5,7 @@ Units are written by ``program``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from opkit.spec.library.types import (
     Type,
@@ -18,25 +16,14 @@ from opkit.spec.lower.bindings import Binding, Bindings, binding_key, binding_te
 from opkit.spec.lower.conversions import convert, fit
 from opkit.spec.lower.lowered import ATOM, Lowered, LowerError
 from opkit.spec.lower.names import Names
-from opkit.spec.lower.structs import lower_constructor
-from opkit.spec.lower.units import Unit
+from opkit.spec.lower.units import Unit, UnitLowering
 from opkit.spec.parse import syntax
-
-if TYPE_CHECKING:
-    from opkit.spec.lower.calls import CallLowering
-    from opkit.spec.lower.statements import StatementLowering
 
 _DEEPEST_INSTANCES = 2_000
 
 
 class Instances(Names):
     """Choose among overloads and templates as C++ does."""
-
-    def lower_unit(
-        self, unit: Unit, bindings: Bindings, write: Callable[[StatementLowering], tuple[str, list[Type]]]
-    ) -> None:
-        """Write a unit; the program provides it."""
-        raise NotImplementedError
 
     def lower_function(self, unit: Unit, function: syntax.Function, bindings: Bindings) -> None:
         """Write the unit of a function; the program provides it."""
@@ -62,25 +49,8 @@ class Instances(Names):
         return id(function) in self.owners and not function.is_static
 
     def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:
-        """Return the unit that makes an object with one of a struct's constructors; -1 stands for none."""
-        key = (id(struct), (("constructor", str(number)),))
-        unit = self.instances.get(key)
-        if unit is None:
-            name = f"new_{struct.name}" + (f"_{number + 1}" if number > 0 else "")
-            while name in self.units:
-                name += "_"
-            constructor = struct.constructors[number] if number >= 0 else None
-            unit = Unit(name, self, constructor or struct)
-            self.instances[key] = unit
-            self.units[name] = unit
-            kinds = [self.parameter_type(param.type, {}) for param in constructor.params] if constructor else []
-            unit.type = Type("function", (Type("struct", (Type(struct.name),)), *kinds))
-            self.lower_unit(
-                unit, {"<struct>": struct.name}, lambda lowering: lower_constructor(lowering, struct, constructor)
-            )
-        if self.current is not None:
-            self.current.calls.add(unit.name)
-        return unit
+        """Return the unit that makes an object with one of a struct's constructors; the program provides it."""
+        raise NotImplementedError
 
     def struct_bindings(self, node: syntax.Name, function: syntax.Function, bindings: Bindings) -> dict[str, Binding]:
         """Return what the template parameters of a function's struct stand for, and the struct itself."""
@@ -203,7 +173,7 @@ class Instances(Names):
         return self.lowering(self.scratch(arg), bindings).lower(arg)
 
     def call_local(
-        self, lowering: CallLowering, text: str, name: syntax.Name, args: list[Lowered], node: syntax.Call
+        self, lowering: UnitLowering, text: str, name: syntax.Name, args: list[Lowered], node: syntax.Call
     ) -> Lowered:
         """Lower a call of a function of the file."""
         overloads = self.functions_named(text, lowering.bindings)
@@ -237,7 +207,7 @@ class Instances(Names):
 
     def call_functions(
         self,
-        lowering: CallLowering,
+        lowering: UnitLowering,
         overloads: tuple[syntax.Function, ...],
         args: list[Lowered],
         node: syntax.Call,
@@ -332,7 +302,7 @@ class Instances(Names):
 
     def finish_call(
         self,
-        lowering: CallLowering,
+        lowering: UnitLowering,
         function: syntax.Function,
         bindings: Bindings,
         args: list[Lowered],

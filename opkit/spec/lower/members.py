@@ -17,9 +17,7 @@ from opkit.spec.parse import syntax
 #: C++ type to attribute type.
 ATTR_KINDS: dict[Type, str] = {kind: name for name, kind in ATTR_TYPES.items()}
 #: Types whose ``Attr`` and ``attr`` read an attribute of the op.
-ATTR_OWNERS = frozenset(
-    {"InferContext", "SbpContext", "SbpInferContext", "OpConf", "FwOp", "DeviceInferContext", "BatchAxisContext"}
-)
+ATTR_OWNERS = frozenset({"InferContext", "SbpContext", "OpConf", "FwOp"})
 
 
 class MemberLowering(AssignmentLowering):

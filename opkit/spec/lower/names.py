@@ -5,8 +5,6 @@ Functions and templates become units in ``instances``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from opkit.errors import unknown
 from opkit.spec.findings import Findings
 from opkit.spec.library.table import CONSTANTS, DATA_TYPE_OF, DATA_TYPES, FREE_FUNCTIONS, STATIC_FUNCTIONS
@@ -23,14 +21,10 @@ from opkit.spec.library.types import (
     template_type,
 )
 from opkit.spec.lower.bindings import Bindings
-from opkit.spec.lower.conversions import convert, number_literal
-from opkit.spec.lower.declarations import is_cell_parameter
+from opkit.spec.lower.conversions import convert, is_cell_parameter, number_literal
 from opkit.spec.lower.lowered import Lowered, LowerError, SpentError
-from opkit.spec.lower.units import Site, Unit
+from opkit.spec.lower.units import ConstantLowering, Site, Unit
 from opkit.spec.parse import syntax
-
-if TYPE_CHECKING:
-    from opkit.spec.lower.statements import StatementLowering
 
 #: Expressions and type names that are lowered for one file; OneFlow's largest spec has some 20,000.
 MOST_LOWERED = 500_000
@@ -42,15 +36,8 @@ FUNCTION_TYPES: dict[str, Type] = {
     "DataTypeInferFn": from_text("function<maybe<void>,InferContext*>"),
     "CheckAttrFn": from_text("function<maybe<void>,OpDef,OpConf>"),
     "GetSbpFn": from_text("function<maybe<void>,SbpContext*>"),
-    "SbpSignatureInferFn": from_text("function<maybe<void>,SbpInferContext*>"),
     "GetInputArgModifier": from_text("function<InputArgModifier*,str,i32>"),
-    "GetOutputArgModifier": from_text("function<OutputArgModifier*,str,i32>"),
     "InputArgModifyFn": from_text("function<void,function<InputArgModifier*,str,i32>,OpConf>"),
-    "OutputArgModifyFn": from_text("function<void,function<OutputArgModifier*,str,i32>,OpConf>"),
-    "OutputBlobTimeShapeInferFn": from_text("function<maybe<void>,TimeShapeContext*>"),
-    "ParallelDistributionInferFn": from_text("function<maybe<void>,DistributionContext*>"),
-    "NdSbpInferFn": from_text("function<maybe<void>,DistributionContext*>"),
-    "BatchAxisInferFn": from_text("function<maybe<void>,BatchAxisContext*>"),
     "AddOpFn": from_text("function<void,OpConf>"),
     "GenBackwardOpConfFn": from_text("function<void,FwOp,function<void,OpConf>>"),
     "BackwardOpConfGenFn": from_text("function<void,GradContext*>"),
@@ -66,7 +53,7 @@ class Names:
         """Return the value of a function's name; the instances provide it."""
         raise NotImplementedError
 
-    def lowering(self, unit: Unit, bindings: Bindings) -> StatementLowering:
+    def lowering(self, unit: Unit, bindings: Bindings) -> ConstantLowering:
         """Return the lowering of one unit; the program provides it."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ Syntax is not looked at here; it is in ``lower.expressions``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opkit.spec.library.types import (
     BOOL,
@@ -25,16 +25,14 @@ from opkit.spec.library.types import (
     pointer,
     spelled,
 )
+from opkit.spec.lower.bindings import Bindings
 from opkit.spec.lower.conversions import convert, convert_number, fit, number_literal
+from opkit.spec.lower.instances import Instances
 from opkit.spec.lower.lowered import ADD, ATOM, CMP, MUL, Lowered, LowerError
+from opkit.spec.lower.units import Unit
 from opkit.spec.lower.writer import Writer
 from opkit.spec.parse import syntax
 from opkit.spec.runtime.arithmetic import idiv, irem
-
-if TYPE_CHECKING:
-    from opkit.spec.lower.bindings import Bindings
-    from opkit.spec.lower.program import SpecProgram
-    from opkit.spec.lower.units import Unit
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _COMPARE = frozenset({"==", "!=", "<", ">", "<=", ">="})
@@ -47,7 +45,7 @@ _PYTHON_PREC = {"|": 8, "^": 9, "&": 10, "<<": 11, ">>": 11, "+": ADD, "-": ADD,
 class OperatorLowering(Writer):
     """Operators on values; ``bindings`` are the template arguments that a unit is lowered with."""
 
-    def __init__(self, program: SpecProgram, unit: Unit, bindings: Bindings) -> None:
+    def __init__(self, program: Instances, unit: Unit, bindings: Bindings) -> None:
         super().__init__()
         self.program = program
         self.unit = unit

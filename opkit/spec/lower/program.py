@@ -15,10 +15,10 @@ from opkit.spec.library.types import (
     spelled,
 )
 from opkit.spec.lower.bindings import Bindings
+from opkit.spec.lower.constructors import bind_fields, lower_constructor
 from opkit.spec.lower.instances import Instances
 from opkit.spec.lower.lowered import Lowered, LowerError
 from opkit.spec.lower.statements import StatementLowering
-from opkit.spec.lower.structs import bind_fields
 from opkit.spec.lower.units import Unit
 from opkit.spec.parse import syntax
 
@@ -89,6 +89,27 @@ class SpecProgram(Instances):
             return first + params, kinds
 
         self.lower_unit(unit, bindings, write)
+
+    def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:
+        """Return the unit that makes an object with one of a struct's constructors; -1 stands for none."""
+        key = (id(struct), (("constructor", str(number)),))
+        unit = self.instances.get(key)
+        if unit is None:
+            name = f"new_{struct.name}" + (f"_{number + 1}" if number > 0 else "")
+            while name in self.units:
+                name += "_"
+            constructor = struct.constructors[number] if number >= 0 else None
+            unit = Unit(name, self, constructor or struct)
+            self.instances[key] = unit
+            self.units[name] = unit
+            kinds = [self.parameter_type(param.type, {}) for param in constructor.params] if constructor else []
+            unit.type = Type("function", (Type("struct", (Type(struct.name),)), *kinds))
+            self.lower_unit(
+                unit, {"<struct>": struct.name}, lambda lowering: lower_constructor(lowering, struct, constructor)
+            )
+        if self.current is not None:
+            self.current.calls.add(unit.name)
+        return unit
 
     def close(self, unit: Unit, lowering: StatementLowering, header: str, node: syntax.Node) -> None:
         """Complete a unit: its header, its lints about variables."""
@@ -165,7 +186,7 @@ class SpecProgram(Instances):
             return
         given_params, wanted_params = given.args[1:], wanted.args[1:]
         same = len(given_params) == len(wanted_params) and all(
-            a == b or UNKNOWN in (a, b) or a.name == "function" == b.name or _is_context_pair(a, b)
+            a == b or UNKNOWN in (a, b) or a.name == "function" == b.name
             for a, b in zip(given_params, wanted_params, strict=True)
         )
         if not same:
@@ -194,8 +215,3 @@ class SpecProgram(Instances):
     def note(self, message: str, node: syntax.Node) -> Note:
         """Return a note about a piece of syntax."""
         return Note(message, self.tree.span(node))
-
-
-def _is_context_pair(a: Type, b: Type) -> bool:
-    names = {a.element.name if a.name == "ptr" else a.name, b.element.name if b.name == "ptr" else b.name}
-    return names == {"SbpContext", "SbpInferContext"}

@@ -8,19 +8,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from opkit.diagnostics import Span
+from opkit.spec.findings import Findings
 from opkit.spec.library.types import (
     UNKNOWN,
     Type,
 )
-from opkit.spec.lower.lowered import Lowered, LowerError
+from opkit.spec.lower.bindings import Bindings
+from opkit.spec.lower.lowered import Lowered, LowerError, Variable
 from opkit.spec.lower.uses import Use, attr_use, computed_type, use_of
 from opkit.spec.parse import syntax
-
-if TYPE_CHECKING:
-    from opkit.spec.lower.names import Names
 
 #: Flags of library functions whose first argument names an argument of the op.
 _NAMING = frozenset({"@any", "@out", "@grad", "@bind", "@bindarg", "@in"})
@@ -32,6 +31,45 @@ class Site:
 
     span: Span
     text: str
+
+
+class Reporter(Protocol):
+    """What a unit reports to: the names of its file."""
+
+    tree: syntax.Tree
+    findings: Findings
+
+    def report(self, error: LowerError, subject: str = "") -> None:
+        """Report a mistake."""
+
+
+class UnitLowering(Protocol):
+    """What names and calls ask of the lowering of the unit in which they stand."""
+
+    bindings: Bindings
+    lines: list[tuple[str, int]]
+
+    def lower(self, node: syntax.Expr) -> Lowered:
+        """Lower one expression."""
+
+    def lookup(self, name: str) -> Variable | None:
+        """Return the variable of a name."""
+
+    def address(self, value: Lowered, node: syntax.Node) -> Lowered:
+        """Lower ``&value``."""
+
+    def passed(self, value: Lowered, wanted: Type, node: syntax.Node, is_copy: bool = False) -> str:
+        """Return the code of an argument."""
+
+    def argument(self, value: Lowered, wanted: Type, node: syntax.Node) -> str:
+        """Return the code that passes an argument: by reference, or as a value of its own."""
+
+
+class ConstantLowering(UnitLowering, Protocol):
+    """What names ask of the lowering of a constant."""
+
+    def initial(self, kind: Type, item: syntax.Declarator) -> Lowered | None:
+        """Lower the initial value of a declarator."""
 
 
 @dataclass(slots=True)
@@ -50,7 +88,7 @@ class Unit:
     """
 
     name: str
-    program: Names
+    program: Reporter
     node: syntax.Node
     lines: list[tuple[str, int]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)

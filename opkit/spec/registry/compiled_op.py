@@ -63,7 +63,6 @@ class CompiledOp:
     has_no_grad: bool = False
     units: dict[str, Unit] = field(default_factory=dict)
     has_errors: bool = False
-    ignored: tuple[str, ...] = ()
     _defaults: dict[str, Any] = field(default_factory=dict)
     _runtime: dict[str, Any] = field(default_factory=dict)
     _default_outputs: tuple[dict[str, int], list[Arg]] | None = None

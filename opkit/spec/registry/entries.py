@@ -26,7 +26,6 @@ class OpEntry:
     attrs: dict[str, AttrSpec] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
     setters: dict[str, syntax.Node] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
     has_errors: bool = False
 
 

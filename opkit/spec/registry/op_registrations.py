@@ -62,13 +62,11 @@ class OpReader(ChainReader):
             self.attr(entry, link)
         elif name in SETTERS:
             self.setter(entry, link)
-        elif name in IGNORED_SETTERS:
-            entry.ignored.append(name)
         elif name in FLAGS:
             if name == "SupportCpuOnly":
                 entry.is_cpu_only = True
             entry.has_no_grad |= name == "NoGrad"
-        else:
+        elif name not in IGNORED_SETTERS:
             said = unknown("a registration has no method", name, [*ARGUMENTS, "Attr", *SETTERS, *FLAGS])
             self.add("SPEC030", said.message, link.member.name, help=said.help, subject=entry.name)
 

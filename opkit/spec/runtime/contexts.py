@@ -22,7 +22,6 @@ __all__ = [
     "modifier_getter",
     "Modifier",
     "ParallelContext",
-    "TimeShapeContext",
 ]
 
 
@@ -149,26 +148,8 @@ def missing(name: str, index: int) -> str:
     return f"there is no argument {name!r} with index {index}"
 
 
-class TimeShapeContext:
-    """The context of OutputBlobTimeShapeInferFn functions."""
-
-    __slots__ = ("conf", "result", "shapes")
-
-    def __init__(self, conf: Conf, shapes: Mapping[Arg, Shape]) -> None:
-        self.conf = conf
-        self.shapes = shapes
-        self.result = Shape()
-
-    def shape(self, name: str, index: int) -> Shape:
-        """Return the time shape of an input."""
-        found = self.shapes.get((name, index))
-        if found is None:
-            raise FatalError(missing(name, index))
-        return found
-
-
 class Modifier:
-    """An InputArgModifier or OutputArgModifier: flags by name."""
+    """An InputArgModifier: flags by name."""
 
     __slots__ = ("flags",)
 

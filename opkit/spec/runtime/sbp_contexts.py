@@ -1,4 +1,4 @@
-"""Sharding contexts: what the functions of a definition see that give or infer sharding signatures.
+"""Sharding contexts: what the functions of a definition see that give sharding signatures.
 
 The signatures themselves are made of what is in ``sbp``.
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 from opkit.spec.runtime.contexts import Conf
 from opkit.spec.runtime.faults import FatalError
-from opkit.spec.runtime.objects import Desc, Shape
-from opkit.spec.runtime.sbp import Arg, Distribution, Sbp
+from opkit.spec.runtime.objects import Desc
+from opkit.spec.runtime.sbp import Arg
 
 
 class BuiltSignature(dict[Arg, str]):
@@ -117,60 +117,3 @@ class SbpContext:
     def builder(self) -> SbpBuilder:
         """Return a builder that adds to the result."""
         return SbpBuilder(self.found)
-
-
-class SbpInferContext(SbpContext):
-    """The context of SbpSignatureInferFn functions: hints in, one signature out."""
-
-    __slots__ = ("given", "hints", "signature")
-
-    def __init__(self, *args: Any, hints: Mapping[Arg, Sbp]) -> None:
-        super().__init__(*args)
-        self.hints = hints
-        self.signature: dict[str, Sbp] = {}
-        self.given: dict[str, Sbp] = {}
-
-    def hint(self, name: str, index: int) -> Sbp:
-        """Return how the input arrives."""
-        return self.hints.get((name, index)) or Sbp("B")
-
-
-class DistributionContext:
-    """The context of ParallelDistributionInferFn functions."""
-
-    __slots__ = ("conf", "found", "hierarchy", "hints", "inputs", "logical", "outputs")
-
-    def __init__(
-        self,
-        logical: dict[Arg, Desc],
-        conf: Conf,
-        hierarchy: Shape,
-        hints: Mapping[Arg, Distribution],
-        inputs: list[Arg],
-        outputs: list[Arg],
-    ) -> None:
-        self.inputs = inputs
-        self.outputs = outputs
-        self.logical = logical
-        self.conf = conf
-        self.hierarchy = hierarchy
-        self.hints = hints
-        self.found: dict[Arg, Distribution] = {}
-
-    def desc(self, name: str, index: int) -> Desc:
-        """Return the description of an input."""
-        found = self.logical.get((name, index))
-        if found is None:
-            raise FatalError(f"there is no input {name!r} with index {index}")
-        return found
-
-    def hint(self, name: str, index: int) -> Distribution:
-        """Return how the input arrives."""
-        found = self.hints.get((name, index))
-        if found is None:
-            raise FatalError(f"there is no input {name!r} with index {index}")
-        return found
-
-    def distribution(self, name: str, index: int) -> Distribution:
-        """Return the distribution that the function fills in."""
-        return self.found.setdefault((name, index), Distribution())

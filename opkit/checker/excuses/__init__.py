@@ -1,0 +1,1 @@
+"""Excuses: failures that the rules of a verdict leave undecided, or that declared values do not count (``apply``)."""
