@@ -224,15 +224,9 @@ def _searched(checkable: Checkable, options: Options, trial: Trial) -> Collected
     cases, large = searched.cases, searched.large
     found = Collected(cases, [], list(searched.notes), searched.dtype, domain=searched.domain, large=large)
     found.doubts = searched.doubts
-    let_in = trial.let_in if trial.minds_guards else 0
-    dropped = trial.counts[Answer.NONFINITE] - let_in
+    dropped = trial.counts[Answer.NONFINITE]
     if dropped:
         found.notes.append(f"{dropped} tried cases left the domain (forward gave NaN or infinity) and were dropped")
-    if let_in:
-        found.notes.append(
-            f"a guard of forward, a bound next to 0 or 1, decides the results of {let_in} tried cases; "
-            "they count as outside its domain, and some of them were checked apart"
-        )
     found.findings.extend(_breaches(checkable, trial))
     found.findings.extend(_assumed(checkable))
     if cases or found.findings:

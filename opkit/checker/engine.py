@@ -27,6 +27,7 @@ from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
+from opkit.checker.excuses import excused
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME
@@ -41,7 +42,6 @@ from opkit.checker.model.thresholds import MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
-from opkit.checker.supposed import supposed
 from opkit.errors import KernelError
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -119,7 +119,7 @@ def _checked(
                 if tell is not None and options.wants(item.code):
                     tell(_allowed(checkable, idle([item])[0] if checkable.is_beyond else item))
         results.extend(_after(session, results))
-        results = supposed(checkable, session.cases, results, options, check)
+        results = excused(session, results)
         if checkable.is_beyond:
             results = idle(results)
         elif not any(item.status in (Status.FAIL, Status.ERROR) for item in results):

@@ -13,14 +13,12 @@ import numpy as np
 
 from opkit.checker.checks.contract import edge_code, is_write
 from opkit.checker.checks.entries import described, index_of
-from opkit.checker.checks.guarded import Guarded
 from opkit.checker.checks.tipped import Tipped
 from opkit.checker.derivative.columns import Steps
 from opkit.checker.derivative.directions import bisect, probe_leaf
 from opkit.checker.derivative.jacobian import Comparison, Tally, compare
 from opkit.checker.derivative.judge import EntryFailure
 from opkit.checker.model.budget import takes_longer
-from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.middle import median
 from opkit.checker.model.report import CheckResult, Evidence, Status
@@ -81,7 +79,6 @@ class _Ledger:
     failing: set[int] = field(default_factory=set)
     steps: dict[str, Steps] = field(default_factory=dict)
     tipped: Tipped = field(default_factory=Tipped)
-    guarded: Guarded = field(default_factory=Guarded)
     is_extra: bool = False
 
     def fail(self, code: str, leaf: InputLeaf, output: str, result: CheckResult) -> None:
@@ -120,23 +117,9 @@ def gradients(session: CheckSession) -> Iterator[CheckResult]:
     if not ledger.failing:
         for number, ev in enumerate(session.large):
             _probe_large(ev, 900 + number, ledger)
-        for number, case in enumerate(session.trial.guarded):
-            _examine_guarded(case, 800 + number, ledger)
     if ledger.left_out:
         session.notes.append(f"{ledger.left_out} cases were left out to keep within the time limit")
     yield from _results(ledger, evaluators)
-
-
-def _examine_guarded(case: Case, number: int, ledger: _Ledger) -> None:
-    """A case whose results a guard decides, which the search left out."""
-    session = ledger.session
-    try:
-        ev = Evaluator(session.checkable, case).prepare()
-        if ev.leaves and sum(ev.sizes) and session.left() > 0:
-            outcome = compare(ev, session.rng(number), dict(session.checkable.tolerance), ledger.steps)
-            _weigh(ev, outcome, ledger)
-    except Exception as error:  # user code; such cases are outside its domain
-        session.notes.append(f"a case that a guard lets in could not be compared: {type(error).__name__}: {error}")
 
 
 def _probe_large(ev: Evaluator, number: int, ledger: _Ledger) -> None:
@@ -184,13 +167,7 @@ def _examine(ev: Evaluator, number: int, ledger: _Ledger) -> None:
     outcome = compare(ev, session.rng(2000 + number), dict(session.checkable.tolerance), ledger.steps)
     for (leaf, slot), tally in outcome.tallies.items():
         ledger.pairs.setdefault((leaf.name, session.output_name(slot)), _Pair()).add(tally)
-    _weigh(ev, outcome, ledger)
-
-
-def _weigh(ev: Evaluator, outcome: Comparison, ledger: _Ledger) -> None:
-    """Note the failures of a case, without those that tips and guards leave open."""
-    failures = ledger.tipped.sift(ledger.session, ev, outcome)
-    _note(ev, outcome, ledger.guarded.sift(ledger.session, ev, outcome, failures), ledger)
+    _note(ev, outcome, ledger.tipped.sift(session, ev, outcome), ledger)
 
 
 def _note(ev: Evaluator, outcome: Comparison, failures: list[EntryFailure], ledger: _Ledger) -> None:
@@ -274,9 +251,6 @@ def _results(ledger: _Ledger, evaluators: list[Evaluator]) -> Iterator[CheckResu
     tip = None if "GC105" in codes else ledger.tipped.result(session)
     if tip is not None:
         yield tip
-    guarded = None if "GC101" in codes else ledger.guarded.result(session)
-    if guarded is not None:
-        yield guarded
     for code in ("GC105", "GC152"):
         if code not in codes and (code != "GC105" or tip is None):
             yield session.passed(code, cases)

@@ -15,7 +15,6 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.claim import Claims
 from opkit.checker.model.own import OwnCheck
-from opkit.checker.model.supposition import Supposition
 from opkit.errors import Location
 from opkit.ir import TensorDesc, canonical_dtype
 
@@ -240,8 +239,6 @@ class Checkable:
         starts_in: the float dtype in which a search for cases begins.
         remarks: what a reader of the report should know.
         assumed_constants: inputs without a gradient for no other reason than that backward gives None for them.
-        suppositions: of an op to be searched: what its inputs may be meant to hold; what fails, and holds there, is
-            undecided.
         seen: of an op to be searched: cases that the search stays near.
         claims: what the definition says about devices, None where there is none.
         moving: makes forward, or the surrogate, a function of arrays that change between its calls; see Moving. None
@@ -292,7 +289,6 @@ class Checkable:
     starts_in: str = "float64"
     remarks: tuple[str, ...] = ()
     assumed_constants: frozenset[str] = frozenset()
-    suppositions: tuple[Supposition, ...] = ()
     seen: tuple[Case, ...] = ()
     claims: Claims | None = None
     moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None

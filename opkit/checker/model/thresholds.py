@@ -185,8 +185,6 @@ MOST_NAMED = 5
 #: Sets of inputs whose copies custody keeps: those of one case are asked for again and again. With 256 the memory of
 #: those that were not came back too late to be at hand: checks took up to a tenth longer. Cost.
 MOST_HANDED = 16
-#: Stands in for all values of an option that are neither guards nor at an edge. Tuned.
-NO_GUARD = 7.0
 #: Seeds what stands in for numpy's global random numbers during a call; kernels hardly seed with it. Tuned.
 DRAWN_SEED = 2_718_281_828
 #: Neighbours of recorded shapes that are tried, and findings beyond a recording that are shown. Cost.
@@ -278,16 +276,22 @@ TIP_FINER, TIP_TORN = 16.0, 2.0
 #: Sizes of axes along which a norm is an absolute value, and a deviation a distance. Derived.
 TIP_SIZES = (1, 2)
 
-# ---- guards ----------------------------------------------------------------------------------------------------------
-#: The largest bound that is a guard, or its distance from 1: labels are smoothed, and slopes leak, by more. Tuned.
-GUARD_LARGEST = 1e-3
-#: A guard acts on a case where a result without it differs by this share of the largest. Tuned.
-GUARD_ACTS = 1e-6
-#: Cases on which a guard acts that are kept, each of a regime of its own. Cost.
-MOST_GUARDED = 12
-#: How nearly backward gives the slope that forward has without its guards, as a share of it, and the steps, as shares
-#: of the scale, by which that is measured: what a guard hides may be a staircase of the last digits of 1. Tuned.
-GUARD_AGREES, GUARD_STEPS = 0.2, (1e-4, 0.03125, 0.0625, 0.125)
+# ---- what excuses a failure ------------------------------------------------------------------------------------------
+#: Cases of most variety on which a failing gradient is compared again, on values that it may be meant for. Cost.
+AGAIN_CASES = 24
+#: Points whose guards are looked for, guards that one op may have, and moves that show a step. Cost.
+LOOKS = 4
+#: Ordinary values, at one of which backward has to be right for a guard to be looked for between. Tuned.
+ORDINARY = (0.5, -0.5, 2.0, -2.0)
+#: The largest ordinary size: a bound beyond it keeps exponentials from overflow. Tuned.
+ORDINARY_MOST = 8.0
+#: The distance from 0, 1 and -1 within which a bound is a guard: labels are smoothed, and slopes leak, by more. Tuned.
+EDGE_NEAR = 1e-3
+#: Steps, as shares of an element, by which a slope is measured beside an edge: one of them is finer than the edge is
+#: near, and coarser than the rounding. Tuned.
+EDGE_STEPS = (2.0**-10, 2.0**-17, 2.0**-24)
+#: A slope this many times the ordinary one shows a cliff: the arccosine has 224 times it at 1 - 1e-5. Tuned.
+STEEP = 100.0
 
 # ---- random directions -----------------------------------------------------------------------------------------------
 #: The step on which outputs that cross a kink are found, and a quarter of it for those that cross it closer. Tuned.
@@ -392,10 +396,6 @@ SCAN_INPUTS = 3
 SCAN_FLOOR, SCAN_NATURAL = 1e-7, 1e-12
 
 # ---- how many cases a check takes ------------------------------------------------------------------------------------
-#: Cases on which a failing gradient is tried again with values that it may be meant for. Cost.
-SUPPOSED_CASES = 12
-#: Further settings of the options at which a supposition has to hold as well. Cost.
-SUPPOSED_SETTINGS = 12
 #: Cases of most variety for each check, so that a check stays under a tenth of a second on ordinary ops. Cost.
 CONTRACT_CASES, SINGLE_CASES, HISTORY_CASES, LAYOUT_CASES, LINEARITY_CASES = 4, 14, 10, 7, 16
 #: The same: float32 (with saturated and steep values beside), the noise of float64 results (and those judged). Cost.

@@ -18,8 +18,7 @@ import numpy as np
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable, describe_inputs
 from opkit.checker.model.evaluate import frozen, is_float, snapshot
-from opkit.checker.model.thresholds import GUARD_ACTS, MOST_BROKEN, MOST_ERRORS, MOST_GUARDED, NO_GUARD, SLOW_CALL
-from opkit.checker.model.unguarded import EDGES, Unguarded, is_guard, unguarded
+from opkit.checker.model.thresholds import MOST_BROKEN, MOST_ERRORS, SLOW_CALL
 from opkit.errors import KernelError, OpkitError
 from opkit.ir import TensorDesc
 
@@ -41,13 +40,12 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a trial answered, what infer promised, what forward returned; whether a guard alone lets the inputs in."""
+    """What a trial answered, what infer promised, what forward returned."""
 
     answer: Answer
     promised: tuple[TensorDesc, ...] | None = None
     outputs: Sequence[Any] = ()
     error: Exception | None = None
-    is_let_in: bool = False
 
     @property
     def is_accepted(self) -> bool:
@@ -92,10 +90,6 @@ class Trial:
             other values by infer's word.
         broken: attempts in which forward took its inputs and broke a rule, like a missing return.
         wanting: attempts in which it raised an error that speaks of whole numbers or truth values.
-        minds_guards: whether what forward takes only for a guard's sake lies outside the domain: nothing but the code
-            says what that is, and a logarithm guarded against 0 is meant for what lies above.
-        guarded: some cases of that kind that were tried.
-        let_in: how many there were.
     """
 
     checkable: Checkable
@@ -109,11 +103,7 @@ class Trial:
     counts: Counter[Answer] = field(default_factory=Counter)
     errors: list[tuple[Case, Exception]] = field(default_factory=list)
     refusal: Exception | None = None
-    minds_guards: bool = True
-    guarded: list[Case] = field(default_factory=list)
-    let_in: int = 0
     _reached: float = -1.0
-    _bare: dict[object, Unguarded | None] = field(default_factory=dict)
 
     def promise(self, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> tuple[TensorDesc, ...] | None:
         """Return what infer promises, None where nothing is promised.
@@ -166,10 +156,6 @@ class Trial:
         outcome = self.probe(case)
         self.said = _words(outcome) if self.checkable.infer is None else ""
         self.counts[outcome.answer] += 1
-        if outcome.is_let_in:
-            self.let_in += 1
-            if len(self.guarded) < MOST_GUARDED and case.regime not in {one.regime for one in self.guarded}:
-                self.guarded.append(case)
         self.broken += isinstance(outcome.error, KernelError)
         self.wanting += outcome.answer is Answer.RAISED and bool(_WHOLE.search(str(outcome.error)))
         if outcome.answer is Answer.RAISED and outcome.error is not None and len(self.errors) < MOST_ERRORS:
@@ -212,41 +198,7 @@ class Trial:
             return Attempt(Answer.RAISED, promised, error=error)
         if any(is_float(item) and not np.isfinite(item).all() for item in outputs):
             return Attempt(Answer.NONFINITE, promised, outputs)
-        if self._needs_guard(case, inputs, outputs):
-            return Attempt(Answer.NONFINITE, promised, outputs, is_let_in=True)
         return Attempt(Answer.ACCEPTED, promised, outputs)
-
-    def bare(self, attrs: Mapping[str, Any]) -> Unguarded | None:
-        """Return what takes the op's guards away, None where it has none, or a definition says what it takes."""
-        if self.checkable.infer is not None or not self.checkable.sources:
-            return None
-        floats = {name: value for name, value in attrs.items() if isinstance(value, float)}
-        # Of other values it is enough to know that they are neither guards nor go with one.
-        options = {name: value if is_guard(value) or value in EDGES else NO_GUARD for name, value in floats.items()}
-        key = tuple(options.items())
-        if key not in self._bare:
-            self._bare[key] = unguarded(self.checkable.sources, options)
-        return self._bare[key]
-
-    def _needs_guard(self, case: Case, inputs: Mapping[str, Any], outputs: Sequence[Any]) -> bool:
-        """Say whether a guard decides a case's results."""
-        bare = self.bare(case.attrs) if self.minds_guards and case.origin == "search" else None
-        if bare is None:
-            return False
-        try:
-            with bare.applied(), np.errstate(all="ignore"):
-                others = snapshot(self.checkable.forward(inputs, case.attrs))
-                return any(map(_is_other, outputs, others))
-        except Exception:  # user code that needs its guards to run at all
-            return False
-
-
-def _is_other(result: Any, bare: Any) -> bool:
-    """Say whether a result without guards is not finite, or is another one."""
-    if not is_float(result) or np.shape(result) != np.shape(bare) or not np.size(result):
-        return False
-    with np.errstate(all="ignore"):
-        return not np.abs(bare - result).max() <= GUARD_ACTS * np.abs(result).max()
 
 
 def _words(outcome: Attempt) -> str:

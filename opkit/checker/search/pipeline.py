@@ -68,9 +68,6 @@ def first_cases(checkable: Checkable, options: Options, most: int, give_up: floa
     found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     if not found and scope.disregard():
         found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
-    if not found and trial.guarded:
-        trial.minds_guards = False
-        found = Natural(scope, Roles(scope)).accepted(attrs, most, 0, FEW_SHAPES)
     broken = [case for case, error in scope.trial.errors if isinstance(error, KernelError)]
     return [*found, *broken][:most]
 
@@ -87,9 +84,6 @@ def search(checkable: Checkable, options: Options, trial: Trial) -> SearchResult
         trial: counts what is tried.
     """
     found = _round(checkable, options, trial)
-    if not found.cases and trial.guarded:  # its guards are all that it has
-        trial.minds_guards = False
-        found = _round(checkable, options, trial)
     if options.effort < LEAST_EFFORT:
         kept = thinned(found.cases, options.effort / LEAST_EFFORT)
         notes = [*found.notes, f"effort {options.effort:g}: {len(kept)} of {len(found.cases)} cases were kept"]

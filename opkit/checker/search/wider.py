@@ -1,18 +1,14 @@
 """Wider: values outside of the domain that all inputs were found to have, where forward takes them as well.
 
 The first domain that forward takes is seldom the whole one: log(1 + x) takes small negative numbers besides positive
-ones, and y in log(x) * y any. Where forward has guards, what they are there for is tried, too: 0, 1 and -1.
+ones, and y in log(x) * y any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
-import numpy as np
 
 from opkit.checker.model.case import Case
-from opkit.checker.model.evaluate import is_float
 from opkit.checker.model.thresholds import WIDER_CASES, WIDER_DRAWS
 from opkit.checker.search.extents import shapes_of, sizes_of
 from opkit.checker.search.scope import Role, SearchScope
@@ -40,19 +36,7 @@ def wider(scope: SearchScope, shapes: Sequence[Case]) -> list[Case]:
         roles[index] = Role(domain)
         drawn = _drawn(scope, carrier, roles, 7000 + 10 * index)
         found.extend(drawn[: WIDER_CASES - len(found)])
-    _try_limits(scope, carrier)
     return found
-
-
-def _try_limits(scope: SearchScope, carrier: Case) -> None:
-    """Let the trial keep, of an op with guards, a case for each input that has 0 and 1, or -1, in places."""
-    for name, value in carrier.inputs.items() if scope.trial.let_in else ():
-        if is_float(value):
-            for limit in (1.0, -1.0):
-                held = np.zeros_like(value)
-                held.flat[1::2] = limit
-                regime = f"limits {name} {limit:g}"
-                scope.trial.attempt(replace(carrier, inputs={**carrier.inputs, name: held}, regime=regime))
 
 
 def _others(roles: Sequence[Role]) -> Iterator[tuple[int, str]]:

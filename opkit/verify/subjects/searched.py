@@ -21,7 +21,6 @@ from opkit.checker.search.pipeline import first_cases
 from opkit.eager.pylayer_faults import GradientCountError
 from opkit.errors import UsageError
 from opkit.verify.subjects.declared import Declared
-from opkit.verify.subjects.foreign.suppositions import elementwise_labels
 from opkit.verify.subjects.guess import (
     Guess,
     annotations_of,
@@ -117,7 +116,6 @@ def searched_layer(layer: Any, declared: Declared, name: str, options: Options) 
                     assumed_constants=frozenset(item for item in constants if not _is_sure(item, made, cases)),
                 )
             troubles = [trouble_of(made, case) for case in cases]
-        made = replace(made, suppositions=tuple(elementwise_labels(made.forward, guess.inputs, constants)))
         made = replace(made, second=_second(made, runner, cases[0]))
         fits = None in troubles
         if fits and first is None and _has_options(made, parameters.named, cases):

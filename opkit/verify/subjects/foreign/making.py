@@ -18,7 +18,6 @@ from opkit.verify.subjects.declared import Declared
 from opkit.verify.subjects.foreign.constants import silence
 from opkit.verify.subjects.foreign.domain import Domain
 from opkit.verify.subjects.foreign.subject import ForeignRunner, Subject
-from opkit.verify.subjects.foreign.suppositions import suppositions
 
 Cases = Callable[[np.random.Generator], Iterable[Any]]
 #: How many of the cases are looked at to learn what the arguments are.
@@ -263,7 +262,6 @@ def finished(
         nondifferentiable_outputs=hidden,
         gradients=floats,
         own=own,
-        suppositions=tuple(suppositions(runner.forward, [arg.name for arg in made.inputs], constants)),
     )
     if not made.asks_second:  # it takes as long as the first order
         return made

@@ -1,0 +1,110 @@
+"""Again: the gradient compared anew, on other values or through a map that brings an input into a class of them.
+
+Runs the check of gradients and no other; what follows from its results is decided by the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker.checks.gradient import gradients
+from opkit.checker.checks.precision import single_precision
+from opkit.checker.model.case import Case
+from opkit.checker.model.checkable import Arrays, Attrs, Checkable, Forward, Gradients, Pullback
+from opkit.checker.model.evaluate import frozen
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import AGAIN_CASES
+
+Bring = Callable[[np.ndarray], np.ndarray]
+Pull = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def again(
+    session: CheckSession, checkable: Checkable, cases: Sequence[Case], failed: Mapping[int, CheckResult]
+) -> list[CheckResult]:
+    """Return what the check of gradients says of an op and cases, [] where forward does not take them.
+
+    Args:
+        session: of the check.
+        checkable: the op.
+        cases: the most telling first: it is tried alone before the others.
+        failed: what is to be excused; where float32 is, it is compared as well.
+    """
+    found: list[CheckResult] = []
+    is_single = any(item.code == "GC150" for item in failed.values())
+    for part in (cases[:1], cases):
+        other = replace(session, checkable=checkable, cases=list(part), notes=[], evaluators=[], large=[], single=[])
+        try:
+            other.prepare()
+        except Exception:  # user code: what a rule brings about need not be taken
+            return []
+        found = [*gradients(other), *(single_precision(other) if is_single else ())]
+        if any(item.status is Status.FAIL for item in found):
+            break
+    return found
+
+
+def holds(results: Sequence[CheckResult]) -> bool:
+    """Say whether a derivative was compared and none is wrong."""
+    bad = any(item.status in (Status.FAIL, Status.ERROR) and item.code != "GC150" for item in results)
+    return not bad and any(item.status is Status.PASS and item.code in ("GC101", "GC102") for item in results)
+
+
+def gone(failed: Mapping[int, CheckResult], results: Sequence[CheckResult]) -> list[int]:
+    """Return the failures that are gone."""
+    still = {item.code for item in results if item.status is Status.FAIL}
+    return [index for index, item in failed.items() if item.code not in still]
+
+
+def telling(session: CheckSession, failed: Mapping[int, CheckResult]) -> list[Case]:
+    """Return the cases that failed, and the most various of the others."""
+    shown = [item.evidence.case for item in failed.values() if item.evidence is not None]
+    cases = [*(case for case in shown if case is not None), *(ev.case for ev in session.diverse(AGAIN_CASES))]
+    return list({id(case): case for case in cases}.values())
+
+
+def brought(case: Case, name: str, bring: Bring) -> Case:
+    """Return a case with one input brought into a class of values."""
+    return replace(case, inputs=_brought(case.inputs, name, bring))
+
+
+def through(checkable: Checkable, name: str, bring: Bring, pull: Pull) -> Checkable:
+    """Return an op that brings one input into a class first: its gradient is the one along the class.
+
+    Args:
+        checkable: the op.
+        name: the input.
+        bring: the map.
+        pull: the adjoint of its derivative, ``(the input before, a gradient after)``.
+    """
+
+    def moved(function: Forward) -> Forward:
+        return lambda arrays, attrs: function(_brought(arrays, name, bring), attrs)
+
+    def vjp(arrays: Arrays, attrs: Attrs) -> tuple[Sequence[np.ndarray], Pullback]:
+        outputs, pullback = checkable.run(_brought(arrays, name, bring), attrs)
+
+        def back(douts: Sequence[np.ndarray], needs: frozenset[str]) -> Gradients:
+            found = dict(pullback(douts, needs))
+            before, after = arrays[name], found.get(name)
+            if isinstance(before, np.ndarray) and isinstance(after, np.ndarray) and after.shape == before.shape:
+                found[name] = pull(before, after)
+            return found
+
+        return outputs, back
+
+    surrogate = None if checkable.surrogate is None else moved(checkable.surrogate)
+    made = replace(checkable, forward=moved(checkable.forward), vjp=vjp, surrogate=surrogate)
+    return replace(made, backward=None, trace=None, moving=None, paired=None)
+
+
+def _brought(inputs: Mapping[str, Any], name: str, bring: Bring) -> dict[str, Any]:
+    value = inputs[name]
+    if not isinstance(value, np.ndarray) or not value.size:
+        return dict(inputs)
+    return {**inputs, name: frozen(bring(value).astype(value.dtype))}

@@ -1,0 +1,192 @@
+"""Classes: narrower values that a gradient may be written for, such as labels of 0 and 1 or symmetric matrices.
+
+A class is a map into it. Names say nothing: each class is tried on every input that it may be meant for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from opkit.checker.excuses.again import Bring, Pull, again, brought, gone, holds, telling, through
+from opkit.checker.model.case import Case
+from opkit.checker.model.evaluate import Evaluator, is_float
+from opkit.checker.model.report import CheckResult, Status
+from opkit.checker.model.session import CheckSession
+from opkit.checker.model.thresholds import NONZERO, ROW_SUM
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A class of values.
+
+    Args:
+        text: what is said of an input in it.
+        bring: the map into it.
+        pull: the adjoint of the map's derivative.
+        axes: that an array must have.
+    """
+
+    text: str
+    bring: Bring
+    pull: Pull = lambda array, gradient: gradient
+    axes: int = 0
+
+
+def _shares(array: np.ndarray) -> np.ndarray:
+    sizes = np.abs(array) + NONZERO
+    found: np.ndarray = sizes / sizes.sum(axis=-1, keepdims=True)
+    return found
+
+
+def _places(array: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.eye(array.shape[-1])[array.argmax(axis=-1)]
+    return found
+
+
+def _symmetric(array: np.ndarray) -> np.ndarray:
+    found: np.ndarray = (array + np.swapaxes(array, -1, -2)) / 2
+    return found
+
+
+def _summed(total: float, array: np.ndarray) -> np.ndarray:
+    found: np.ndarray = array - array.mean(axis=-1, keepdims=True) + total / array.shape[-1]
+    return found
+
+
+def _unit(array: np.ndarray) -> np.ndarray:
+    found: np.ndarray = array / np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO)
+    return found
+
+
+def _unit_pull(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    norm, unit = np.maximum(np.linalg.norm(array, axis=-1, keepdims=True), NONZERO), _unit(array)
+    found: np.ndarray = (gradient - unit * (unit * gradient).sum(axis=-1, keepdims=True)) / norm
+    return found
+
+
+#: Of inputs without a gradient.
+_CONSTANTS = (
+    Narrow("{} sums to 1 over its last axis", _shares, axes=1),
+    Narrow("{} has a single 1 along its last axis", _places, axes=1),
+    Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
+    Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
+)
+#: Of inputs that are square.
+_SQUARE = (
+    Narrow("{} is symmetric", _symmetric, lambda array, gradient: _symmetric(gradient), axes=2),
+    Narrow("{} is lower triangular", np.tril, lambda array, gradient: np.tril(gradient), axes=2),
+    Narrow("{} is upper triangular", np.triu, lambda array, gradient: np.triu(gradient), axes=2),
+)
+
+
+def narrower(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
+    """Excuse what holds on a narrower class of an input without a gradient, or of one that forward takes square only.
+
+    Args:
+        session: of an op whose inputs were found.
+        failed: by index.
+    """
+    cases = telling(session, failed)
+    wrong = {(item.input or "").partition("[")[0] for item in failed.values()}
+    for name, kind in _tried(session, cases):
+        op = through(session.checkable, name, kind.bring, kind.pull)
+        meant = [brought(case, name, kind.bring) for case in cases if _fits(kind, case.inputs[name])]
+        results = again(session, op, meant, failed) if meant and session.left() > 0 else []
+        if holds(results) and _has_slope(session, meant, wrong):
+            why = (
+                f"it holds where {kind.text.format(name)}: if that is meant, raise in forward elsewhere, or say so "
+                "with `def cases(rng)`, which yields such inputs"
+            )
+            return dict.fromkeys(gone(failed, results), why)
+    return {}
+
+
+def declared(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[int, str]:
+    """Return what all declared values share where the gradient is right along it, for each failure.
+
+    Args:
+        session: of an op with declared inputs.
+        failed: by index.
+    """
+    op, said = session.checkable, []
+    for name in dict.fromkeys(leaf.name for ev in session.evaluators for leaf in ev.leaves) if failed else ():
+        arrays = [case.inputs[name] for case in session.cases]
+        kind = next((one for one in _shareable(arrays) if all(_is_in(one, array) for array in arrays)), None)
+        if kind is not None:
+            op = through(op, name, kind.bring, kind.pull)
+            said.append(kind.text.format(name))
+    results = again(session, op, session.cases, failed) if said else []
+    if not holds(results) or any(item.status is Status.UNDECIDED for item in results):
+        return {}
+    why = f"this does not count, for in all inputs given {' and '.join(said)}, and along that the gradient holds"
+    return dict.fromkeys(gone(failed, results), why)
+
+
+def _tried(session: CheckSession, cases: Sequence[Case]) -> Iterator[tuple[str, Narrow]]:
+    leaves = {leaf.name for ev in session.evaluators for leaf in ev.leaves}
+    for name in [arg.name for arg in session.checkable.inputs]:
+        arrays = [case.inputs[name] for case in cases]
+        if not arrays or not all(isinstance(array, np.ndarray) and is_float(array) for array in arrays):
+            continue
+        yield from ((name, kind) for kind in (_CONSTANTS if name not in leaves else ()))
+        if all(_is_square(array) for array in arrays) and not _takes_wider(session, cases[0], name):
+            yield from ((name, kind) for kind in _SQUARE)
+
+
+def _is_square(array: np.ndarray) -> bool:
+    return array.ndim > 1 and array.shape[-1] == array.shape[-2]
+
+
+def _takes_wider(session: CheckSession, case: Case, name: str) -> bool:
+    """Say whether forward takes a matrix with one column more."""
+    wider = np.concatenate([case.inputs[name], case.inputs[name][..., :1]], axis=-1)
+    try:
+        session.checkable.forward({**case.inputs, name: wider}, case.attrs)
+    except Exception:  # user code
+        return False
+    return True
+
+
+def _fits(kind: Narrow, array: np.ndarray) -> bool:
+    """Say whether a class may be asked of an array: it has the axes, and more than one element along them."""
+    return array.ndim >= kind.axes and all(size > 1 for size in array.shape[array.ndim - kind.axes :])
+
+
+def _has_slope(session: CheckSession, cases: Sequence[Case], names: set[str]) -> bool:
+    """Say whether in most cases an input that fails elsewhere has a gradient at all: where none has, all is right."""
+    count = 0
+    for case in cases:
+        ev = Evaluator(session.checkable, case).prepare()
+        found = ev.gradients(ev.douts_from(np.ones(sum(ev.sizes))))
+        count += any(leaf.name in names and np.any(value) for leaf, value in found.items() if value is not None)
+    return 2 * count > len(cases)
+
+
+# --- what declared values share
+def _shareable(arrays: Sequence[np.ndarray]) -> tuple[Narrow, ...]:
+    """Return the classes that generic values may be in: two at least that differ, of more than a few numbers each."""
+    if not all(isinstance(array, np.ndarray) and is_float(array) and array.ndim for array in arrays):
+        return ()
+    generic = {array.tobytes(): array for array in arrays if len(np.unique(array)) > 2}
+    if len(generic) < 2:
+        return ()
+    total = float(next(iter(generic.values())).sum(axis=-1).flat[0])
+    rows = (
+        Narrow(f"the rows of {{}} sum to {total:.6g}", partial(_summed, total), _centred, axes=1),
+        Narrow("the rows of {} have the length 1", _unit, _unit_pull, axes=1),
+    )
+    return (*_SQUARE, *rows) if all(map(_is_square, arrays)) else rows
+
+
+def _centred(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    return _summed(0.0, gradient)
+
+
+def _is_in(kind: Narrow, array: np.ndarray) -> bool:
+    return not array.size or (
+        _fits(kind, array) and bool(np.allclose(kind.bring(array), array, rtol=ROW_SUM, atol=ROW_SUM))
+    )

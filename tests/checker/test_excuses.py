@@ -1,0 +1,251 @@
+"""What excuses a failure: guards seen in forward's behaviour, narrower classes of values, surrogates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arg, Case, Checkable, OpReport, Options, Status, check
+
+OPTIONS = Options(effort=0.2)
+
+
+def report(forward: Callable[..., Any], backward: Callable[..., Any], inputs: str = "x", **fields: Any) -> OpReport:
+    """Check a function whose ``backward(dy, *inputs)`` gives a gradient, or None, for each input."""
+    names = inputs.split()
+
+    def gradients(arrays: Any, results: Any, douts: Any, attrs: Any, needs: Any) -> dict[str, Any]:
+        found = backward(douts[0], *(arrays[name] for name in names))
+        return dict(zip(names, found if isinstance(found, tuple) else (found,)))
+
+    bound = fields.pop("gradients", frozenset(names))
+    made = Checkable(
+        fields.pop("name", "file.py::Op"),
+        tuple(map(Arg, names)),
+        (Arg("y"),),
+        lambda arrays, attrs: [np.asarray(forward(*(arrays[name] for name in names)))],
+        gradients,
+        gradients=bound,
+        **fields,
+    )
+    return check(made, OPTIONS)
+
+
+def words(found: OpReport) -> str:
+    return " ".join(item.message for item in found.checks if item.status is Status.UNDECIDED)
+
+
+# --- guards
+def log_clipped(x: Any) -> Any:
+    return np.log(np.clip(x, 1e-7, 1 - 1e-7))
+
+
+def angle(x: Any) -> Any:
+    return np.arccos(np.clip(x, -1 + 1e-6, 1 - 1e-6))
+
+
+def relu(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
+GUARDED = {
+    "a logarithm between two bounds": (log_clipped, lambda dy, x: dy / np.clip(x, 1e-7, 1 - 1e-7)),
+    "an arccosine": (angle, lambda dy, x: -dy / np.sqrt(1 - np.clip(x, -1 + 1e-6, 1 - 1e-6) ** 2)),
+    "a plain bound next to 0": (lambda x: 2 * np.maximum(x, 1e-8), lambda dy, x: 2 * dy),
+    "an exponential kept from overflow": (
+        lambda x: np.exp(np.clip(x, -20, 20)),
+        lambda dy, x: dy * np.exp(np.clip(x, -20, 20)),
+    ),
+    "a cliff that lies nowhere near": (
+        lambda x: np.log(np.maximum(x - 0.2, 1e-7)),
+        lambda dy, x: dy / np.maximum(x - 0.2, 1e-7),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_what_lies_behind_a_guard_is_undecided(name: str) -> None:
+    """Nothing says whether such points are meant; the message says where it holds, and what decides."""
+    found = report(*GUARDED[name])
+    assert found.status is Status.UNDECIDED
+    assert "a guard of forward explains it, for it holds where x lies" in words(found)
+    assert "def cases(rng)" in words(found)
+
+
+def test_a_divisor_is_guarded_for_both_operands() -> None:
+    """Where it is 0, forward is 1e8 times as steep in the dividend."""
+    found = report(
+        lambda a, b: a / np.maximum(b, 1e-8),
+        lambda dy, a, b: (dy / b, -dy * a / b**2) if a.shape == b.shape else None,
+        "a b",
+    )
+    assert "holds where b lies above" in words(found)
+
+
+def test_a_backward_that_has_the_mask_passes() -> None:
+    """Nor does float32, which rounds the bound itself, accuse it."""
+    inside = lambda x: (x > 1e-6) & (x < 1 - 1e-6)  # noqa: E731
+    clip = lambda x: np.clip(x, 1e-6, 1 - 1e-6)  # noqa: E731
+    found = report(lambda x: np.log(clip(x) / (1 - clip(x))), lambda dy, x: dy * inside(x) / (clip(x) * (1 - clip(x))))
+    assert found.status is Status.PASS
+
+
+FAULTY = {
+    "a wrong factor beside a guard": (log_clipped, lambda dy, x: 2 * dy / np.clip(x, 1e-7, 1 - 1e-7)),
+    "a mask forgotten at 0": (relu, lambda dy, x: dy),
+    "a mask forgotten at 6": (lambda x: np.clip(x, 1e-6, 6.0), lambda dy, x: dy * (x > 1e-6)),
+    "a mask forgotten at 0, smoothly": (lambda x: np.mean(relu(x) ** 2), lambda dy, x: dy * 2 * x / x.size),
+    "a mask forgotten at 1": (lambda x: np.clip(x, -1.0, 1.0), lambda dy, x: dy),
+    "wrong below 0": (np.arctan, lambda dy, x: dy / (1 + x * np.abs(x))),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_what_no_guard_explains_is_a_failure(name: str) -> None:
+    """Bounds at 0, 1 and 6 are those of functions, and beside a guard all else counts."""
+    assert report(*FAULTY[name]).status is Status.FAIL
+
+
+def test_a_gradient_that_is_not_finite_behind_a_guard_is_a_failure() -> None:
+    """A guard is there to prevent it."""
+    found = report(lambda x: np.sqrt(np.maximum(x, 1e-10)), lambda dy, x: dy * 0.5 / np.sqrt(x))
+    assert found.status is Status.FAIL
+
+
+def test_given_inputs_are_judged_by_the_letter() -> None:
+    """A run that passes 0 means it."""
+    given = (Case({"x": np.array([0.0, 0.3, 2.0])}, origin="recorded"),)
+    assert report(*GUARDED["a logarithm between two bounds"], recorded=given).status is Status.FAIL
+
+
+# --- classes
+def cross_entropy(x: Any, t: Any) -> Any:
+    return -(t * (x - np.log(np.exp(x).sum(axis=-1, keepdims=True)))).sum(axis=-1)
+
+
+def cross_entropy_back(dy: Any, x: Any, t: Any) -> Any:
+    return dy[..., None] * (np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True) - t)
+
+
+CLASSES = {
+    "t sums to 1": (cross_entropy, cross_entropy_back),
+    "the values of t are 0 and 1": (lambda x, t: x * t * t, lambda dy, x, t: dy * t),
+    "the values of t are -1 and 1": (lambda x, t: x * t * t * t * t, lambda dy, x, t: dy * np.ones_like(t)),
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("called", ["t", "weight"])
+def test_what_holds_on_a_class_of_a_constant_is_undecided(name: str, called: str) -> None:
+    """Its name says nothing."""
+    found = report(*CLASSES[name], f"x {called}", gradients=frozenset("x"))
+    assert found.status is Status.UNDECIDED
+    assert name.replace(" t ", f" {called} ").removeprefix("t ").removeprefix("the values of ") in words(found)
+
+
+def test_an_input_with_a_gradient_has_no_class() -> None:
+    """The same gradient is wrong where backward gives one for the other input too."""
+    found = report(lambda x, t: x * t * t, lambda dy, x, t: (dy * t, 2 * dy * x * t), "x t")
+    assert found.status is Status.FAIL
+
+
+def test_what_is_wrong_on_every_class_fails() -> None:
+    """A class excuses no other mistake."""
+    found = report(lambda x, t: x * t * t, lambda dy, x, t: 1.5 * dy * t, "x t", gradients=frozenset("x"))
+    assert found.status is Status.FAIL
+
+
+def square(x: Any) -> Any:
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError("a square matrix is wanted")
+    return x @ x
+
+
+def test_a_matrix_that_is_taken_square_only_may_be_symmetric() -> None:
+    """Without transposing, the gradient of the square is right along symmetric matrices."""
+    found = report(square, lambda dy, x: dy @ x + x @ dy)
+    assert "it holds where x is symmetric" in words(found)
+
+
+def test_another_matrix_may_not() -> None:
+    """The same mistake where forward takes other matrices too."""
+    found = report(lambda x: x @ x.T, lambda dy, x: 2 * dy @ x)
+    assert found.status is Status.FAIL
+
+
+def lower(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    for size in (3, 4):
+        yield {"x": np.tril(rng.uniform(0.5, 2.0, (size, size)))}
+
+
+def test_a_class_that_all_declared_values_share_is_declared() -> None:
+    """Along it the gradient is right; what leaves it is a line."""
+    found = report(lambda x: (x + np.triu(x, 1)) ** 2, lambda dy, x: 2 * x * dy * (x != 0), cases=lower)
+    assert found.status is Status.PASS
+    assert any("in all inputs given x is lower triangular" in note for note in found.notes)
+
+
+def test_along_a_declared_class_everything_counts() -> None:
+    """A factor is wrong there too."""
+    found = report(lambda x: (x + np.triu(x, 1)) ** 2, lambda dy, x: 3 * x * dy * (x != 0), cases=lower)
+    assert found.status is Status.FAIL
+
+
+# --- surrogates
+SURROGATES = {
+    "a rounding": (np.round, lambda dy, x: dy),
+    "a sign within a window": (np.sign, lambda dy, x: dy * (np.abs(x) <= 1)),
+    "a quantisation with a range": (
+        lambda x: np.clip(np.round(x / 0.1), -8, 7) * 0.1,
+        lambda dy, x: dy * (np.abs(x) < 0.75),
+    ),
+    "a spike": (lambda x: (x > 0).astype(x.dtype), lambda dy, x: dy / (1 + 10 * np.abs(x)) ** 2),
+    "a reversal": (lambda x: x * 1.0, lambda dy, x: -dy),
+    "a clipped gradient": (lambda x: x * 1.0, lambda dy, x: np.clip(dy, -0.1, 0.1)),
+    "a scaled gradient": (lambda x: x + 0.0, lambda dy, x: 0.3 * dy),
+}
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_a_surrogate_is_undecided(name: str) -> None:
+    """The message shows the line that declares it."""
+    found = report(*SURROGATES[name])
+    assert found.status is Status.UNDECIDED
+    assert "SURROGATE_Op = {" in words(found) or "ALLOW_Op = {" in words(found)
+
+
+def test_a_surrogate_is_undecided_on_declared_inputs_too() -> None:
+    """A run shows what it is used on, not that the gradient is meant."""
+    given = (Case({"x": np.array([0.3, -1.2, 2.4])}, origin="recorded"),)
+    assert report(*SURROGATES["a rounding"], recorded=given).status is Status.UNDECIDED
+
+
+def test_other_wrong_pairs_of_a_surrogates_output_go_with_it() -> None:
+    """The learnt scale of a quantisation has a gradient of its own making."""
+
+    def backward(dy: Any, x: Any, s: Any) -> Any:
+        return dy, dy * (np.round(x / s) - x / s)
+
+    def forward(x: Any, s: Any) -> Any:
+        if x.shape != s.shape:
+            raise ValueError("of one shape")
+        return np.round(x / s) * s
+
+    assert report(forward, backward, "x s").status is Status.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [
+        (relu, lambda dy, x: dy),
+        (lambda x: x.max(axis=-1), lambda dy, x: dy[..., None] * np.ones_like(x) / x.shape[-1]),
+        (lambda x: 2 * x, lambda dy, x: dy),
+    ],
+    ids=["flat in places", "flat in most elements", "no identity"],
+)
+def test_what_is_neither_a_step_nor_the_identity_fails(forward: Any, backward: Any) -> None:
+    """It is flat where other elements, or other signs, are not."""
+    assert report(forward, backward).status is Status.FAIL
