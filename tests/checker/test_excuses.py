@@ -183,14 +183,14 @@ def lower(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
 
 def test_a_class_that_all_declared_values_share_is_declared() -> None:
     """Along it the gradient is right; what leaves it is a line."""
-    found = report(lambda x: (x + np.triu(x, 1)) ** 2, lambda dy, x: 2 * x * dy * (x != 0), cases=lower)
+    found = report(lambda x: x + np.triu(x, 1), lambda dy, x: dy * (x != 0), cases=lower)
     assert found.status is Status.PASS
     assert any("in all inputs given x is lower triangular" in note for note in found.notes)
 
 
 def test_along_a_declared_class_everything_counts() -> None:
     """A factor is wrong there too."""
-    found = report(lambda x: (x + np.triu(x, 1)) ** 2, lambda dy, x: 3 * x * dy * (x != 0), cases=lower)
+    found = report(lambda x: x + np.triu(x, 1), lambda dy, x: 3 * dy * (x != 0), cases=lower)
     assert found.status is Status.FAIL
 
 

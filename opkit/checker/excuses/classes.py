@@ -68,12 +68,12 @@ def _unit_pull(array: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return found
 
 
-#: Of inputs without a gradient.
+#: Of inputs without a gradient, the wider before those that they hold.
 _CONSTANTS = (
     Narrow("{} sums to 1 over its last axis", _shares, axes=1),
-    Narrow("{} has a single 1 along its last axis", _places, axes=1),
     Narrow("the values of {} are 0 and 1", lambda array: array > array.mean()),
     Narrow("the values of {} are -1 and 1", lambda array: np.where(array > array.mean(), 1.0, -1.0)),
+    Narrow("{} has a single 1 along its last axis", _places, axes=1),
 )
 #: Of inputs that are square.
 _SQUARE = (
