@@ -27,7 +27,7 @@ from opkit.checker.checks.precision import low_precision, single_precision
 from opkit.checker.checks.purity import backward_purity, forward_purity
 from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
-from opkit.checker.excuses import excused
+from opkit.checker.excuses.apply import excused
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.codes import CODES, OUT_OF_TIME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ def test_an_option_that_breaks_a_gradient_beyond_a_recording_is_a_hint() -> None
 
 
 def test_a_gradient_through_a_step_brings_the_way_to_declare_it() -> None:
-    """Straight through a rounding: the failure says how a surrogate is declared."""
-    (finding,) = check(checkable_of(lambda x: np.round(4 * x) / 4, lambda x, y, dy: dy, X)).findings
+    """Straight through a rounding, in an op with a definition: the failure says how a surrogate is declared."""
+    made = checkable_of(lambda x: np.round(4 * x) / 4, lambda x, y, dy: dy, X)
+    (finding,) = check(replace(made, infer=lambda descs, attrs: next(iter(descs.values())))).findings
     assert "SURROGATE" in finding.hint
