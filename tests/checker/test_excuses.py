@@ -85,6 +85,21 @@ def test_a_divisor_is_guarded_for_both_operands() -> None:
     assert "holds where b lies above" in words(found)
 
 
+def length(x: Any) -> Any:
+    return np.maximum(np.linalg.norm(x, axis=-1, keepdims=True) if x.ndim else np.abs(x), 1e-4)
+
+
+def unit_back(dy: Any, x: Any) -> Any:
+    unit = x / length(x)
+    return (dy - unit * ((dy * unit).sum(axis=-1, keepdims=True) if x.ndim else dy * unit)) / length(x)
+
+
+def test_a_norm_is_guarded_for_all_its_elements() -> None:
+    """No single element leaves the region in which forward is 1e4 times as steep."""
+    found = report(lambda x: x / length(x), unit_back)
+    assert "holds where x lies more than 0.0002 away from 0" in words(found)
+
+
 def test_a_backward_that_has_the_mask_passes() -> None:
     """Nor does float32, which rounds the bound itself, accuse it."""
     inside = lambda x: (x > 1e-6) & (x < 1 - 1e-6)  # noqa: E731

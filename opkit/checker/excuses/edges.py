@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from opkit.checker.model.checkable import Checkable
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, frozen
 from opkit.checker.model.report import CheckResult
+from opkit.checker.model.session import CheckSession
 from opkit.checker.model.thresholds import (
     EDGE_NEAR,
     EDGE_STEPS,
@@ -68,6 +68,7 @@ class Region:
         return np.where(is_outside, low + (high - low) * shares, array)
 
 
+@dataclass(frozen=True, slots=True)
 class Point:
     """A wrong element of a gradient, whose case may be changed.
 
@@ -78,13 +79,14 @@ class Point:
         weights: of the outputs' elements concerned.
     """
 
-    def __init__(self, evaluator: Evaluator, leaf: InputLeaf, element: int, weights: np.ndarray) -> None:
-        self.evaluator, self.leaf, self.element, self.weights = evaluator, leaf, element, weights
+    evaluator: Evaluator
+    leaf: InputLeaf
+    element: int
+    weights: np.ndarray
 
     def value(self, inputs: dict[str, Any]) -> float:
         """Return what the weighted outputs come to."""
-        values = self.evaluator.value_at(inputs)
-        return float(self.weights @ np.where(self.weights != 0, values, 0.0))
+        return float(self.weights @ np.where(self.weights != 0, self.evaluator.value_at(inputs), 0.0))
 
     def claimed(self, inputs: dict[str, Any]) -> float:
         """Return the slope that backward claims; NaN where it raises."""
@@ -92,45 +94,75 @@ class Point:
         try:
             found = ev.gradients(ev.douts_from(self.weights), inputs=inputs)[self.leaf]
         except Exception:  # user code
-            return float("nan")
+            found = None
         return float("nan") if found is None or not found.size else float(found.reshape(-1)[self.element])
 
     def slopes(self, inputs: dict[str, Any]) -> Iterator[float]:
-        """Yield difference quotients of steps from coarse to fine; of 0 also by steps that no bound is finer than."""
+        """Yield difference quotients of steps from coarse to fine; of 0 by steps that no bound is finer than."""
         array = inputs[self.leaf.name] if self.leaf.index is None else inputs[self.leaf.name][self.leaf.index]
         own = abs(float(array.reshape(-1)[self.element]))
         for share in EDGE_STEPS:
             step = (share * own if own else share**4) or NONZERO
-            ends = []
-            for sign in (step, -step):
-                moved = np.array(array)
-                moved.reshape(-1)[self.element] += sign
-                ends.append(self.value(self.evaluator.replaced(self.leaf, frozen(moved), inputs)))
-            yield (ends[0] - ends[1]) / (2 * step)
+            ends = (
+                self.evaluator.replaced(self.leaf, self._set(array, move, own=1.0), inputs) for move in (step, -step)
+            )
+            yield (self.value(next(ends)) - self.value(next(ends))) / (2 * step)
 
     def is_right(self, inputs: dict[str, Any]) -> bool:
         """Say whether some difference quotient agrees with what backward claims."""
         claimed = self.claimed(inputs)
         return any(abs(slope - claimed) <= HAS_SLOPE * abs(claimed) for slope in self.slopes(inputs))
 
+    def alone(self, u: float) -> dict[str, Any]:
+        """Return the inputs with another value of the element."""
+        return self.evaluator.replaced(self.leaf, self._set(self.evaluator.array(self.leaf), u))
 
-def points_of(checkable: Checkable, item: CheckResult) -> Iterator[Point]:
+    def all_of(self, leaf: InputLeaf) -> Line:
+        """Return the line along which all elements of an input are about equal, and one is what is asked for."""
+        array = self.evaluator.array(leaf)
+        pattern = np.linspace(*MAGNITUDES, array.size)
+        if self.element < array.size:
+            pattern[self.element] = 1.0
+        return lambda u: self.evaluator.replaced(leaf, frozen((u * pattern).reshape(array.shape).astype(array.dtype)))
+
+    def starts(self) -> Iterator[tuple[InputLeaf, float]]:
+        """Yield each input that may be guarded as a whole, and its value where the gradient is wrong."""
+        for leaf in (self.leaf, *(one for one in self.evaluator.leaves if one != self.leaf)):
+            flat = self.evaluator.array(leaf).reshape(-1)
+            if flat.size and leaf.index is None:
+                is_alike = flat.size == self.evaluator.array(self.leaf).size
+                yield leaf, float(flat[self.element if is_alike else int(np.abs(flat).argmin())])
+
+    def right(self, line: Line) -> float | None:
+        """Return an ordinary value at which backward is right."""
+        return next((u for u in ORDINARY if self.is_right(line(u))), None)
+
+    def noise(self, base: float) -> float:
+        """Return the change of a value from which on a slope can be measured."""
+        return REPEAT_ULPS * float(np.finfo(self.evaluator.array(self.leaf).dtype).eps) * abs(base) / HAS_SLOPE
+
+    def _set(self, array: np.ndarray, value: float, own: float = 0.0) -> np.ndarray:
+        moved = np.array(array)
+        flat = moved.reshape(-1)
+        flat[self.element] = value + own * flat[self.element]
+        return frozen(moved)
+
+
+def points_of(session: CheckSession, item: CheckResult) -> Iterator[Point]:
     """Yield the point of a failure; the extreme elements of each input where it names none."""
     shown = item.evidence
     if shown is None or shown.case is None:
         return
-    ev = Evaluator(checkable, shown.case).prepare()
+    ev = Evaluator(session.checkable, shown.case).prepare()
     entries = [ev.locate(entry) for entry in range(sum(ev.sizes))]
     weights = np.linspace(*MAGNITUDES, len(entries))
     if shown.output_element is not None:
-        names = [arg.name for arg in checkable.outputs]
-        slot = names.index(item.output) if item.output in names else ev.slots[0]
-        weights = np.array([float(one == (slot, shown.output_element)) for one in entries])
+        place = shown.output_element
+        weights = np.array([float(at == place and session.output_name(slot) == item.output) for slot, at in entries])
     for leaf in ev.leaves:
         array = ev.array(leaf)
         if shown.element is not None and item.input == str(leaf):
-            place = np.arange(array.size).reshape(array.shape)[shown.element]
-            yield Point(ev, leaf, int(place), weights)
+            yield Point(ev, leaf, int(np.arange(array.size).reshape(array.shape)[shown.element]), weights)
         elif shown.element is None and array.size:
             for element in (array.argmax(), array.argmin(), np.abs(array).argmin()):
                 yield Point(ev, leaf, int(element), weights)
@@ -138,95 +170,53 @@ def points_of(checkable: Checkable, item: CheckResult) -> Iterator[Point]:
 
 def region_of(point: Point) -> Region | None:
     """Return the values on the right side of the guard that a wrong point lies behind, None where there is none."""
-    ev = point.evaluator
-    array = ev.array(point.leaf)
-    value = float(array.reshape(-1)[point.element])
-
-    def alone(u: float) -> dict[str, Any]:
-        moved = np.array(array)
-        moved.reshape(-1)[point.element] = u
-        return ev.replaced(point.leaf, frozen(moved))
-
-    target = _right(point, alone)
-    if target is not None:
-        edge = _flat_edge(point, alone, value, target)
-        if edge is not None:
-            return _beside(str(point.leaf), value, edge, target)
-    for leaf, start in _arrays(point):
-        line = _all(ev, leaf, point.element)
-        target = _right(point, line)
+    start = float(point.evaluator.array(point.leaf).reshape(-1)[point.element])
+    target = point.right(point.alone)
+    edge = None if target is None else _flat_edge(point, start, target)
+    if target is not None and edge is not None:
+        return _beside(str(point.leaf), start, edge, target)
+    for leaf, start in point.starts():
+        line = point.all_of(leaf)
+        target = point.right(line)
         edge = None if target is None or point.is_right(line(start)) else _steep_edge(point, line, start, target)
-        if edge is not None and target is not None:
+        if target is not None and edge is not None:
             return _beside(str(leaf), start, edge, target)
     return None
 
 
-def _arrays(point: Point) -> Iterator[tuple[InputLeaf, float]]:
-    """Yield each input that may be guarded as a whole, and the value that it has where the gradient is wrong."""
-    ev = point.evaluator
-    for leaf in [point.leaf, *(one for one in ev.leaves if one != point.leaf)]:
-        flat = ev.array(leaf).reshape(-1)
-        if flat.size and leaf.index is None:
-            place = point.element if flat.size == ev.array(point.leaf).size else int(np.abs(flat).argmin())
-            yield leaf, float(flat[place])
-
-
-def _all(ev: Evaluator, leaf: InputLeaf, element: int) -> Line:
-    """Return the line along which all elements of an input are about equal, and one is what is asked for."""
-    array = ev.array(leaf)
-    pattern = np.linspace(*MAGNITUDES, array.size)
-    if element < array.size:
-        pattern[element] = 1.0
-    return lambda u: ev.replaced(leaf, frozen((u * pattern).reshape(array.shape).astype(array.dtype)))
-
-
-def _right(point: Point, line: Line) -> float | None:
-    """Return an ordinary value at which backward is right."""
-    return next((u for u in ORDINARY if point.is_right(line(u))), None)
-
-
 def _beside(name: str, start: float, edge: float, target: float) -> Region:
     """Return the region on the right side of an edge; where the wrong side is next to 0, both sides of it are right."""
-    if abs(start) <= abs(edge) <= EDGE_NEAR and (not start or start * edge > 0):
+    if abs(start) <= abs(edge) <= EDGE_NEAR and start * edge >= 0:
         return Region(name, near=2 * abs(edge))
     return Region(name, low=edge) if target > edge else Region(name, high=edge)
 
 
-def _flat_edge(point: Point, line: Line, start: float, target: float) -> float | None:
+def _flat_edge(point: Point, start: float, target: float) -> float | None:
     """Return where forward ceases to be flat, None where it is not flat at the start, or no guard makes it so."""
-    base = point.value(line(start))
-    edge, beyond = _bisected(start, target, lambda u: point.value(line(u)) == base)
+    base = point.value(point.alone(start))
+    edge, beyond = _bisected(start, target, lambda u: point.value(point.alone(u)) == base)
     if abs(edge - start) <= REPEAT_ULPS * abs(np.spacing(start)):
         return None
-    noise = _noise(point, base)
-    steep, reach = 0.0, target - edge
-    for share in 2.0 ** -np.arange(1, 50):
-        change = abs(point.value(line(edge + reach * share)) - base)
-        if change > noise:
-            steep = change / abs(reach * share)
-    ordinary = abs(point.claimed(line(target)))
-    blur = _noise(point, edge) + noise / max(steep, NONZERO) + 2 * abs(beyond - edge)
-    if STEEP * steep < ordinary or abs(edge) <= blur:  # it bends away smoothly, or at 0, as ReLU does
+    noise, slope = point.noise(base), 0.0
+    for reach in (target - edge) * 2.0 ** -np.arange(1, np.finfo(float).nmant):
+        change = abs(point.value(point.alone(edge + reach)) - base)
+        slope = change / abs(reach) if change > noise else slope  # the finest that can be measured
+    ordinary = abs(point.claimed(point.alone(target)))
+    blur = point.noise(edge) + noise / max(slope, NONZERO) + 2 * abs(beyond - edge)
+    if STEEP * slope < ordinary or abs(edge) <= blur:  # it bends away smoothly, or at 0, as ReLU does
         return None
-    beside = min(abs(edge), abs(1 - abs(edge)))
-    is_guard = blur < beside <= EDGE_NEAR or abs(edge) > ORDINARY_MOST or steep >= STEEP * ordinary
-    return edge if is_guard else None
+    is_beside = blur < min(abs(edge), abs(1 - abs(edge))) <= EDGE_NEAR
+    return edge if is_beside or abs(edge) > ORDINARY_MOST or slope >= STEEP * ordinary else None
 
 
 def _steep_edge(point: Point, line: Line, start: float, target: float) -> float | None:
     """Return where backward begins to be wrong next to 0, None where forward is neither flat nor steep there."""
     edge, _ = _bisected(start, target, lambda u: not point.is_right(line(u)))
     inside, ordinary = [abs(slope) for slope in point.slopes(line(edge))], abs(point.claimed(line(target)))
-    beside, base = abs(point.claimed(line(2 * edge))), abs(point.value(line(edge)))
-    if not _noise(point, base) / (EDGE_STEPS[0] * max(beside, NONZERO)) < abs(edge) <= EDGE_NEAR:
+    beside = max(abs(point.claimed(line(2 * edge))), NONZERO)
+    if not point.noise(point.value(line(edge))) / (EDGE_STEPS[0] * beside) < abs(edge) <= EDGE_NEAR:
         return None  # at 0, as far as the steps can tell
     return edge if not any(inside) or max(inside) >= STEEP * ordinary else None
-
-
-def _noise(point: Point, base: float) -> float:
-    """Return the change of a value from which on a slope can be measured."""
-    eps = float(np.finfo(point.evaluator.array(point.leaf).dtype).eps)
-    return REPEAT_ULPS * eps * abs(base) / HAS_SLOPE
 
 
 def _bisected(start: float, target: float, is_wrong: Callable[[float], bool]) -> tuple[float, float]:

@@ -46,7 +46,7 @@ def guarded(session: CheckSession, failed: Mapping[int, CheckResult]) -> dict[in
 
 def _found(session: CheckSession, wrong: Iterable[CheckResult]) -> Region | None:
     for item in list(wrong)[:LOOKS]:
-        for point in points_of(session.checkable, item) if item.code != "GC105" else ():
+        for point in points_of(session, item) if item.code != "GC105" else ():
             region = region_of(point) if session.left() > 0 else None
             if region is not None:
                 return region

@@ -45,7 +45,6 @@ _SIGNATURES = {
     "any": "a axis out keepdims where",
     "all": "a axis out keepdims where",
     "count_nonzero": "a axis keepdims",
-    "nansum": _REDUCE,
     "argmax": "a axis out keepdims",
     "argmin": "a axis out keepdims",
     "cumsum": "a axis dtype out",
@@ -62,7 +61,6 @@ _SIGNATURES = {
     "expand_dims": "a axis",
     "squeeze": "a axis",
     "broadcast_to": "a shape subok",
-    "broadcast_arrays": "*",
     "concatenate": "arrays axis out dtype casting",
     "concat": "arrays axis out dtype casting",
     "stack": "arrays axis out dtype casting",
@@ -78,7 +76,6 @@ _SIGNATURES = {
     "tile": "a reps",
     "pad": "a width mode constant_values",
     "diff": "a n axis prepend append",
-    "delete": "a obj axis",
     "where": "condition x y",
     "clip": "a min max out",
     "zeros_like": "a dtype order subok shape",
@@ -100,18 +97,18 @@ _SIGNATURES = {
     "copy": "a order subok",
     "array": "a dtype",
     "asarray": "a dtype",
+    "positive": "a",
+    "conjugate": "a",
     "dot": "a b out",
     "inner": "a b",
     "outer": "a b out",
     "vdot": "a b",
     "tensordot": "a b axes",
-    "trace": "a offset axis1 axis2",
     "diagonal": "a offset axis1 axis2",
     "diag": "a k",
     "tril": "a k",
     "triu": "a k",
     "round": "a decimals out",
-    "linalg.norm": "a ord axis keepdims",
     "linalg.inv": "a",
     "linalg.det": "a",
     "linalg.slogdet": "a",
@@ -129,11 +126,15 @@ _SIGNATURES = {
     "logaddexp.reduce": "a axis dtype out keepdims initial where",
     "sliding_window_view": "a window axis",
     "nan_to_num": "a copy nan posinf neginf",
-    "sinc": "a",
-    "meshgrid": "*",
 }
+#: Other names of parameters.
+_ALIASES = {
+    "arr": "a", "x": "a", "ary": "a", "array": "a", "m": "a", "object": "a", "newshape": "shape", "fill_value": "fill",
+    "N": "n", "window_shape": "window", "indices_or_sections": "indices", "pad_width": "width", "a_min": "min",
+    "a_max": "max",
+}  # fmt: skip
 #: Arguments that change nothing for what is traced.
-_IDLE = {"out", "copy", "subok", "casting", "order"}
+_IDLE = {"out", "copy", "subok", "casting", "order", "kind", "stable"}
 
 
 def arguments(node: Node) -> dict[str, Any]:
@@ -148,25 +149,7 @@ def arguments(node: Node) -> dict[str, Any]:
     names = signature.split()
     found = {key: value for key, value in node.kwargs.items() if value is not None}
     found |= {name: value for name, value in zip(names, node.args) if value is not None}
-    aliases = {
-        "arr": "a",
-        "x": "a",
-        "ary": "a",
-        "array": "a",
-        "newshape": "shape",
-        "fill_value": "fill",
-        "m": "a",
-        "N": "n",
-    }
-    aliases |= {
-        "window_shape": "window",
-        "object": "a",
-        "indices_or_sections": "indices",
-        "pad_width": "width",
-        "a_min": "min",
-        "a_max": "max",
-    }
-    for old, new in aliases.items():
+    for old, new in _ALIASES.items():
         if old in found and old not in names and new in names:
             found[new] = found.pop(old)
     unknown = set(found) - set(names) - {"a"}

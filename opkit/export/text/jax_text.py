@@ -9,29 +9,154 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.text.arguments import INFIX, arguments
-from opkit.export.text.jax_values import SAME, UFUNCS, JaxValues
+from opkit.export.text.arguments import arguments
+from opkit.export.text.dialect import CommonDialect, in_dtype, is_array, reduced
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
+_UFUNCS = {
+    "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sqrt", "square", "sin", "cos", "tan", "arcsin",
+    "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "fabs", "floor", "ceil", "rint",
+    "trunc", "sign", "isnan", "isinf", "isfinite", "logical_not", "reciprocal", "deg2rad", "rad2deg", "radians",
+    "degrees", "signbit", "cbrt", "maximum", "minimum", "fmax", "fmin", "arctan2", "hypot", "logaddexp",
+    "logaddexp2", "copysign", "fmod", "logical_and", "logical_or", "logical_xor", "heaviside", "float_power",
+    "sinc", "positive", "conjugate",
+}  # fmt: skip
+_SAME_NAMES = {"absolute": "abs", "amax": "max", "amin": "min"}
+_REDUCED = {"add.reduce": "sum", "multiply.reduce": "prod", "maximum.reduce": "max", "minimum.reduce": "min"}
+_ACCUMULATED = {"add.accumulate": "cumsum", "multiply.accumulate": "cumprod"}
+_OVER = "[[, axis={axis}]][[, keepdims={keepdims}]]"
+_ROWS = {
+    "any": f"jnp.any({{a}}{_OVER})",
+    "all": f"jnp.all({{a}}{_OVER})",
+    "argmax": f"jnp.argmax({{a}}{_OVER}).astype(jnp.int64)",
+    "argmin": f"jnp.argmin({{a}}{_OVER}).astype(jnp.int64)",
+    "count_nonzero": f"jnp.count_nonzero({{a}}{_OVER}).astype(jnp.int64)",
+    "sort": "jnp.sort({a}, axis={axis=-1})",
+    "clip": "jnp.clip({a!}, {min=None}, {max=None})",
+    "reshape": "jnp.reshape({a}, {shape})",
+    "transpose": "jnp.transpose({a}[[, {axes}]])",
+    "swapaxes": "jnp.swapaxes({a}, {axis1}, {axis2})",
+    "moveaxis": "jnp.moveaxis({a}, {source}, {destination})",
+    "expand_dims": "jnp.expand_dims({a}, axis={axis})",
+    "squeeze": "jnp.squeeze({a}[[, axis={axis}]])",
+    "broadcast_to": "jnp.broadcast_to({a}, {shape})",
+    "flip": "jnp.flip({a}[[, axis={axis}]])",
+    "flipud": "jnp.flipud({a})",
+    "fliplr": "jnp.fliplr({a})",
+    "roll": "jnp.roll({a}, {shift}[[, axis={axis}]])",
+    "repeat": "jnp.repeat({a}, {repeats}[[, axis={axis}]])",
+    "tile": "jnp.tile({a}, {reps})",
+    "diff": "jnp.diff({a}[[, n={n}]][[, axis={axis}]][[, prepend={prepend}]][[, append={append}]])",
+    "take": "jnp.take({a}, {indices}[[, axis={axis}]])",
+    "take_along_axis": "jnp.take_along_axis({a}, {indices}, axis={axis=-1})",
+    "diagonal": "jnp.diagonal({a}[[, offset={offset}]][[, axis1={axis1}]][[, axis2={axis2}]])",
+    "diag": "jnp.diag({a}[[, k={k}]])",
+    "tril": "jnp.tril({a}[[, k={k}]])",
+    "triu": "jnp.triu({a}[[, k={k}]])",
+    "ravel": "jnp.ravel({a})",
+    "split": "jnp.split({a}, {indices}[[, axis={axis}]])",
+    "array_split": "jnp.array_split({a}, {indices}[[, axis={axis}]])",
+    "matrix_transpose": "jnp.matrix_transpose({a})",
+    "round": "jnp.round({a}[[, decimals={decimals}]])",
+    "nan_to_num": "jnp.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])",
+    "inner": "jnp.inner({a!}, {b!})",
+    "outer": "jnp.outer({a!}, {b!})",
+    "vdot": "jnp.vdot({a!}, {b!})",
+    "dot": "jnp.dot({a!}, {b!})",
+    "tensordot": "jnp.tensordot({a!}, {b!}[[, {axes}]])",
+    "linalg.inv": "jnp.linalg.inv({a!})",
+    "linalg.det": "jnp.linalg.det({a!})",
+    "linalg.cholesky": "jnp.linalg.cholesky({a!})",
+    "linalg.solve": "jnp.linalg.solve({a!}, {b!})",
+    "linalg.slogdet": "jnp.linalg.slogdet({a})",
+}
 
-class JaxDialect(JaxValues):
+
+class JaxDialect(CommonDialect):
     """jax.numpy's way."""
+
+    module, title, rows = "jnp", "jax.numpy", _ROWS
 
     def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
         """Return the expression of a node."""
-        name = node.function
-        if name in INFIX:
-            return self._infix(writer, node)
-        if name in UFUNCS or name == "absolute":
+        if node.function in _UFUNCS or node.function == "absolute":
             return self._ufunc(writer, node), ATOM
-        method = getattr(self, "_" + name.replace(".", "_"), None)
-        if method is not None:
-            found: tuple[str, int] | str = method(writer, node)
-            return found if isinstance(found, tuple) else (found, ATOM)
-        if name in SAME:
-            return self._same(writer, node), ATOM
-        raise UntraceableError(f"calls np.{name}, which has no form in jax.numpy", node.line)
+        return super().operation(writer, node)
+
+    def dtype(self, dtype: np.dtype[Any]) -> str:
+        """Return jax.numpy's name of a dtype."""
+        if dtype.kind not in "fiub" or dtype.name == "longdouble":
+            raise UntraceableError(f"uses the dtype {dtype.name}, which JAX lacks", 0)
+        return "jnp.bool_" if dtype.kind == "b" else f"jnp.{dtype.name}"
+
+    def cast(self, text: str, dtype: str) -> str:
+        """Return a cast array."""
+        return f"{text}.astype({dtype})"
+
+    def count(self, text: str) -> str:
+        """Return the number of elements."""
+        return f"{text}.size"
+
+    def constant(self, writer: Writer, array: np.ndarray) -> str:
+        """Return a constant array."""
+        return f"jnp.array({writer.text(array.tolist())}, dtype={self.dtype(array.dtype)})"
+
+    def single(self, writer: Writer, item: Any, dtype: str) -> str:
+        """Return a number as an array."""
+        return f"jnp.array({writer.text(item)}, dtype={dtype})"
+
+    def sorted_places(self, text: str, axis: str) -> str:
+        """Return the places of an array's elements in their order."""
+        return f"jnp.argsort({text}, axis={axis}, stable=True).astype(jnp.int64)"
+
+    # --- elementwise
+    def _ufunc(self, w: Writer, node: Node) -> str:
+        name = _SAME_NAMES.get(node.function, node.function)
+        if name.startswith("logical") or name in ("isnan", "isinf", "isfinite", "signbit"):
+            return f"jnp.{name}({', '.join(w.text(item) for item in node.args)})"
+        if sum(map(is_array, node.args)) == 1:
+            texts = [in_dtype(w, item, node.dtype) if is_array(item) else w.text(item) for item in node.args]
+        else:
+            texts = [w.operand(item) for item in w.operands(node, node.dtype)]
+        return f"jnp.{name}({', '.join(texts)})"
+
+    # --- reductions
+    def _axes(self, w: Writer, node: Node, found: dict[str, Any]) -> str:
+        if isinstance(found.get("keepdims"), Scalar):
+            raise UntraceableError("passes keepdims that is known only at the call", node.line)
+        axis = f", axis={w.text(found['axis'])}" if "axis" in found else ""
+        return axis + (", keepdims=True" if found.get("keepdims") else "")
+
+    def _sum(self, w: Writer, node: Node) -> str:
+        function = _REDUCED.get(node.function, _SAME_NAMES.get(node.function, node.function))
+        found = reduced(node)
+        more = self._axes(w, node, found)
+        if "initial" in found:
+            more += f", initial={w.text(found['initial'])}"
+        if function in ("sum", "prod", "mean", "var", "std") and found["a"].dtype != node.dtype:
+            more += f", dtype={self.dtype(node.dtype)}"
+        if function in ("var", "std") and ("ddof" in found or "correction" in found):
+            more += f", ddof={w.text(found.get('ddof', found.get('correction')))}"
+        return f"jnp.{function}({w.text(found['a'])}{more})"
+
+    _prod = _mean = _max = _min = _amax = _amin = _var = _std = _sum
+    _add_reduce = _multiply_reduce = _maximum_reduce = _minimum_reduce = _sum
+
+    def _cumsum(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        more = f", axis={w.text(found['axis'])}" if "axis" in found else ""
+        more += f", dtype={self.dtype(node.dtype)}" if found["a"].dtype != node.dtype else ""
+        return f"jnp.{_ACCUMULATED.get(node.function, node.function)}({w.text(found['a'])}{more})"
+
+    _cumprod = _add_accumulate = _multiply_accumulate = _cumsum
+
+    def _maximum_accumulate(self, w: Writer, node: Node) -> str:
+        found = arguments(node)
+        axis = found.get("axis", 0)
+        if isinstance(axis, int) and axis < 0:
+            axis %= found["a"].ndim
+        return f"jax.lax.cummax({w.text(found['a'])}, axis={w.text(axis)})"
 
     # --- joining
     def _joined(self, w: Writer, node: Node) -> str:
@@ -42,15 +167,11 @@ class JaxDialect(JaxValues):
             cast = np.asarray(items.value[0]).dtype != node.dtype
             more = f".astype({self.dtype(node.dtype)})" if cast else ""
             return f"jnp.{node.function}({w.text(items)}{axis}){more}"
-        if not isinstance(items, (list, tuple)) or not all(isinstance(item, (Node, np.ndarray)) for item in items):
+        if not isinstance(items, (list, tuple)) or not all(map(is_array, items)):
             raise UntraceableError(f"calls np.{node.function} on what is not a list of arrays", node.line)
-        texts = [w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in items]
-        return f"jnp.{node.function}([{', '.join(texts)}]{axis})"
+        return f"jnp.{node.function}([{', '.join(in_dtype(w, item, node.dtype) for item in items)}]{axis})"
 
     _concatenate = _concat = _stack = _vstack = _hstack = _joined
-
-    def _item(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}[{w.text(node.args[1])}]"
 
     def _pad(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -61,86 +182,20 @@ class JaxDialect(JaxValues):
         more += f", constant_values={w.text(found['constant_values'])}" if "constant_values" in found else ""
         return f"jnp.pad({w.text(found['a'])}, {w.text(found['width'])}{more})"
 
-    # --- making arrays
-    def _zeros(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        fill = f", {self._filled(w, found['fill'])}" if "fill" in found else ""
-        dtype = w.text(found["dtype"]) if "dtype" in found else self.dtype(node.dtype)
-        return f"jnp.{node.function}({w.text(found['shape'])}{fill}, dtype={dtype})"
-
-    def _filled(self, w: Writer, value: Any) -> str:
-        return w.text(value)
-
-    _ones = _empty = _full = _zeros
-
-    def _zeros_like(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if "shape" in found or not isinstance(found["a"], Node):
-            raise UntraceableError(f"calls np.{node.function} on a number or with shape=", node.line)
-        fill = f", {w.text(found['fill'])}" if "fill" in found else ""
-        dtype = f", dtype={w.text(found['dtype'])}" if "dtype" in found else ""
-        return f"jnp.{node.function}({w.text(found['a'])}{fill}{dtype})"
-
-    _ones_like = _empty_like = _full_like = _zeros_like
-
-    def _arange(self, w: Writer, node: Node) -> str:
-        return f"jnp.arange({', '.join(w.text(item) for item in node.args)}, dtype={self.dtype(node.dtype)})"
-
-    def _eye(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        sizes = ", ".join(w.text(found[key]) for key in ("n", "m") if key in found)
-        k = f", k={w.text(found['k'])}" if "k" in found else ""
-        return f"jnp.eye({sizes}{k}, dtype={self.dtype(node.dtype)})"
-
-    _identity = _eye
-
-    def _linspace(self, w: Writer, node: Node) -> str:
-        if len(node.args) != 3 or node.kwargs:
-            raise UntraceableError("calls np.linspace with further arguments", node.line)
-        return f"jnp.linspace({', '.join(w.text(item) for item in node.args)}, dtype={self.dtype(node.dtype)})"
-
-    def _constant(self, w: Writer, node: Node) -> str:
-        return w.text(node.args[0])
-
     def _array(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         return f"jnp.array({w.text(found['a'])}, dtype={self._known(w, node.dtype)})"
 
     _asarray = _array
 
-    def _known(self, w: Writer, dtype: np.dtype[Any]) -> str:
-        """Return a dtype as that of an input where one has it, so that the text holds for the other float dtype too."""
-        floats = [node for node in w.trace.inputs if node is not None and node.dtype.kind == "f"]
-        if floats and all(node.dtype == dtype for node in floats):
-            return f"{w.text(floats[0])}.dtype"
-        return self.dtype(dtype)
-
-    def _astype(self, w: Writer, node: Node) -> str:
-        value, dtype = node.args
-        return f"{w.text(value, ATOM)}.astype({w.text(np.dtype(dtype) if isinstance(dtype, str) else dtype)})"
-
-    def _copy(self, w: Writer, node: Node) -> str:
-        return w.text(node.args[0], ATOM)
-
     # --- items
-    def _index(self, w: Writer, place: Any) -> str:
-        parts = place if isinstance(place, tuple) else (place,)
-        return ", ".join(self._part(w, part) for part in parts) or "()"
-
-    def _part(self, w: Writer, part: Any) -> str:
-        if part is Ellipsis:
-            return "..."
-        if isinstance(part, slice):
-            texts = ["" if item is None else w.text(item) for item in (part.start, part.stop)]
-            return ":".join(texts) + (f":{w.text(part.step)}" if part.step is not None else "")
-        return w.text(part)
 
     def _getitem(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}[{self._index(w, node.args[1])}]"
+        return f"{w.text(node.args[0], ATOM)}[{self._index(w, node.args[1], node)}]"
 
     def _setitem(self, w: Writer, node: Node) -> str:
         base, place, value = node.args
-        return f"{w.text(base, ATOM)}.at[{self._index(w, place)}].set({self._written(w, node, value)})"
+        return f"{w.text(base, ATOM)}.at[{self._index(w, place, node)}].set({self._written(w, node, value)})"
 
     def _written(self, w: Writer, node: Node, value: Any) -> str:
         if isinstance(value, Node) and value.dtype != node.dtype:
@@ -151,14 +206,14 @@ class JaxDialect(JaxValues):
         base, place, value = node.args
         sign = "-" if node.function == "subtract.at" else ""
         given = self._written(w, node, value)
-        return f"{w.text(base, ATOM)}.at[{self._index(w, place)}].add({sign}{f'({given})' if sign else given})"
+        return f"{w.text(base, ATOM)}.at[{self._index(w, place, node)}].add({sign}{f'({given})' if sign else given})"
 
     _subtract_at = _add_at
 
     def _maximum_at(self, w: Writer, node: Node) -> str:
         base, place, value = node.args
         how = {"maximum.at": "max", "minimum.at": "min", "multiply.at": "multiply"}[node.function]
-        return f"{w.text(base, ATOM)}.at[{self._index(w, place)}].{how}({self._written(w, node, value)})"
+        return f"{w.text(base, ATOM)}.at[{self._index(w, place, node)}].{how}({self._written(w, node, value)})"
 
     _minimum_at = _multiply_at = _maximum_at
 
@@ -202,37 +257,8 @@ class JaxDialect(JaxValues):
         places = f"{w.text(found['a'])}, {w.text(found['v'])}"
         return f'jnp.searchsorted({places}, side="{found.get("side", "left")}").astype({self.dtype(node.dtype)})'
 
-    def _take_along_axis(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = w.text(found.get("axis", -1))
-        return f"jnp.take_along_axis({w.text(found['a'])}, {w.text(found['indices'])}, axis={axis})"
-
     def _put_along_axis(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         values = self._written(w, node, found["values"])
         head = f"{w.text(found['a'])}, {w.text(found['indices'])}, {values}"
         return f"jnp.put_along_axis({head}, axis={w.text(found['axis'])}, inplace=False)"
-
-    # --- products
-    def _einsum(self, w: Writer, node: Node) -> str:
-        if not isinstance(node.args[0], str):
-            raise UntraceableError("calls np.einsum without a subscripts text", node.line)
-        texts = [w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in node.args[1:]]
-        return f'jnp.einsum("{node.args[0].replace(" ", "")}", {", ".join(texts)})'
-
-    def _linalg(self, w: Writer, node: Node) -> str:
-        texts = [
-            w.operand(item if not isinstance(item, Node) or item.dtype == node.dtype else Cast(item, node.dtype))
-            for item in node.args
-        ]
-        return f"jnp.{node.function}({', '.join(texts)})"
-
-    _linalg_inv = _linalg_det = _linalg_cholesky = _linalg_solve = _linalg
-
-    def _linalg_slogdet(self, w: Writer, node: Node) -> str:
-        return f"jnp.linalg.slogdet({w.text(node.args[0])})"
-
-    def _linalg_norm(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        more = f", ord={w.text(found['ord'])}" if "ord" in found else ""
-        return f"jnp.linalg.norm({w.text(found['a'])}{more}{self._axes(w, node, found)})"

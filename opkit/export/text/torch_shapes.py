@@ -10,17 +10,48 @@ from typing import Any
 import numpy as np
 
 from opkit.export.text.arguments import arguments
+from opkit.export.text.dialect import in_dtype, is_array, reduced
 from opkit.export.text.torch_values import TorchValues
 from opkit.export.text.writer import ATOM, Cast, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError
 
-REDUCTIONS = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "mean": "mean", "sum": "sum", "any": "any"}
-REDUCTIONS |= {
-    "all": "all",
-    "add.reduce": "sum",
-    "maximum.reduce": "amax",
-    "minimum.reduce": "amin",
-    "nansum": "nansum",
+REDUCTIONS = {
+    "max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "mean": "mean", "sum": "sum", "any": "any",
+    "all": "all", "add.reduce": "sum", "maximum.reduce": "amax", "minimum.reduce": "amin",
+}  # fmt: skip
+#: What torch writes as one call; see ``dialect``.
+ROWS = {
+    "sort": "torch.sort({a}, dim={axis=-1}, stable=True).values",
+    "maximum.accumulate": "torch.cummax({a}, dim={axis=0}).values",
+    "minimum.accumulate": "torch.cummin({a}, dim={axis=0}).values",
+    "logaddexp.accumulate": "torch.logcumsumexp({a}, dim={axis=0})",
+    "reshape": "{a.}.reshape({shape})",
+    "ravel": "{a.}.reshape(-1)",
+    "matrix_transpose": "{a.}.mT",
+    "swapaxes": "{a.}.transpose({axis1}, {axis2})",
+    "moveaxis": "torch.moveaxis({a}, {source}, {destination})",
+    "squeeze": "{a.}.squeeze({axis})",
+    "broadcast_to": "torch.broadcast_to({a}, {shape})",
+    "split": "torch.tensor_split({a}, {indices}, dim={axis=0})",
+    "array_split": "torch.tensor_split({a}, {indices}, dim={axis=0})",
+    "roll": "torch.roll({a}, {shift}[[, dims={axis}]])",
+    "repeat": "{a.}.repeat_interleave({repeats}[[, dim={axis}]])",
+    "diff": "torch.diff({a}, n={n=1}, dim={axis=-1}[[, prepend={prepend}]][[, append={append}]])",
+    "diagonal": "torch.diagonal({a}, {offset=0}, {axis1=0}, {axis2=1})",
+    "diag": "torch.diag({a}, {k=0})",
+    "tril": "torch.tril({a}, {k=0})",
+    "triu": "torch.triu({a}, {k=0})",
+    "round": "torch.round({a}[[, decimals={decimals}]])",
+    "nan_to_num": "torch.nan_to_num({a}[[, nan={nan}]][[, posinf={posinf}]][[, neginf={neginf}]])",
+    "positive": "{a.}",
+    "conjugate": "{a.}",
+    "inner": "torch.inner({a!}, {b!})",
+    "vdot": "torch.dot({a!.}.reshape(-1), {b!.}.reshape(-1))",
+    "linalg.inv": "torch.linalg.inv({a!})",
+    "linalg.det": "torch.linalg.det({a!})",
+    "linalg.cholesky": "torch.linalg.cholesky({a!})",
+    "linalg.solve": "torch.linalg.solve({a!}, {b!})",
+    "linalg.slogdet": "torch.linalg.slogdet({a})",
 }
 
 
@@ -37,24 +68,15 @@ class TorchShapes(TorchValues):
         return f"dim={w.text(axis)}" + (", keepdim=True" if keeps else "")
 
     def _reduction(self, w: Writer, node: Node, function: str) -> str:
-        found = arguments(node)
-        if (
-            node.function.endswith(".reduce")
-            and "axis" not in found
-            and len(node.args) < 2
-            and "axis" not in node.kwargs
-        ):
-            found["axis"] = 0
+        found = reduced(node)
         x = found["a"]
-        if isinstance(x, list):
-            raise UntraceableError(f"calls np.{node.function} on a list", node.line)
         if "initial" in found:
             return self._begun(w, node, function, found)
         text = w.text(x, ATOM)
         axes = self._axes(w, node, found)
         if found.get("axis") == ():
             return f"{text}.clone()"
-        if function in ("mean", "sum", "prod", "nansum") and x.dtype != node.dtype:
+        if function in ("mean", "sum", "prod") and x.dtype != node.dtype:
             axes += f"{', ' if axes else ''}dtype={self.dtype(node.dtype)}"
         if function in ("any", "all") and x.dtype != bool:
             text = f"({w.text(x, 2)} != 0)"
@@ -94,8 +116,7 @@ class TorchShapes(TorchValues):
         found = arguments(node)
         ddof = found.get("ddof", found.get("correction", 0))
         axes = self._axes(w, node, found)
-        x = found["a"]
-        text = w.operand(x if x.dtype == node.dtype else Cast(x, node.dtype), ATOM)
+        text = in_dtype(w, found["a"], node.dtype, ATOM)
         return f"{text}.{node.function}({axes + ', ' if axes else ''}correction={w.text(ddof)})"
 
     _std = _var
@@ -121,8 +142,7 @@ class TorchShapes(TorchValues):
         more = f", dtype={self.dtype(node.dtype)}" if found["a"].dtype != node.dtype else ""
         return f"torch.{node.function.replace('add.accumulate', 'cumsum')}({x}, dim={axis}{more})"
 
-    _cumprod = _cumsum
-    _add_accumulate = _cumsum
+    _cumprod = _add_accumulate = _cumsum
 
     def _searchsorted(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -134,52 +154,12 @@ class TorchShapes(TorchValues):
         places = f"{w.operand(operands[0])}, {w.operand(operands[1], ATOM)}.contiguous()"
         return f"torch.searchsorted({places}{side})"
 
-    def _maximum_accumulate(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        function = {"maximum.accumulate": "cummax", "minimum.accumulate": "cummin"}[node.function]
-        return f"torch.{function}({w.text(found['a'])}, dim={w.text(found.get('axis', 0))}).values"
-
-    _minimum_accumulate = _maximum_accumulate
-
-    def _logaddexp_accumulate(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        return f"torch.logcumsumexp({w.text(found['a'])}, dim={w.text(found.get('axis', 0))})"
-
     def _logaddexp_reduce(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         found.setdefault("axis", 0)
         return f"torch.logsumexp({w.text(found['a'])}, {self._axes(w, node, found)})"
 
-    def _sort(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = w.text(found.get("axis", -1))
-        return f"torch.sort({w.text(found['a'])}, dim={axis}, stable=True).values"
-
-    def _argsort(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        x = found["a"]
-        text = w.text(x)
-        if isinstance(x, Scalar):
-            return f"tuple(sorted(range(len({text})), key={text}.__getitem__))"
-        return f"torch.argsort({text}, dim={w.text(found.get('axis', -1))}, stable=True)"
-
-    def _linalg_norm(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = found.get("axis")
-        is_matrix = isinstance(axis, tuple) or (axis is None and found["a"].ndim != 1)
-        if is_matrix and "ord" in found:
-            raise UntraceableError("takes a matrix norm", node.line)
-        ord_ = f", ord={w.text(found['ord'])}" if "ord" in found else ""
-        axes = self._axes(w, node, found)
-        return f"torch.linalg.vector_norm({w.text(found['a'])}{ord_}{', ' + axes if axes else ''})"
-
     # --- shapes
-    def _reshape(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        return f"{w.text(found['a'], ATOM)}.reshape({w.text(found['shape'])})"
-
-    def _ravel(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}.reshape(-1)"
 
     def _transpose(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -190,17 +170,6 @@ class TorchShapes(TorchValues):
             return f"{w.text(x, ATOM)}.T"
         return w.text(x, ATOM) if x.ndim < 2 else f"{w.text(x, ATOM)}.permute({tuple(reversed(range(x.ndim)))})"
 
-    def _matrix_transpose(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}.mT"
-
-    def _swapaxes(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        return f"{w.text(found['a'], ATOM)}.transpose({w.text(found['axis1'])}, {w.text(found['axis2'])})"
-
-    def _moveaxis(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        return f"torch.moveaxis({w.text(found['a'])}, {w.text(found['source'])}, {w.text(found['destination'])})"
-
     def _expand_dims(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         text = w.text(found["a"], ATOM)
@@ -208,15 +177,6 @@ class TorchShapes(TorchValues):
         if len(axes) > 1:
             axes = tuple(sorted(axis % node.ndim for axis in axes))
         return text + "".join(f".unsqueeze({w.text(axis)})" for axis in axes)
-
-    def _squeeze(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = w.text(found["axis"]) if "axis" in found else ""
-        return f"{w.text(found['a'], ATOM)}.squeeze({axis})"
-
-    def _broadcast_to(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        return f"torch.broadcast_to({w.text(found['a'])}, {w.text(found['shape'])})"
 
     def _join(self, w: Writer, node: Node, function: str, axis: Any) -> str:
         return f"torch.{function}({self._joined_list(w, node, arguments(node)['arrays'])}, dim={w.text(axis)})"
@@ -227,10 +187,7 @@ class TorchShapes(TorchValues):
             text = w.text(items)
             is_cast = np.asarray(items.value[0]).dtype != node.dtype
             return f"[{self.cast('item', self.dtype(node.dtype))} for item in {text}]" if is_cast else text
-        texts = [
-            w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in _arrays(items, node)
-        ]
-        return f"[{', '.join(texts)}]"
+        return f"[{', '.join(in_dtype(w, item, node.dtype) for item in _arrays(items, node))}]"
 
     def _concatenate(self, w: Writer, node: Node) -> str:
         return self._join(w, node, "cat", arguments(node).get("axis", 0))
@@ -248,17 +205,6 @@ class TorchShapes(TorchValues):
         items = _arrays(arguments(node)["arrays"], node)
         return self._join(w, node, "cat", 0 if items[0].ndim == 1 else 1)
 
-    def _split(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = w.text(found.get("axis", 0))
-        return f"torch.tensor_split({w.text(found['a'])}, {w.text(found['indices'])}, dim={axis})"
-
-    _array_split = _split
-
-    def _item(self, w: Writer, node: Node) -> str:
-        owner, index = node.args
-        return f"{w.text(owner, ATOM)}[{w.text(index)}]"
-
     def _flip(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         default = {"flipud": 0, "fliplr": 1}.get(node.function)
@@ -270,16 +216,6 @@ class TorchShapes(TorchValues):
 
     _flipud = _flip
     _fliplr = _flip
-
-    def _roll(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = f", dims={w.text(found['axis'])}" if "axis" in found else ""
-        return f"torch.roll({w.text(found['a'])}, {w.text(found['shift'])}{axis})"
-
-    def _repeat(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        axis = f", dim={w.text(found['axis'])}" if "axis" in found else ""
-        return f"{w.text(found['a'], ATOM)}.repeat_interleave({w.text(found['repeats'])}{axis})"
 
     def _tile(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -333,14 +269,8 @@ class TorchShapes(TorchValues):
             f".unfold({w.text(place)}, {w.text(item)}, 1)" for place, item in zip(axes, sizes)
         )
 
-    def _diff(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        more = "".join(f", {key}={w.text(found[key])}" for key in ("prepend", "append") if key in found)
-        axis = w.text(found.get("axis", -1))
-        return f"torch.diff({w.text(found['a'])}, n={w.text(found.get('n', 1))}, dim={axis}{more})"
-
 
 def _arrays(items: Any, node: Node) -> list[Node]:
-    if not isinstance(items, (list, tuple)) or not all(isinstance(item, (Node, np.ndarray)) for item in items):
+    if not isinstance(items, (list, tuple)) or not all(map(is_array, items)):
         raise UntraceableError(f"calls np.{node.function} on what is not a list of arrays", node.line)
     return list(items)

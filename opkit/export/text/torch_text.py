@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from opkit.export.text.arguments import INFIX, arguments
-from opkit.export.text.torch_shapes import REDUCTIONS, TorchShapes
+from opkit.export.text.arguments import arguments
+from opkit.export.text.dialect import in_dtype, is_array
+from opkit.export.text.torch_shapes import REDUCTIONS, ROWS, TorchShapes
 from opkit.export.text.torch_values import BINARY, UNARY
-from opkit.export.text.writer import ATOM, Cast, Writer
+from opkit.export.text.writer import ATOM, Writer
 from opkit.export.trace.graph import Node, Scalar, UntraceableError, reads, walk
 
 #: Results that share memory with no other array, so that they can be written to.
@@ -24,6 +25,8 @@ _IN_PLACE = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"
 class TorchDialect(TorchShapes):
     """torch's way."""
 
+    title, rows = "torch", ROWS
+
     def operation(self, writer: Writer, node: Node) -> tuple[str, int]:
         """Return the expression of a node."""
         name = node.function
@@ -31,19 +34,13 @@ class TorchDialect(TorchShapes):
             self.dtype(node.dtype)  # refuses a dtype that torch lacks
         if id(node) in writer.reused:
             return self._in_place(writer, node, writer.reused[id(node)])
-        if name in INFIX:
-            return self._infix(writer, node)
         if name in UNARY:
-            return f"torch.{UNARY[name]}({self._float_operand(writer, node)})", ATOM
+            return self._unary(writer, node), ATOM
         if name in BINARY:
             return self._binary(writer, node)
-        method = getattr(self, "_" + name.replace(".", "_"), None)
-        if method is not None:
-            found: tuple[str, int] | str = method(writer, node)
-            return found if isinstance(found, tuple) else (found, ATOM)
         if name in REDUCTIONS:
             return self._reduction(writer, node, REDUCTIONS[name]), ATOM
-        raise UntraceableError(f"calls np.{name}, which has no form in torch", node.line)
+        return super().operation(writer, node)
 
     def _in_place(self, w: Writer, node: Node, base: Node) -> tuple[str, int]:
         """Write into an operand that nothing reads any more."""
@@ -51,71 +48,14 @@ class TorchDialect(TorchShapes):
         others = ", ".join(w.text(item) for item in node.args if item is not base)
         return f"{w.text(base, ATOM)}.{words}_({others})", ATOM
 
-    # --- making arrays
-    def _made(self, w: Writer, node: Node, function: str, fill: str = "") -> str:
-        found = arguments(node)
-        shape = found["shape"]
-        sizes = shape if isinstance(shape, (tuple, list)) or getattr(shape, "kind", "") == "shape" else (shape,)
-        dtype = w.text(found["dtype"]) if "dtype" in found else self.dtype(node.dtype)
-        return f"torch.{function}({w.text(sizes)}{fill}, dtype={dtype}{self.device(w)})"
-
-    def _zeros(self, w: Writer, node: Node) -> str:
-        return self._made(w, node, node.function)
-
-    _ones = _zeros
-    _empty = _zeros
-
     def _full(self, w: Writer, node: Node) -> str:
         found = arguments(node)
-        fill = found["fill"]
-        if isinstance(fill, Node):
-            text = w.operand(fill if fill.dtype == node.dtype else Cast(fill, node.dtype), ATOM)
-            return f"{text}.expand({w.text(found['shape'])})"
-        return self._made(w, node, "full", f", {w.text(fill)}")
+        if not isinstance(found["fill"], Node):
+            return self._zeros(w, node) if "shape" in found else self._zeros_like(w, node)
+        shape = w.text(found["shape"]) if "shape" in found else f"{w.text(found['a'], ATOM)}.shape"
+        return f"{in_dtype(w, found['fill'], node.dtype, ATOM)}.expand({shape})"
 
-    def _zeros_like(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if "shape" in found:
-            raise UntraceableError(f"calls np.{node.function} with shape=", node.line)
-        if not isinstance(found["a"], Node):
-            raise UntraceableError(f"calls np.{node.function} on a number", node.line)
-        dtype = f", dtype={w.text(found['dtype'])}" if "dtype" in found else ""
-        fill = f", {w.text(found['fill'])}" if "fill" in found else ""
-        return f"torch.{node.function}({w.text(found['a'])}{fill}{dtype})"
-
-    _ones_like = _zeros_like
-    _empty_like = _zeros_like
-
-    def _full_like(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if isinstance(found["fill"], Node):
-            text = w.operand(
-                found["fill"] if found["fill"].dtype == node.dtype else Cast(found["fill"], node.dtype), ATOM
-            )
-            return f"{text}.expand({w.text(found['a'], ATOM)}.shape)"
-        return self._zeros_like(w, node)
-
-    def _arange(self, w: Writer, node: Node) -> str:
-        args = ", ".join(w.text(item) for item in node.args)
-        return f"torch.arange({args}, dtype={self.dtype(node.dtype)}{self.device(w)})"
-
-    def _eye(self, w: Writer, node: Node) -> str:
-        found = arguments(node)
-        if found.get("k", 0) != 0:
-            raise UntraceableError("calls np.eye with k=", node.line)
-        sizes = ", ".join(w.text(found[key]) for key in ("n", "m") if key in found)
-        return f"torch.eye({sizes}, dtype={self.dtype(node.dtype)}{self.device(w)})"
-
-    _identity = _eye
-
-    def _linspace(self, w: Writer, node: Node) -> str:
-        args = ", ".join(w.text(item) for item in node.args[:3])
-        if len(node.args) != 3 or node.kwargs:
-            raise UntraceableError("calls np.linspace with further arguments", node.line)
-        return f"torch.linspace({args}, dtype={self.dtype(node.dtype)}{self.device(w)})"
-
-    def _constant(self, w: Writer, node: Node) -> str:
-        return w.text(node.args[0])
+    _full_like = _full
 
     def _array(self, w: Writer, node: Node) -> str:
         found = arguments(node)
@@ -123,8 +63,7 @@ class TorchDialect(TorchShapes):
         if isinstance(value, Node) and isinstance(value.value, list):
             return f"torch.stack({self._joined_list(w, node, value)})"
         if isinstance(value, list) and value and all(isinstance(item, Node) for item in value):
-            texts = [w.operand(item if item.dtype == node.dtype else Cast(item, node.dtype)) for item in value]
-            return f"torch.stack([{', '.join(texts)}])"
+            return f"torch.stack([{', '.join(in_dtype(w, item, node.dtype) for item in value)}])"
         if isinstance(value, Node):
             return f"{w.text(value, ATOM)}.clone()"
         if isinstance(value, Scalar) and value.kind == "shape":
@@ -135,30 +74,12 @@ class TorchDialect(TorchShapes):
 
     _asarray = _array
 
-    def _astype(self, w: Writer, node: Node) -> str:
-        value, dtype = node.args
-        if isinstance(dtype, str):
-            dtype = np.dtype(dtype)
-        return f"{w.text(value, ATOM)}.to({w.text(dtype)})"
-
-    def _copy(self, w: Writer, node: Node) -> str:
-        return f"{w.text(node.args[0], ATOM)}.clone()"
-
     # --- items
-    def _index(self, w: Writer, place: Any, node: Node) -> str:
-        parts = place if isinstance(place, tuple) else (place,)
-        return ", ".join(self._part(w, part, node) for part in parts) or "()"
 
     def _part(self, w: Writer, part: Any, node: Node) -> str:
-        if part is Ellipsis:
-            return "..."
-        if isinstance(part, slice):
-            step = part.step
-            if isinstance(step, Scalar) and step.value < 0:
-                raise UntraceableError("steps backwards by a number that is known only at the call", node.line)
-            texts = ["" if item is None else w.text(item) for item in (part.start, part.stop)]
-            return ":".join(texts) + (f":{w.text(step)}" if step is not None else "")
-        return w.text(part)
+        if isinstance(part, slice) and isinstance(part.step, Scalar) and part.step.value < 0:
+            raise UntraceableError("steps backwards by a number that is known only at the call", node.line)
+        return super()._part(w, part, node)
 
     def _getitem(self, w: Writer, node: Node) -> str:
         value, place = node.args
@@ -229,13 +150,13 @@ class TorchDialect(TorchShapes):
     def _all_places(self, w: Writer, base: Node, place: Any, node: Node) -> str:
         """Return one array of indices per axis; a whole axis is written as all its places."""
         parts = list(place) if isinstance(place, tuple) else [place]
-        if all(isinstance(part, (Node, np.ndarray)) for part in parts):
+        if all(is_array(part) for part in parts):
             return w.text(tuple(parts))
         if Ellipsis in parts:
             at = parts.index(Ellipsis)
             parts[at : at + 1] = [slice(None)] * (base.ndim - len(parts) + 1)
         parts += [slice(None)] * (base.ndim - len(parts))
-        known = [index for index, part in enumerate(parts) if isinstance(part, (Node, np.ndarray))]
+        known = [index for index, part in enumerate(parts) if is_array(part)]
         is_dense = bool(known) and known == list(range(known[0], known[-1] + 1))
         if not is_dense or any(part != slice(None) for index, part in enumerate(parts) if index not in known):
             raise UntraceableError(f"uses np.{node.function} with such a mixture of slices and indices", node.line)
@@ -258,7 +179,7 @@ class TorchDialect(TorchShapes):
         if not isinstance(place, Node) or place.ndim != 1 or not isinstance(value, Node) or value.ndim != base.ndim:
             raise UntraceableError(f"uses np.{node.function} with other than one list of indices", node.line)
         how = {"maximum.at": "amax", "minimum.at": "amin", "multiply.at": "prod"}[node.function]
-        given = w.operand(value if value.dtype == node.dtype else Cast(value, node.dtype))
+        given = in_dtype(w, value, node.dtype)
         return f'{w.text(base, ATOM)}.index_reduce(0, {self._places(w, place)}, {given}, "{how}")'
 
     _minimum_at = _multiply_at = _maximum_at
@@ -269,16 +190,14 @@ class TorchDialect(TorchShapes):
         return f"torch.take_along_dim({w.text(found['a'])}, {indices}, dim={w.text(found.get('axis', -1))})"
 
     def _places(self, w: Writer, item: Any) -> str:
-        if isinstance(item, (Node, np.ndarray)) and item.dtype != np.int64:
-            return w.operand(Cast(item, np.dtype("int64")))
-        return w.text(item)
+        return in_dtype(w, item, np.dtype("int64")) if is_array(item) else w.text(item)
 
     def _put_along_axis(self, w: Writer, node: Node) -> str:
         found = arguments(node)
         base, values, indices = found["a"], found["values"], found["indices"]
         place = self._places(w, indices)
         if isinstance(values, Node):
-            text = w.operand(values if values.dtype == node.dtype else Cast(values, node.dtype), ATOM)
+            text = in_dtype(w, values, node.dtype, ATOM)
             if np.shape(values.value) != np.shape(indices.value):
                 text = f"{text}.expand({place}.shape)"
         else:
