@@ -158,17 +158,15 @@ def _prelude(
             header, entry = os.path.join(scratch.path, "prelude.gch"), os.path.join(scratch.path, "entry.o")
             common = [*flags, *_includes([])]
             suffix = "pch" if _is_clang(compiler) else "gch"
-            commands = (
-                [*common, "-x", "c++-header", str(place / "prelude.h"), "-o", header],
-                [*common, "-c", str(INCLUDE / "opkit" / "entry.cpp"), "-o", entry],
-            )
-            with ThreadPoolExecutor(2) as pool:
-                outputs = list(pool.map(lambda words: _run(compiler, words), commands))
-            for status, text in outputs:
+            first = ("-include", str(place / "prelude.h"))  # a compiled prelude serves only where it comes first
+            for made, name, words in (
+                (header, f"prelude.h.{suffix}", ["-x", "c++-header", str(place / "prelude.h")]),
+                (entry, "entry.o", [*first, "-c", str(INCLUDE / "opkit" / "entry.cpp")]),
+            ):
+                status, text = _run(compiler, [*common, *words, "-o", made])
                 if status:
                     return None, tuple(item for item in _said(status, text, []) if item.is_error)
-            os.replace(header, place / f"prelude.h.{suffix}")
-            os.replace(entry, place / "entry.o")
+                os.replace(made, place / name)
         write_file(place / "whole", b"")
     return place, ()
 

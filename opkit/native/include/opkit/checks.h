@@ -53,10 +53,8 @@ struct Failure : std::exception {
 // Collects a message and throws it at the end of the statement.
 class Stop {
  public:
-  Stop(const char* file, int line, const std::string& text) : file_(file), line_(line) { stream_ << text; }
-  ~Stop() noexcept(false) {
-    if (std::uncaught_exceptions() == 0) throw Failure(file_, line_, stream_.str());
-  }
+  Stop(const char* file, int line, const std::string& text);
+  ~Stop() noexcept(false);
   template<typename T>
   Stop& operator<<(const T& item) {
     if (!has_note_) stream_ << ": ";
@@ -77,9 +75,7 @@ class Stop {
 class Line {
  public:
   explicit Line(bool is_shown) : is_shown_(is_shown) {}
-  ~Line() {
-    if (is_shown_) std::cerr << stream_.str() + "\n";
-  }
+  ~Line();
   template<typename T>
   Line& operator<<(const T& item) {
     if (is_shown_) stream_ << item;

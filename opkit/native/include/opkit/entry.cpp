@@ -3,6 +3,172 @@
 // They have a C interface. What they take and give as text is a row of fields, each as "length:bytes".
 #include "opkit/framework.h"
 
+namespace opkit {
+
+Stop::Stop(const char* file, int line, const std::string& text) : file_(file), line_(line) { stream_ << text; }
+Stop::~Stop() noexcept(false) {
+  if (std::uncaught_exceptions() == 0) throw Failure(file_, line_, stream_.str());
+}
+Line::~Line() {
+  if (is_shown_) std::cerr << stream_.str() + "\n";
+}
+
+int Signature::Find(const std::string& name, int32_t index) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].second == index && inputs[i].first == name) return static_cast<int>(i);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].second == index && outputs[i].first == name) return static_cast<int>(inputs.size() + i);
+  }
+  return -1;
+}
+
+void Signature::CheckDeclared(const std::string& name, const char* file, int line) const {
+  if (std::find(declared.begin(), declared.end(), name) != declared.end()) return;
+  std::string known;
+  for (const auto& item : declared) known += (known.empty() ? "" : ", ") + item;
+  throw Failure(file, line, "op '" + op_type + "' has no argument '" + name + "'; it has " + known);
+}
+
+oneflow::user_op::TensorDesc* View::TensorDesc4ArgNameAndIndex(const std::string& name, int32_t index,
+                                                               const char* file, int line) const {
+  const int place = signature_->Find(name, index);
+  if (place >= 0) return &signature_->descs[place];
+  signature_->CheckDeclared(name, file, line);
+  return nullptr;
+}
+
+}  // namespace opkit
+
+namespace oneflow {
+
+template class ShapeReader<Shape>;
+template class ShapeReader<ShapeViewOf<const int64_t>>;
+
+namespace user_op {
+
+void Tensor::WrongType(const char* what, DataType asked, const char* file, int line) const {
+  throw ::opkit::Failure(file, line, std::string(what) + " asks for " + DataType_Name(asked) + ", tensor '" + name_
+                                         + "' is " + DataType_Name(type_));
+}
+
+Tensor* KernelComputeContext::Tensor4ArgNameAndIndex(const std::string& name, int32_t index, const char* file,
+                                                     int line) {
+  const int place = signature_->Find(name, index);
+  if (place >= 0) return &(*tensors_)[place];
+  if (name == "tmp_buffer") return temporary_;
+  signature_->CheckDeclared(name, file, line);
+  return nullptr;
+}
+
+template class Property<std::string>;
+template class Property<DataType>;
+
+namespace {
+struct Both final : Condition::Node {
+  Both(Condition a, Condition b) : a(std::move(a)), b(std::move(b)) {}
+  bool Test(const KernelRegContext& ctx) const override { return a(ctx) && b(ctx); }
+  std::string Text(const KernelRegContext* ctx) const override {
+    return a.node().Text(ctx) + " and " + b.node().Text(ctx);
+  }
+  void Lacking(const KernelRegContext& ctx, std::vector<std::string>* lacking) const override {
+    a.node().Lacking(ctx, lacking);
+    b.node().Lacking(ctx, lacking);
+  }
+  Condition a, b;
+};
+struct Either final : Condition::Node {
+  Either(Condition a, Condition b) : a(std::move(a)), b(std::move(b)) {}
+  bool Test(const KernelRegContext& ctx) const override { return a(ctx) || b(ctx); }
+  std::string Text(const KernelRegContext* ctx) const override {
+    return "(" + a.node().Text(ctx) + " or " + b.node().Text(ctx) + ")";
+  }
+  Condition a, b;
+};
+struct Not final : Condition::Node {
+  explicit Not(Condition a) : a(std::move(a)) {}
+  bool Test(const KernelRegContext& ctx) const override { return !a(ctx); }
+  std::string Text(const KernelRegContext*) const override { return "not (" + a.node().Text(nullptr) + ")"; }
+  Condition a;
+};
+struct Own final : Condition::Node {
+  Own(std::string text, std::function<bool(const KernelRegContext&)> test)
+      : text(std::move(text)), test(std::move(test)) {}
+  bool Test(const KernelRegContext& ctx) const override { return test(ctx); }
+  std::string Text(const KernelRegContext*) const override { return text; }
+  std::string text;
+  std::function<bool(const KernelRegContext&)> test;
+};
+}  // namespace
+
+void Condition::Node::Lacking(const KernelRegContext& ctx, std::vector<std::string>* lacking) const {
+  if (!Test(ctx)) lacking->push_back(Text(&ctx));
+}
+Condition Condition::operator&(const Condition& other) const {
+  return Condition(std::make_shared<Both>(*this, other));
+}
+Condition Condition::operator|(const Condition& other) const {
+  return Condition(std::make_shared<Either>(*this, other));
+}
+Condition Condition::operator!() const { return Condition(std::make_shared<Not>(*this)); }
+
+Condition OwnTest(const std::function<bool(const KernelRegContext&)>& test) {
+  return Condition(std::make_shared<Own>("the registration's own test", test));
+}
+Condition HobTrue() {
+  return Condition(std::make_shared<Own>("true", [](const KernelRegContext&) { return true; }));
+}
+Condition HobFalse() {
+  return Condition(std::make_shared<Own>("false", [](const KernelRegContext&) { return false; }));
+}
+
+Condition TagProperty::operator==(const std::string& value) const { return property_ == value; }
+Condition TagProperty::operator!=(const std::string& value) const { return property_ != value; }
+Condition TagProperty::operator==(DeviceType type) const { return property_ == (type == kGPU ? "gpu" : "cpu"); }
+Condition TagProperty::operator!=(DeviceType type) const { return property_ != (type == kGPU ? "gpu" : "cpu"); }
+
+TagProperty HobDeviceTag() {
+  return TagProperty(Property<std::string>("device tag", [](const KernelRegContext& ctx) { return ctx.device_tag(); }));
+}
+TagProperty HobDeviceSubTag() {
+  return TagProperty(Property<std::string>(
+      "device_sub_tag", [](const KernelRegContext& ctx) { return ctx.signature().device_sub_tag; }));
+}
+Property<DataType> HobDataType(const std::string& name, int32_t index, const char* file, int line) {
+  return Property<DataType>("dtype of '" + name + "'" + (index ? " " + std::to_string(index) : ""),
+                            [name, index, file, line](const KernelRegContext& ctx) {
+                              const auto* desc = ctx.TensorDesc4ArgNameAndIndex(name, index, file, line);
+                              return desc ? desc->data_type() : kInvalidDataType;
+                            });
+}
+
+Registration::Registration(const std::string& op_type, const char* file, int line)
+    : op_type(op_type), file(file), line(line) {}
+Registration::Registration(const Registration&) = default;
+Registration::~Registration() = default;
+Registration& Registration::SetIsMatchedHob(const Condition& matched) {
+  condition = std::make_shared<Condition>(matched);
+  return *this;
+}
+Registration& Registration::SetInferTmpSizeFn(const InferTmpSizeFn& function) {
+  temporary_size = function;
+  return *this;
+}
+Registration& Registration::SetInplaceProposalFn(const InplaceProposalFn& function) {
+  propose = function;
+  return *this;
+}
+
+// All registrations of the library, in a list that is made before the first of them.
+std::list<Registration>& Registrations() {
+  static std::list<Registration> all;
+  return all;
+}
+Registered::Registered(const Registration& registration) { Registrations().push_back(registration); }
+
+}  // namespace user_op
+}  // namespace oneflow
+
 #define OPKIT_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -139,7 +305,9 @@ const Registration* Match(::opkit::Signature* signature) {
     lacking.Text(item.file);
     lacking.Int(item.line);
     std::string text;
-    for (const std::string& part : item.condition->Lacking(context)) text += (text.empty() ? "" : ", ") + part;
+    std::vector<std::string> parts;
+    item.condition->node().Lacking(context, &parts);
+    for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
     lacking.Text(text);
   }
   if (found == nullptr) Fail("unmatched", "", 0, lacking.text_);
@@ -229,7 +397,7 @@ OPKIT_EXPORT void opkit_registrations() {
     out.Text(item.op_type);
     out.Text(item.file);
     out.Int(item.line);
-    out.Text(item.condition ? item.condition->text() : "always");
+    out.Text(item.condition ? item.condition->node().Text(nullptr) : "always");
   }
   returned = out.text_;
 }

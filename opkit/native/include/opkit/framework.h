@@ -108,12 +108,12 @@ class Tensor {
     if constexpr (!std::is_void<T>::value && !std::is_same<typename std::remove_cv<T>::type, char>::value) {
       constexpr DataType asked = GetDataType<typename std::remove_cv<T>::type>::value;
       if (type_ != asked && type_ != kChar) {
-        throw ::opkit::Failure(file, line, std::string(what) + " asks for " + DataType_Name(asked) + ", tensor '" + name_
-                                               + "' is " + DataType_Name(type_));
+        WrongType(what, asked, file, line);
       }
     }
     return data_;
   }
+  [[noreturn]] void WrongType(const char* what, DataType asked, const char* file, int line) const;
   std::string name_;
   std::shared_ptr<Shape> own_;
   ShapeView shape_;
@@ -165,22 +165,9 @@ struct Signature {
   std::vector<oneflow::user_op::TensorDesc> descs;  // of the inputs, then of the outputs
   Attrs attrs;
 
-  int Find(const std::string& name, int32_t index) const {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].second == index && inputs[i].first == name) return static_cast<int>(i);
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].second == index && outputs[i].first == name) return static_cast<int>(inputs.size() + i);
-    }
-    return -1;
-  }
+  int Find(const std::string& name, int32_t index) const;  // -1 where there is none
   // An argument that the op does not declare is a mistake of the kernel; one that was left out is not there.
-  void CheckDeclared(const std::string& name, const char* file, int line) const {
-    if (std::find(declared.begin(), declared.end(), name) != declared.end()) return;
-    std::string known;
-    for (const auto& item : declared) known += (known.empty() ? "" : ", ") + item;
-    throw Failure(file, line, "op '" + op_type + "' has no argument '" + name + "'; it has " + known);
-  }
+  void CheckDeclared(const std::string& name, const char* file, int line) const;
 };
 
 inline int32_t CountOf(const std::vector<oneflow::user_op::Arg>& args, const std::string& name) {
@@ -239,12 +226,7 @@ class View {
   }
   oneflow::user_op::TensorDesc* TensorDesc4ArgNameAndIndex(const std::string& name, int32_t index,
                                                            const char* file = __builtin_FILE(),
-                                                           int line = __builtin_LINE()) const {
-    const int place = signature_->Find(name, index);
-    if (place >= 0) return &signature_->descs[place];
-    signature_->CheckDeclared(name, file, line);
-    return nullptr;
-  }
+                                                           int line = __builtin_LINE()) const;
   oneflow::user_op::TensorDesc* LogicalTensorDesc4ArgNameAndIndex(const std::string& name, int32_t index,
                                                                   const char* file = __builtin_FILE(),
                                                                   int line = __builtin_LINE()) const {
@@ -300,13 +282,7 @@ class KernelComputeContext : public KernelRegContext {
   KernelComputeContext(::opkit::Signature* signature, std::vector<Tensor>* tensors, Tensor* temporary)
       : KernelRegContext(signature), tensors_(tensors), temporary_(temporary) {}
   Tensor* Tensor4ArgNameAndIndex(const std::string& name, int32_t index, const char* file = __builtin_FILE(),
-                                 int line = __builtin_LINE()) {
-    const int place = signature_->Find(name, index);
-    if (place >= 0) return &(*tensors_)[place];
-    if (name == "tmp_buffer") return temporary_;
-    signature_->CheckDeclared(name, file, line);
-    return nullptr;
-  }
+                                 int line = __builtin_LINE());
 
  private:
   std::vector<Tensor>* tensors_;
@@ -347,49 +323,28 @@ class OpKernel {
   virtual bool AlwaysComputeWhenAllOutputsEmpty() const = 0;
 };
 
-// A condition on an op, with what of it is not so.
+// A condition on an op, with what of it is not so. Functions that are not templates are defined in entry.cpp, where
+// they are compiled once.
 class Condition {
  public:
-  using Test = std::function<bool(const KernelRegContext&)>;
-  using Lacks = std::function<std::vector<std::string>(const KernelRegContext&)>;
-  Condition(Test test, std::string text) : test_(std::move(test)), text_(text) {
-    const Test asked = test_;
-    lacks_ = [asked, text](const KernelRegContext& ctx) {
-      return asked(ctx) ? std::vector<std::string>() : std::vector<std::string>{text};
-    };
-  }
-  Condition(Test test, std::string text, Lacks lacks)
-      : test_(std::move(test)), lacks_(std::move(lacks)), text_(std::move(text)) {}
-  bool operator()(const KernelRegContext& ctx) const { return test_(ctx); }
-  std::vector<std::string> Lacking(const KernelRegContext& ctx) const { return lacks_(ctx); }
-  const std::string& text() const { return text_; }
-
-  Condition operator&(const Condition& other) const {
-    const Condition a = *this, b = other;
-    return Condition([a, b](const KernelRegContext& ctx) { return a(ctx) && b(ctx); }, a.text() + " and " + b.text(),
-                     [a, b](const KernelRegContext& ctx) {
-                       auto lacking = a.Lacking(ctx);
-                       for (const auto& item : b.Lacking(ctx)) lacking.push_back(item);
-                       return lacking;
-                     });
-  }
-  Condition operator|(const Condition& other) const {
-    const Condition a = *this, b = other;
-    return Condition([a, b](const KernelRegContext& ctx) { return a(ctx) || b(ctx); },
-                     "(" + a.text() + " or " + b.text() + ")");
-  }
-  Condition operator!() const {
-    const Condition a = *this;
-    return Condition([a](const KernelRegContext& ctx) { return !a(ctx); }, "not (" + a.text() + ")");
-  }
+  struct Node {
+    virtual ~Node() = default;
+    virtual bool Test(const KernelRegContext& ctx) const = 0;
+    virtual std::string Text(const KernelRegContext* ctx) const = 0;  // with a context: and what is so instead
+    virtual void Lacking(const KernelRegContext& ctx, std::vector<std::string>* lacking) const;
+  };
+  explicit Condition(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  bool operator()(const KernelRegContext& ctx) const { return node_->Test(ctx); }
+  Condition operator&(const Condition& other) const;
+  Condition operator|(const Condition& other) const;
+  Condition operator!() const;
   Condition operator~() const { return !*this; }
   Condition operator&&(const Condition& other) const { return *this & other; }
   Condition operator||(const Condition& other) const { return *this | other; }
+  const Node& node() const { return *node_; }
 
  private:
-  Test test_;
-  Lacks lacks_;
-  std::string text_;
+  std::shared_ptr<const Node> node_;
 };
 
 template<typename T>
@@ -407,22 +362,8 @@ class Property {
  public:
   using Get = std::function<T(const KernelRegContext&)>;
   Property(const std::string& text, Get get) : text_(text), get_(std::move(get)) {}
-#define OPKIT_PROPERTY_OPERATOR(op)                                                                          \
-  Condition operator op(const T& value) const {                                                              \
-    const Property a = *this;                                                                                \
-    const std::string text = text_ + " " #op " " + TextOf(value);                                            \
-    return Condition([a, value](const KernelRegContext& ctx) { return a.get_(ctx) op value; }, text,         \
-                     [a, value, text](const KernelRegContext& ctx) {                                         \
-                       const T is = a.get_(ctx);                                                             \
-                       return is op value ? std::vector<std::string>()                                       \
-                                          : std::vector<std::string>{text + " (it is " + TextOf(is) + ")"};  \
-                     });                                                                                     \
-  }                                                                                                          \
-  Condition operator op(const Property& other) const {                                                       \
-    const Property a = *this, b = other;                                                                     \
-    return Condition([a, b](const KernelRegContext& ctx) { return a.get_(ctx) op b.get_(ctx); },             \
-                     a.text_ + " " #op " " + b.text_);                                                       \
-  }
+#define OPKIT_PROPERTY_OPERATOR(op)                                                                                \
+  Condition operator op(const T& value) const { return Made(value, #op, [](const T& a, const T& b) { return a op b; }); }
   OPKIT_PROPERTY_OPERATOR(==)
   OPKIT_PROPERTY_OPERATOR(!=)
   OPKIT_PROPERTY_OPERATOR(<)
@@ -432,47 +373,49 @@ class Property {
 #undef OPKIT_PROPERTY_OPERATOR
 
  private:
+  struct Comparison final : Condition::Node {
+    Comparison(const Property& property, const T& value, const char* op, bool (*test)(const T&, const T&))
+        : property(property), value(value), op(op), test(test) {}
+    bool Test(const KernelRegContext& ctx) const override { return test(property.get_(ctx), value); }
+    std::string Text(const KernelRegContext* ctx) const override {
+      const std::string text = property.text_ + " " + op + " " + TextOf(value);
+      return ctx ? text + " (it is " + TextOf(property.get_(*ctx)) + ")" : text;
+    }
+    Property property;
+    T value;
+    const char* op;
+    bool (*test)(const T&, const T&);
+  };
+  Condition Made(const T& value, const char* op, bool (*test)(const T&, const T&)) const {
+    return Condition(std::make_shared<Comparison>(*this, value, op, test));
+  }
   std::string text_;
   Get get_;
 };
+extern template class Property<std::string>;
+extern template class Property<DataType>;
 
 // A tag, compared with text or with a device.
 class TagProperty {
  public:
   explicit TagProperty(const Property<std::string>& property) : property_(property) {}
-  Condition operator==(const std::string& value) const { return property_ == value; }
-  Condition operator!=(const std::string& value) const { return property_ != value; }
-  Condition operator==(const char* value) const { return property_ == std::string(value); }
-  Condition operator!=(const char* value) const { return property_ != std::string(value); }
-  Condition operator==(DeviceType type) const { return property_ == std::string(type == kGPU ? "gpu" : "cpu"); }
-  Condition operator!=(DeviceType type) const { return property_ != std::string(type == kGPU ? "gpu" : "cpu"); }
+  Condition operator==(const std::string& value) const;
+  Condition operator!=(const std::string& value) const;
+  Condition operator==(DeviceType type) const;
+  Condition operator!=(DeviceType type) const;
 
  private:
   Property<std::string> property_;
 };
 
-inline Condition HobTrue() {
-  return Condition([](const KernelRegContext&) { return true; }, "true");
-}
-inline Condition HobFalse() {
-  return Condition([](const KernelRegContext&) { return false; }, "false");
-}
-inline TagProperty HobDeviceTag() {
-  return TagProperty(Property<std::string>("device tag", [](const KernelRegContext& ctx) { return ctx.device_tag(); }));
-}
-inline TagProperty HobDeviceSubTag() {
-  return TagProperty(Property<std::string>(
-      "device_sub_tag", [](const KernelRegContext& ctx) { return ctx.signature().device_sub_tag; }));
-}
+Condition HobTrue();
+Condition HobFalse();
+Condition OwnTest(const std::function<bool(const KernelRegContext&)>& test);
+TagProperty HobDeviceTag();
+TagProperty HobDeviceSubTag();
 inline TagProperty HobDeviceType() { return HobDeviceTag(); }
-inline Property<DataType> HobDataType(const std::string& name, int32_t index, const char* file = __builtin_FILE(),
-                                      int line = __builtin_LINE()) {
-  return Property<DataType>("dtype of '" + name + "'" + (index ? " " + std::to_string(index) : ""),
-                            [name, index, file, line](const KernelRegContext& ctx) {
-                              const auto* desc = ctx.TensorDesc4ArgNameAndIndex(name, index, file, line);
-                              return desc ? desc->data_type() : kInvalidDataType;
-                            });
-}
+Property<DataType> HobDataType(const std::string& name, int32_t index, const char* file = __builtin_FILE(),
+                               int line = __builtin_LINE());
 template<typename T>
 Property<T> HobAttr(const std::string& name, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return Property<T>("attribute " + name, [name, file, line](const KernelRegContext& ctx) {
@@ -492,7 +435,9 @@ using InplaceProposalFn = std::function<Maybe<void>(const InferContext&, AddInpl
 
 // One REGISTER_USER_KERNEL.
 struct Registration {
-  Registration(const std::string& op_type, const char* file, int line) : op_type(op_type), file(file), line(line) {}
+  Registration(const std::string& op_type, const char* file, int line);
+  Registration(const Registration&);
+  ~Registration();
   template<typename T>
   Registration& SetCreateFn() {
     create = [](KernelCreateContext*) -> OpKernel* { return new T(); };
@@ -508,21 +453,12 @@ struct Registration {
     create = function;
     return *this;
   }
-  Registration& SetIsMatchedHob(const Condition& matched) {
-    condition = std::make_shared<Condition>(matched);
-    return *this;
+  Registration& SetIsMatchedHob(const Condition& matched);
+  Registration& SetIsMatchedPred(const std::function<bool(const KernelRegContext&)>& test) {
+    return SetIsMatchedHob(OwnTest(test));
   }
-  Registration& SetIsMatchedPred(const Condition::Test& test) {
-    return SetIsMatchedHob(Condition(test, "the registration's own test"));
-  }
-  Registration& SetInferTmpSizeFn(const InferTmpSizeFn& function) {
-    temporary_size = function;
-    return *this;
-  }
-  Registration& SetInplaceProposalFn(const InplaceProposalFn& function) {
-    propose = function;
-    return *this;
-  }
+  Registration& SetInferTmpSizeFn(const InferTmpSizeFn& function);
+  Registration& SetInplaceProposalFn(const InplaceProposalFn& function);
   std::string op_type;
   const char* file;
   int line;
@@ -532,13 +468,8 @@ struct Registration {
   InplaceProposalFn propose;
 };
 
-// All registrations of the library, in a list that is made before the first of them.
-inline std::vector<Registration>& Registrations() {
-  static std::vector<Registration> all;
-  return all;
-}
 struct Registered {
-  Registered(const Registration& registration) { Registrations().push_back(registration); }
+  Registered(const Registration& registration);
 };
 
 }  // namespace user_op

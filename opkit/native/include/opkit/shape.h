@@ -138,6 +138,8 @@ class MutShapeView final : public ShapeViewOf<int64_t> {
   }
 };
 
+extern template class ShapeReader<Shape>;
+extern template class ShapeReader<ShapeViewOf<const int64_t>>;
 inline std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.ToString(); }
 inline std::ostream& operator<<(std::ostream& out, const ShapeView& shape) { return out << shape.ToString(); }
 

@@ -1,2 +1,1 @@
-#pragma once
 #include "opkit/prelude.h"
