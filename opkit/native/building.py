@@ -124,7 +124,17 @@ class _Job:
         with scratch_folder(self.folder) as scratch:
             objects = [os.path.join(scratch.path, f"{number}.o") for number in range(len(self.files))]
             commands = [
-                [*flags, "-include", str(prelude / "prelude.h"), *_includes(self.folders), "-MMD", "-c", file, "-o", made]
+                [
+                    *flags,
+                    "-include",
+                    str(prelude / "prelude.h"),
+                    *_includes(self.folders),
+                    "-MMD",
+                    "-c",
+                    file,
+                    "-o",
+                    made,
+                ]
                 for file, made in zip(self.files, objects)
             ]
             with ThreadPoolExecutor(max(1, min(len(commands), os.cpu_count() or 1))) as pool:
@@ -142,9 +152,7 @@ class _Job:
             return add_entry(self.folder, self.key, Path(library), self.files, headers), diagnostics
 
 
-def _prelude(
-    folder: Path, compiler: Compiler, flags: Sequence[str]
-) -> tuple[Path | None, tuple[Diagnostic, ...]]:
+def _prelude(folder: Path, compiler: Compiler, flags: Sequence[str]) -> tuple[Path | None, tuple[Diagnostic, ...]]:
     """Return the folder of the compiled prelude and entry points for these flags; they are compiled once."""
     place = folder / f"prelude-{digest_of(_headers(), *compiler.identity(), *flags)}"
     if (place / "whole").is_file():
@@ -214,8 +222,11 @@ def _said(status: int, text: str, files: Sequence[str]) -> tuple[Diagnostic, ...
         return (_trouble("the compiler found no space left on the disk", "free some space or set OPKIT_CACHE"),)
     if not status or any(item.is_error for item in found):
         return found
-    if status < 0 or "Killed signal" in text or "cc1plus" in text and "out of memory" in text:
-        return (*found, _trouble("the compiler was killed, most likely because the machine ran out of memory"),)
+    if status < 0 or "Killed signal" in text or ("cc1plus" in text and "out of memory" in text):
+        return (
+            *found,
+            _trouble("the compiler was killed, most likely because the machine ran out of memory"),
+        )
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
     return (*found, _trouble(f"the compiler failed with status {status}: {last[:200]}"))
 

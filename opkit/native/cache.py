@@ -33,7 +33,7 @@ _instead: list[str] = []
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled libraries: ``OPKIT_CACHE``, or ``opkit`` in the user's cache folder, with /native."""
+    """Return the folder of compiled libraries: ``OPKIT_CACHE``/native, else in the user's cache folder."""
     named = os.environ.get("OPKIT_CACHE")
     if named:
         return Path(named, "native")

@@ -76,9 +76,7 @@ def _items(output: str) -> list[_Item]:
         if kind is None:
             waiting.append(place)  # "required from here"
         elif kind[1] == "note":
-            if items and "in expansion of macro" in kind["text"]:
-                items[-1].places.append(place)
-            elif items and "in instantiation of" in kind["text"]:
+            if items and ("in expansion of macro" in kind["text"] or "in instantiation of" in kind["text"]):
                 items[-1].places.append(place)
             elif items:
                 items[-1].notes.append((kind["text"], place))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ class CppLibrary:
 
     def error(self, fields: Sequence[str], signature: Signature, doing: str) -> KernelError:
         """Return the error about what a function of the library reported."""
-        kind, file, line, text = fields
+        _kind, file, line, text = fields
         where = Location(file, int(line)) if file else self._where(signature.op)
         shown = ", ".join(f"{item.name} {item.dtype}{list(item.shape)}" for item in signature.inputs)
         return KernelError(
@@ -139,8 +139,6 @@ class CppLibrary:
 
 
 def _tagged(signature: Signature, tag: str) -> Signature:
-    from dataclasses import replace
-
     return signature if tag == signature.sub_tag else replace(signature, sub_tag=tag)
 
 

@@ -1,6 +1,8 @@
 // The functions through which a library of kernels is used: what is registered, a plan for one op, a call of a plan.
 //
 // They have a C interface. What they take and give as text is a row of fields, each as "length:bytes".
+#include <cxxabi.h>
+
 #include "opkit/framework.h"
 
 namespace opkit {
@@ -222,7 +224,10 @@ bool Guarded(F function) {
   } catch (const std::bad_alloc&) {
     Fail("memory", "", 0, "out of memory");
   } catch (const std::exception& error) {
-    Fail("exception", "", 0, std::string(typeid(error).name()) + ": " + error.what());
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> name(
+        abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status), std::free);
+    Fail("exception", "", 0, std::string(name ? name.get() : typeid(error).name()) + ": " + error.what());
   } catch (...) {
     Fail("exception", "", 0, "an exception that is not a std::exception");
   }
