@@ -45,8 +45,8 @@ def findings_of(output: str, sources: Sequence[str]) -> tuple[Diagnostic, ...]:
     for item in _items(output):
         place = next((at for at in item.places if _is_users(at[0])), None) or next(iter(item.places), None)
         message = item.text
-        if place is not None and not _is_users(place[0]):
-            message += f" ({_short(place[0])}:{place[1]})"
+        if item.places and not _is_users(item.places[0][0]):
+            message += f" ({_short(item.places[0][0])}:{item.places[0][1]})"
         key = (message, place[0] if place else "", place[1] if place else 0)
         if key in seen:
             continue

@@ -218,5 +218,5 @@ def load_library(path: str | os.PathLike[str]) -> CppLibrary:
 
 def contiguous(array: Any) -> np.ndarray:
     """Return an array as kernels need it: itself, or a copy in C order, aligned, in the machine's byte order."""
-    made = np.require(array, requirements=("C", "A"))
+    made: np.ndarray = np.require(array, requirements=("C", "A"))
     return made if made.dtype.isnative else made.astype(made.dtype.newbyteorder("="))

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from opkit.diagnostics import Diagnostic
-from opkit.errors import KernelError, Location, UsageError
+from opkit.errors import KernelError, Location, UsageError, unknown
 from opkit.native import CppLibrary, build, find_compiler, load_library
 from opkit.native.compiler import how_to_install
 from opkit.project.cpp_kernel import CppKernel
-from opkit.project.findings import finding
+from opkit.project.directory import OpDirectory
+from opkit.project.findings import finding, source_of
 from opkit.project.kernel import UserKernel
 from opkit.settings import current_settings
-from opkit.spec import CompiledOp
+from opkit.spec import CompiledOp, CompileResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +81,22 @@ def cpp_kernels(
     for item in library.registrations():
         places.setdefault(item.op, item.where)
     return CppKernels(library, (*built.diagnostics, *notes), places)
+
+
+def kernels_of(directory: OpDirectory, result: CompileResult, found: list[Diagnostic]) -> CppKernels:
+    """Build the C++ kernels of an op directory, and compare what they register with its definitions.
+
+    Args:
+        directory: it has C++ files.
+        result: its compiled definitions.
+        found: gets what is found.
+    """
+    built = cpp_kernels(directory.cpp_kernels, has_other=directory.kernel.is_file())
+    found.extend(built.diagnostics)
+    for op, where in built.places.items():
+        if op not in result.ops:
+            known = unknown("no op type is defined as", op, result.ops)
+            source = source_of(Path(where.file))
+            span = source.span(source.offset(where.line), source.offset(where.line, len(source.line(where.line)) + 1))
+            found.append(finding("PROJ033", f"a C++ kernel is registered, but {known.message}", span, help=known.help))
+    return built

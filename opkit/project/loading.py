@@ -157,20 +157,11 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
 
 def _built_kernels(directory: OpDirectory, result: CompileResult, found: list[Diagnostic]) -> CppKernels | None:
     """Build the C++ kernels where there are any and they are wanted; only then is a compiler looked for."""
-    files = directory.cpp_kernels
-    if not files or current_settings().kernel == "python":
+    if not directory.cpp_kernels or current_settings().kernel == "python":
         return None
-    from opkit.project.cpp_kernels import cpp_kernels
+    from opkit.project.cpp_kernels import kernels_of
 
-    built = cpp_kernels(files, has_other=directory.kernel.is_file())
-    found.extend(built.diagnostics)
-    for op, where in built.places.items():
-        if op not in result.ops:
-            known = unknown("no op type is defined as", op, result.ops)
-            source = source_of(Path(where.file))
-            span = source.span(source.offset(where.line), source.offset(where.line, len(source.line(where.line)) + 1))
-            found.append(finding("PROJ033", f"a C++ kernel is registered, but {known.message}", span, help=known.help))
-    return built
+    return kernels_of(directory, result, found)
 
 
 def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
@@ -273,7 +264,7 @@ def bind_ops(
             kernel, diagnostic = (cpp.kernel_of(compiled) if cpp is not None else None), None
             if kernel is None:
                 kernel, diagnostic = _bind_kernel(directory, compiled, module)
-            if kernel is diagnostic is None and cpp is not None and cpp.library is not None:
+            if kernel is None and diagnostic is None and cpp is not None and cpp.library is not None:
                 diagnostic = finding(
                     "PROJ003",
                     f"op type {name!r} has no kernel: the C++ files register none",

@@ -18,7 +18,7 @@ from opkit.project.cpp_kernels import CppKernels, cpp_kernels
 from opkit.project.directory import OpDirectory
 from opkit.project.findings import source_of
 from opkit.project.loading import LoadedOps, bind_ops
-from opkit.spec import CompileResult, compile_spec, outline
+from opkit.spec import CompiledGrad, CompiledOp, CompileResult, compile_spec, outline
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DEFINES = re.compile(r"\bREGISTER_(?:CPU_ONLY_|NO_GRAD_|NO_GRAD_CPU_ONLY_)?USER_OP(?:_GRAD)?\s*\(")
@@ -54,7 +54,8 @@ def load_sources(folder: str | os.PathLike[str], parent: Registry = BUILTIN) -> 
 
 def _merged(results: Iterable[CompileResult]) -> CompileResult:
     whole = list(results)
-    ops, grads = {}, {}
+    ops: dict[str, CompiledOp] = {}
+    grads: dict[str, CompiledGrad] = {}
     for one in whole:
         ops.update(one.ops)
         grads.update(one.grads)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from opkit.checker import Checkable, KernelCall
-from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.agreement import agree
+from opkit.checker.model.checkable import describe_inputs
 from opkit.checker.model.own import Fault, OwnCheck
 from opkit.errors import Location, OpkitError
 from opkit.native.guarded import run_guarded
