@@ -6,6 +6,7 @@ setting: they are observers, ``opkit.ops.core.observers``.)
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,13 +22,18 @@ class Settings:
             line's ``--show-plan`` puts a function here that prints; nothing below the command line prints.)
         on_compiled: called with every plan (``opkit.static.Plan``) that the static executor compiles, the Values that
             it fetches (None where nothing writes one) and its Python source, or None.
+        on_note: called with what a user should know of how a script is run, or None for a warning. (Nothing below the
+            command line prints.)
         gpu_as_cpu: a ``gpu`` placement runs on the CPU instead of being refused.
+        kernel: "python" or "cpp", where an op directory has kernels in both; "auto" for C++ where there is a compiler.
         cluster: whose workers are the devices of jobs on several: "local:N" or a scheduler's address; "" for threads.
     """
 
     on_plan: Callable[[str], None] | None = None
     on_compiled: Callable[[Any, Sequence[Any], str], None] | None = None
+    on_note: Callable[[str], None] | None = None
     gpu_as_cpu: bool = False
+    kernel: str = "auto"
     cluster: str = ""
 
 
@@ -37,6 +43,14 @@ _current = Settings()
 def current_settings() -> Settings:
     """Return the settings in force in this process."""
     return _current
+
+
+def note(text: str) -> None:
+    """Tell the user how a script is run: as the settings have it, else by a warning."""
+    if _current.on_note is not None:
+        _current.on_note(text)
+    else:
+        warnings.warn(text, stacklevel=3)
 
 
 @contextmanager

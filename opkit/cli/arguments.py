@@ -15,6 +15,9 @@ COLOURS = ("auto", "always", "never")
 #: What build, gradcheck and sbp print.
 FORMS = ("text", "json", "github", "sarif")
 
+#: Which kernels of an op directory run.
+KERNELS = ("python", "cpp", "auto")
+
 
 def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
     """Return what a shell asks for the values of an option: those that begin with what is typed."""
@@ -28,6 +31,15 @@ def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
 PrintedForm: TypeAlias = Annotated[
     str,
     typer.Option("--format", metavar="|".join(FORMS), help="What is printed.", autocompletion=one_of(FORMS)),
+]
+Kernel: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--kernel",
+        metavar="|".join(KERNELS),
+        help="Which kernels of op directories run; auto: C++ where it is asked for and there is a compiler.",
+        autocompletion=one_of(KERNELS),
+    ),
 ]
 ReportFiles: TypeAlias = Annotated[
     list[str] | None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opkit.cli.arguments import PrintedForm, ReportFiles, pair_of
+from opkit.cli.arguments import KERNELS, Kernel, PrintedForm, ReportFiles, pair_of
 
 
 def gradcheck(
@@ -55,6 +55,7 @@ def gradcheck(
         str,
         typer.Option("--device", metavar="NAME", help="Where functions of torch and JAX run: cuda, cuda:1, mps, cpu."),
     ] = "",
+    kernel: Kernel = "auto",
     output: Annotated[
         bool, typer.Option("--output", "-s", help="Let through what kernels print, on standard error.")
     ] = False,
@@ -76,7 +77,9 @@ def gradcheck(
     Exit status: 0 clean, 1 a check failed, 3 an op directory does not build, 5 nothing to check.
     """
     from opkit.cli.configured import configured
+    from opkit.cli.edge import choice
 
+    choice("--kernel", kernel, KERNELS)
     settled = configured(context, targets or [], "GC")
     given: dict[str, Any] = {
         "configured": settled.options,
@@ -96,6 +99,7 @@ def gradcheck(
         "shows_output": output,
         "cluster": cluster,
         "device": device,
+        "kernel": kernel,
     }
     if repro:
         from opkit.cli.checking import options_of, put_repro

@@ -30,6 +30,7 @@ def run_job(
     profile: bool = False,
     reports: Sequence[tuple[str, Path]] = (),
     gpu_as_cpu: bool = False,
+    kernel: str = "auto",
     cluster: str = "",
     with_numpy1_names: bool = False,
 ) -> int:
@@ -44,6 +45,7 @@ def run_job(
         profile: print a table of the time and memory of each op when the script ends, and write ``JOB.trace.json``.
         reports: (form, file) of the profile's reports.
         gpu_as_cpu: gpu placements run on the CPU.
+        kernel: "python", "cpp" or "auto": which kernels of op directories run.
         cluster: whose workers are the devices of its jobs, "" for threads.
         with_numpy1_names: numpy has the names of numpy 1 that numpy 2 lacks.
 
@@ -57,7 +59,10 @@ def run_job(
     sys.excepthook = sys.__excepthook__  # typer has put its own there, which does not concern the script
     unwritten: list[int] = []
     with contextlib.ExitStack() as stack:
-        stack.enter_context(settings(on_plan=warn if show_plan else None, gpu_as_cpu=gpu_as_cpu, cluster=cluster))
+        shown = warn if show_plan else None
+        stack.enter_context(
+            settings(on_plan=shown, on_note=warn, gpu_as_cpu=gpu_as_cpu, kernel=kernel, cluster=cluster)
+        )
         if profile:
             from opkit.cli.profile import profiled
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from opkit.cli.arguments import KERNELS, Kernel
+
 
 def run(
     job: Annotated[str, typer.Argument(metavar="JOB.py", help="The script.", show_default=False)],
@@ -21,6 +23,7 @@ def run(
         typer.Option("--report", metavar="FORM=FILE", help="With --profile: also write it as html or json to a file."),
     ] = None,
     gpu_as_cpu: Annotated[bool, typer.Option("--gpu-as-cpu", help="Run gpu placements on the CPU.")] = False,
+    kernel: Kernel = "auto",
     numpy1_names: Annotated[
         bool, typer.Option("--numpy1-names", help="Let numpy have names of numpy 1, such as np.float and np.product.")
     ] = False,
@@ -42,6 +45,7 @@ def run(
     from opkit.errors import UsageError
 
     refuse_options("run", job)
+    choice("--kernel", kernel, KERNELS)
     reports = [pair_of(item) for item in report or []]
     for form, _ in reports:
         choice("--report", form, ("html", "json"))
@@ -55,6 +59,7 @@ def run(
             profile=profile,
             reports=reports,
             gpu_as_cpu=gpu_as_cpu,
+            kernel=kernel,
             cluster=cluster,
             with_numpy1_names=numpy1_names,
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from opkit.errors import MissingNameError, UnsupportedError, UsageError, unknown
+from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session, set_machines
 from opkit.ops.core.finite import FiniteCheck
-from opkit.settings import current_settings
+from opkit.settings import current_settings, note
 from opkit.shim.missing import guard
 
 __all__ = [
@@ -96,15 +97,21 @@ def enable_debug_mode(val: bool = True) -> None:
 
 
 def load_library(path: str) -> None:
-    """Refuse a compiled library.
+    """Load the ops and kernels of a library: from the C++ sources beside it, which opkit compiles itself.
+
+    The library need not be there; one that is there was compiled for OneFlow, and is not read.
 
     Raises:
-        UnsupportedError: always; opkit runs Python kernels and needs no compiled library.
+        ProjectError: there are no sources beside it, or they do not compile.
     """
-    raise UnsupportedError(
-        f"flow.config.load_library({path!r}): opkit runs Python kernels and loads no compiled library",
-        help="load the op directory with flow.experimental.custom_op_module(name, path)",
-    )
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        loaded = session().library.load_sources(os.path.relpath(folder))
+    except ProjectError as error:
+        message = f"flow.config.load_library({path!r}): opkit compiles the C++ sources beside it. {error.message}"
+        raise ProjectError(message, where=error.where, help=error.help) from error
+    ops = ", ".join(loaded.ops)
+    note(f"flow.config.load_library({path!r}): {ops} compiled from the C++ sources in {loaded.directory.path}")
 
 
 load_library_now = load_library

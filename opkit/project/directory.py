@@ -13,7 +13,7 @@ from pathlib import Path
 from opkit.errors import UsageError, did_you_mean, nearest
 
 _SPEC = "_cpp_def.cpp"
-_PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cases.py")
+_PARTS = (_SPEC, "_py_api.py", "_py_kernel.py", "_cpp_kernel.cpp", "_cases.py")
 _SKIPPED = ("site-packages", "__pycache__")
 
 
@@ -61,7 +61,7 @@ class OpDirectory:
 
     @property
     def cpp_kernels(self) -> tuple[Path, ...]:
-        """C++ kernels, which opkit does not run."""
+        """C++ kernels, the sources of one library."""
         return tuple(sorted(self.path.glob("*_cpp_kernel.cpp")))
 
     @property

@@ -23,7 +23,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ008": (_E, "the API file uses an argument that is not declared"),
     "PROJ009": (_E, "the API file uses an attribute that is not declared"),
     "PROJ010": (_W, "an op type does not ask for the Python kernel"),
-    "PROJ011": (_N, "C++ kernels are not run"),
+    "PROJ011": (_N, "C++ kernels do not run"),
     "PROJ012": (_E, "an op type is defined twice"),
     "PROJ013": (_E, "the API file does not parse"),
     "PROJ014": (_E, "the API file leaves out an argument"),
@@ -42,6 +42,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "PROJ027": (_E, "a kernel returns no value"),
     "PROJ028": (_E, "a gradient does not pass on an attribute"),
     "PROJ029": (_W, "a kernel may read an attribute that is not declared"),
+    "PROJ030": (_E, "a C++ kernel does not compile"),
+    "PROJ031": (_W, "the compiler warns of a C++ kernel"),
+    "PROJ032": (_E, "C++ kernels cannot be built"),
+    "PROJ033": (_W, "a C++ kernel serves no op type"),
 }
 
 

@@ -33,7 +33,19 @@ class Library:
         Raises:
             ProjectError: it cannot be loaded, or defines an op type that another directory has defined.
         """
-        loaded = load(path, self.registry)
+        return self._added(load(path, self.registry))
+
+    def load_sources(self, folder: str | os.PathLike[str]) -> LoadedOps:
+        """Load the ops and kernels that the C++ sources of a folder register; see ``opkit.project.sources``.
+
+        Raises:
+            ProjectError: as ``load``.
+        """
+        from opkit.project.sources import load_sources
+
+        return self._added(load_sources(folder, self.registry))
+
+    def _added(self, loaded: LoadedOps) -> LoadedOps:
         real = loaded.directory.real
         for other in self._loaded.values():
             shared = sorted(set(other.ops) & set(loaded.ops))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opkit.diagnostics import Diagnostic, SourceText, render_text, sort_diagnostics
 from opkit.errors import Location, ProjectError, unknown
@@ -26,7 +26,11 @@ from opkit.project.kernel_check import check_kernels
 from opkit.project.module import load_module
 from opkit.project.user_op import UserOp
 from opkit.project.wiring import check_wiring, orphans_of
+from opkit.settings import current_settings
 from opkit.spec import CompiledOp, CompileResult, compile_spec
+
+if TYPE_CHECKING:
+    from opkit.project.cpp_kernels import CppKernels
 
 _TAG = "device_sub_tag"
 
@@ -43,6 +47,7 @@ class LoadedOps:
         registry: a child of the parent registry that holds ``ops``.
         diagnostics: all findings, sorted.
         kernel_module: the kernel file's module, None where it does not load.
+        cpp: its C++ kernels, None where it has none or they are not wanted.
     """
 
     directory: OpDirectory
@@ -51,6 +56,7 @@ class LoadedOps:
     registry: Registry
     diagnostics: tuple[Diagnostic, ...]
     kernel_module: ModuleType | None = None
+    cpp: CppKernels | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -136,8 +142,9 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
             raise
         except BaseException as error:
             found.append(_import_failure("PROJ004", "kernel", directory.kernel, error))
-    ops = _bind_ops(directory, result, module, registry, found)
-    found.extend(_check_ops(result))
+    cpp = _built_kernels(directory, result, found) if runs_python else None
+    ops = bind_ops(directory, result, module, registry, found, cpp)
+    found.extend(_check_ops(result, cpp.places if cpp is not None else ()))
     found.extend(check_wiring(result))
     if directory.kernel.is_file():
         found.extend(check_kernels(source_of(directory.kernel), directory.name, result))
@@ -145,7 +152,16 @@ def assemble(directory: OpDirectory, parent: Registry = BUILTIN, *, runs_python:
         broken = {item.subject for item in result.diagnostics if item.is_error} - set(result.ops)
         is_whole = not any(item.is_error and not item.subject for item in result.diagnostics)
         found.extend(check_api(source_of(directory.api), result.ops, broken, tuple(parent), is_whole))
-    return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module)
+    return LoadedOps(directory, result, ops, registry, sort_diagnostics(found), module, cpp)
+
+
+def _built_kernels(directory: OpDirectory, result: CompileResult, found: list[Diagnostic]) -> CppKernels | None:
+    """Build the C++ kernels where there are any and they are wanted; only then is a compiler looked for."""
+    if not directory.cpp_kernels or current_settings().kernel == "python":
+        return None
+    from opkit.project.cpp_kernels import kernels_of
+
+    return kernels_of(directory, result, found)
 
 
 def with_facts(loaded: LoadedOps, facts: Sequence[ApiFact]) -> LoadedOps:
@@ -174,9 +190,17 @@ def refreshed(loaded: LoadedOps, parent: Registry = BUILTIN) -> LoadedOps:
     """
     registry = Registry(parent)
     first = getattr(loaded.kernel_module, "__file__", None)  # absolute: a kernel may have changed the working folder
-    module = load_module(first or loaded.directory.kernel)
-    ops = _bind_ops(loaded.directory, loaded.result, module, registry, [])
+    place = first or loaded.directory.kernel
+    module = load_module(place) if os.path.isfile(place) else None
+    ops = bind_ops(loaded.directory, loaded.result, module, registry, [], loaded.cpp)
     return replace(loaded, ops=ops, registry=registry, kernel_module=module)
+
+
+def with_kernels(loaded: LoadedOps, cpp: CppKernels | None, parent: Registry = BUILTIN) -> LoadedOps:
+    """Return the same ops with other C++ kernels, None for the Python kernels alone; findings stay as they are."""
+    registry = Registry(parent)
+    ops = bind_ops(loaded.directory, loaded.result, loaded.kernel_module, registry, [], cpp)
+    return replace(loaded, ops=ops, registry=registry, cpp=cpp)
 
 
 def _check_files(directory: OpDirectory) -> list[Diagnostic]:
@@ -194,25 +218,36 @@ def _check_files(directory: OpDirectory) -> list[Diagnostic]:
                 )
             )
     contents = {"op definitions": directory.spec, "API": directory.api, "kernels": directory.kernel}
+    if directory.cpp_kernels and current_settings().kernel != "python":
+        del contents["kernels"]
     for what, path in contents.items():
         if not path.is_file() and not (what == "op definitions" and found):
             others = {item.name for item in directory.path.iterdir()} - {item.name for item in contents.values()}
             message = f"{path} is missing: the {what} of {directory.name!r}"
             found.append(finding("PROJ001", message, help=unknown("no file", path.name, sorted(others)).help))
-    found.extend(
-        finding("PROJ011", f"{path}: opkit runs the Python kernels of {directory.kernel.name}, not this file")
-        for path in directory.cpp_kernels
-    )
+    if current_settings().kernel == "python":
+        found.extend(finding("PROJ011", f"{path}: the Python kernels run") for path in directory.cpp_kernels)
     return found
 
 
-def _bind_ops(
+def bind_ops(
     directory: OpDirectory,
     result: CompileResult,
     module: ModuleType | None,
     registry: Registry,
     found: list[Diagnostic],
+    cpp: CppKernels | None = None,
 ) -> dict[str, UserOp]:
+    """Bind each op type of compiled definitions to its kernel, in C++ where there is one, and register it.
+
+    Args:
+        directory: where the definitions are.
+        result: the definitions.
+        module: the Python kernels.
+        registry: gets the ops.
+        found: gets what is found.
+        cpp: the C++ kernels that are wanted.
+    """
     ops: dict[str, UserOp] = {}
     troubles: dict[str, list[Diagnostic]] = {}
     for item in result.diagnostics:
@@ -226,7 +261,17 @@ def _bind_ops(
         kernel_trouble = kernel_help = ""
         if compiled is not None:
             where = compiled.span
-            kernel, diagnostic = _bind_kernel(directory, compiled, module)
+            kernel, diagnostic = (cpp.kernel_of(compiled) if cpp is not None else None), None
+            if kernel is None:
+                kernel, diagnostic = _bind_kernel(directory, compiled, module)
+            if kernel is None and diagnostic is None and cpp is not None and cpp.library is not None:
+                diagnostic = finding(
+                    "PROJ003",
+                    f"op type {name!r} has no kernel: the C++ files register none",
+                    where,
+                    help=f'add REGISTER_USER_KERNEL("{name}"), or a function to {directory.kernel}',
+                    subject=name,
+                )
             if diagnostic is not None:
                 found.append(diagnostic)
                 kernel_trouble, kernel_help = diagnostic.message, diagnostic.help
@@ -293,11 +338,11 @@ def _place(function: Callable[..., Any], directory: OpDirectory, name: str) -> L
     return Location(code.co_filename, code.co_firstlineno, function=name)
 
 
-def _check_ops(result: CompileResult) -> list[Diagnostic]:
+def _check_ops(result: CompileResult, in_cpp: Collection[str]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for op in result.ops.values():
         tag = op.attrs.get(_TAG)
-        if tag is None or tag.default != "py":
+        if (tag is None or tag.default != "py") and op.name not in in_cpp:
             what = "declares no" if tag is None else f"has the default {tag.default!r} for its"
             found.append(
                 finding(

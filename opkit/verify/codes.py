@@ -32,6 +32,11 @@ BATCHED = CheckCode("GC212", "vmap", "gradients are the same under vmap")
 REMEMBERED = CheckCode("GC213", "remembered", "backward belongs to its own forward: nothing is kept between calls")
 RULE_VALUE = CheckCode("GC214", "rule_value", "a rule returns the function's own results")
 
+# What only C++ kernels are asked.
+TWINS = CheckCode("GC221", "kernels_agree", "the C++ kernel gives what the Python kernel gives")
+BOUNDS = CheckCode("GC222", "bounds", "the C++ kernel writes its outputs, wholly, and nothing else")
+IN_PLACE = CheckCode("GC223", "in_place", "an output that the C++ kernel may write over an input stays the same")
+
 #: The rows above, by code.
 CODES: dict[str, CheckCode] = {
     row.code: row
@@ -39,5 +44,6 @@ CODES: dict[str, CheckCode] = {
         *(CRASH, TIMEOUT, EXIT, MEMORY, LOAD, SCRIPT, INTERNAL),
         *(UNDEFINED, NEEDS, KEPT, ACCUMULATED, FORWARD_MODE, FAKE, HALF, SILENT),
         *(COMPILED, BATCHED, REMEMBERED, RULE_VALUE),
+        *(TWINS, BOUNDS, IN_PLACE),
     )
 }

@@ -39,6 +39,7 @@ class RunOptions:
         cluster: whose workers check op directories: "local:N" or a scheduler's address; "" for processes here.
         device: where functions of torch and JAX run: a framework's name for it, such as "cuda" or "cuda:1"; "" for the
             CPU, or where a run or the inputs given were.
+        kernel: "python" or "cpp": which kernels of op directories that have both are checked; "auto" for both.
         overrides: options of single ops, by the name of the op or of its directory; ``*`` stands for any text. The
             last one that names an option wins.
     """
@@ -54,6 +55,7 @@ class RunOptions:
     command: str = "gradcheck"
     cluster: str = ""
     device: str = ""
+    kernel: str = "auto"
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from opkit.diagnostics import Diagnostic, Severity
 from opkit.project import Build, build, discover, scaffold
+from opkit.settings import settings
 from tests.project.opdir import edit, place, write_op
 
 
@@ -193,10 +194,11 @@ def test_missing_device_sub_tag(tmp_path: Path) -> None:
 
 
 def test_cpp_kernel_is_noted(tmp_path: Path) -> None:
-    """A C++ kernel in the directory is noted: it is not what runs."""
+    """Where Python kernels are asked for, a C++ kernel in the directory is noted: it is not what runs."""
     path = write_op(tmp_path)
     (path / "t_cpp_kernel.cpp").touch()
-    finding = sole(tmp_path)
+    with settings(kernel="python"):
+        finding = sole(tmp_path)
     assert (finding.code, finding.severity) == ("PROJ011", Severity.NOTE)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from opkit.errors import MissingNameError, ProjectError, UnsupportedError, UsageError, unknown
 from opkit.oneflow.session import session
+from opkit.settings import current_settings, note, settings
 from opkit.shim import frameworks
 
 __all__ = ["CustomOpModule", "custom_op_module"]
@@ -16,8 +17,8 @@ __all__ = ["CustomOpModule", "custom_op_module"]
 class CustomOpModule:
     """The op directory ``MODULE_PATH/OP_MODULE_NAME``.
 
-    ``py_api()``, ``cpp_def()`` and ``py_kernel()`` say, in any order, what to take from it; ``build_load()`` makes it
-    take effect, and ``api`` is its API file's module.
+    ``py_api()``, ``cpp_def()``, ``py_kernel()`` and ``cpp_kernel()`` say, in any order, what to take from it;
+    ``build_load()`` makes it take effect, and ``api`` is its API file's module.
 
     Args:
         op_module_name: the folder's name, which is the op's.
@@ -71,11 +72,8 @@ class CustomOpModule:
         return self._want("py_kernel", f"{self._name}_py_kernel.py")
 
     def cpp_kernel(self) -> CustomOpModule:
-        """Refuse a C++ kernel: opkit runs the Python kernel."""
-        raise UnsupportedError(
-            f"op module {self._name!r}: opkit runs Python kernels and compiles no C++",
-            help=f"write {self._name}_py_kernel.py and call py_kernel()",
-        )
+        """Take the C++ kernels, which run where the op has them; without a compiler the Python kernels do."""
+        return self._want("cpp_kernel", f"{self._name}_cpp_kernel.cpp")
 
     def gpu_kernel(self) -> CustomOpModule:
         """Refuse a GPU kernel: opkit's runtime is CPU only."""
@@ -87,10 +85,16 @@ class CustomOpModule:
         Raises:
             ProjectError: the directory cannot be used; the message contains every finding with its position.
         """
-        with frameworks():
+        chosen = current_settings().kernel
+        if chosen == "auto" and "cpp_kernel" not in self._wanted:
+            chosen = "python"
+        with frameworks(), settings(kernel=chosen):
             loaded = session().library.load(self._path)
             if "py_api" in self._wanted:
                 self._api = _guarded(loaded.api(), self._name)
+        for item in loaded.diagnostics if chosen != "python" else ():
+            if item.code == "PROJ011":
+                note(f"{item.message}\n  help: {item.help}")
 
     def _want(self, part: str, file: str) -> CustomOpModule:
         if not os.path.isfile(os.path.join(self._path, file)):

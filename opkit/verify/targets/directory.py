@@ -6,12 +6,14 @@ Making the checkables is in ``subjects.directory``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
 from opkit.errors import OpkitError, ProjectError, UsageError
 from opkit.project.directory import op_directory_of
 from opkit.project.loading import LoadedOps, assemble, with_facts
+from opkit.settings import settings
 from opkit.shim import frameworks
 from opkit.verify.isolation.blame import blame_error, shown_path
 from opkit.verify.isolation.flight import Flight
@@ -29,7 +31,7 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     """
     directory = op_directory_of(shown_path(target.path))
     trial = ApiTrial(directory, min(SECONDS, options.timeout / 2) if options.timeout else SECONDS)
-    with frameworks():
+    with frameworks(), settings(kernel=options.kernel):
         loaded = with_facts(assemble(directory), trial.facts())
         try:
             module = loaded.cases()
@@ -41,7 +43,22 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
     fatal = [item for item in loaded.diagnostics if item.is_error and not item.subject]
     if fatal:
         return Loaded((), (_broken(loaded.directory.name, target.label, fatal),), loaded.diagnostics)
-    names = [name for name in loaded.forward_ops if not target.name or name == target.name]
+    if loaded.cpp is None:
+        checkables, reports = _checkables(loaded, target, module)
+        return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
+    from opkit.verify.subjects.cpp_twins import twins_of
+
+    made = [_checkables(one, target, module) for one in twins_of(loaded, options.kernel)]
+    return Loaded(
+        tuple(item for found, _ in made for item in found),
+        tuple(item for _, reports in made for item in reports),
+        loaded.diagnostics,
+    )
+
+
+def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None) -> tuple[list[Checkable], list[OpReport]]:
+    """Return what is checked of an op directory, and the reports of ops that cannot be."""
+    names = [name for name in loaded.forward_ops if target.name in ("", name, f"{name} (C++)")]
     checkables: list[Checkable] = []
     reports: list[OpReport] = []
     for name in names:
@@ -53,9 +70,13 @@ def load_directory(target: Target, options: RunOptions, _flight: Flight) -> Load
             continue
         if made is None or errors:
             reports.append(_broken(name, target.label, errors))
-        else:
+        elif loaded.cpp is None:
             checkables.append(made)
-    return Loaded(tuple(checkables), tuple(reports), loaded.diagnostics)
+        else:
+            from opkit.verify.subjects.cpp_twins import with_own_checks
+
+            checkables.append(with_own_checks(made, loaded, loaded.ops[name]))
+    return checkables, reports
 
 
 def _concerns(subject: str, op: str, loaded: LoadedOps) -> bool:

@@ -1,0 +1,102 @@
+"""CppKernels: the C++ kernel files of an op directory, built and loaded, and the op types that they serve.
+
+Imported only where there are such files and they are wanted, so that a directory without C++ looks for no compiler.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from opkit.diagnostics import Diagnostic
+from opkit.errors import KernelError, Location, UsageError, unknown
+from opkit.native import CppLibrary, build, find_compiler, load_library
+from opkit.native.compiler import how_to_install
+from opkit.project.cpp_kernel import CppKernel
+from opkit.project.directory import OpDirectory
+from opkit.project.findings import finding, source_of
+from opkit.project.kernel import UserKernel
+from opkit.settings import current_settings
+from opkit.spec import CompiledOp, CompileResult
+
+
+@dataclass(frozen=True, slots=True)
+class CppKernels:
+    """What C++ files hold.
+
+    Args:
+        library: the loaded library, None where it was not built.
+        diagnostics: what is to be said: errors and warnings of the compiler, or why it was not asked.
+        places: the first registration of each op type.
+    """
+
+    library: CppLibrary | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    places: dict[str, Location] = field(default_factory=dict)
+
+    def kernel_of(self, op: CompiledOp) -> UserKernel | None:
+        """Return the C++ kernel of an op type, None where none is registered."""
+        where = self.places.get(op.name)
+        if self.library is None or where is None:
+            return None
+        return UserKernel(op.name, CppKernel(self.library, op), True, replace(where, function=f"{op.name} (C++)"))
+
+
+def cpp_kernels(
+    files: Sequence[Path],
+    *,
+    has_other: bool,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    loads: bool = True,
+) -> CppKernels:
+    """Build and load C++ kernel files.
+
+    Args:
+        files: the sources of one library.
+        has_other: whether there are Python kernels that can run instead where there is no compiler.
+        include_dirs: more folders of headers.
+        loads: whether the library is loaded into this process, and not only built.
+    """
+    names = ", ".join(str(path) for path in files)
+    trouble = f"{names}: there is no C++ compiler"
+    try:
+        compiler = find_compiler()
+    except UsageError as error:
+        compiler, trouble = None, f"{names}: {error.message}"
+    if compiler is None:
+        if has_other and current_settings().kernel == "auto":
+            return CppKernels(None, (finding("PROJ011", f"{trouble}; the Python kernels run", help=how_to_install()),))
+        return CppKernels(None, (finding("PROJ032", trouble, help=how_to_install()),))
+    built = build(files, compiler, include_dirs=include_dirs)
+    notes = (finding("PROJ011", f"{names}: {built.note}"),) if built.note else ()
+    if built.library is None or not loads:
+        return CppKernels(None, (*built.diagnostics, *notes))
+    try:
+        library = load_library(built.library)
+    except KernelError as error:
+        return CppKernels(None, (*built.diagnostics, finding("PROJ032", error.message)))
+    places: dict[str, Location] = {}
+    for item in library.registrations():
+        places.setdefault(item.op, item.where)
+    return CppKernels(library, (*built.diagnostics, *notes), places)
+
+
+def kernels_of(directory: OpDirectory, result: CompileResult, found: list[Diagnostic]) -> CppKernels:
+    """Build the C++ kernels of an op directory, and compare what they register with its definitions.
+
+    Args:
+        directory: it has C++ files.
+        result: its compiled definitions.
+        found: gets what is found.
+    """
+    built = cpp_kernels(directory.cpp_kernels, has_other=directory.kernel.is_file())
+    found.extend(built.diagnostics)
+    for op, where in built.places.items():
+        if op not in result.ops:
+            known = unknown("no op type is defined as", op, result.ops)
+            source = source_of(Path(where.file))
+            span = source.span(source.offset(where.line), source.offset(where.line, len(source.line(where.line)) + 1))
+            found.append(finding("PROJ033", f"a C++ kernel is registered, but {known.message}", span, help=known.help))
+    return built

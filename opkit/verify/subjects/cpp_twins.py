@@ -1,0 +1,237 @@
+"""The checks of C++ kernels beside those of any op: they keep to their memory, and agree with their Python twins.
+
+Imported only where an op directory has C++ kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.checker import Checkable, KernelCall
+from opkit.checker.model.agreement import agree
+from opkit.checker.model.checkable import describe_inputs
+from opkit.checker.model.own import Fault, OwnCheck
+from opkit.errors import Location, OpkitError
+from opkit.native.guarded import run_guarded
+from opkit.project.cpp_kernel import CppKernel
+from opkit.project.kernel import UserKernel
+from opkit.project.loading import LoadedOps, with_kernels
+from opkit.project.user_op import UserOp
+from opkit.verify.codes import BOUNDS, IN_PLACE, TWINS
+from opkit.verify.subjects.gradient import RawGradient
+from opkit.verify.subjects.raw_kernel import RawKernel
+
+#: What the name of an op with C++ kernels ends in, where its Python kernels are checked too.
+SUFFIX = " (C++)"
+
+
+def twins_of(loaded: LoadedOps, kernel: str) -> tuple[LoadedOps, ...]:
+    """Return the ops as they are to be checked: with their Python kernels, and with their C++ kernels.
+
+    Args:
+        loaded: an op directory.
+        kernel: "python" or "cpp" for those alone, "auto" for both.
+    """
+    if loaded.cpp is None or loaded.cpp.library is None:
+        return (loaded,)
+    for op in loaded.ops.values():
+        if op.kernel is not None and isinstance(op.kernel.function, CppKernel):
+            op.kernel.function.is_guarded = True
+    python = with_kernels(loaded, None)
+    usable = [python] if kernel == "auto" and python.kernel_module is not None else []
+    return (*usable, loaded)
+
+
+def with_own_checks(made: Checkable, loaded: LoadedOps, op: UserOp) -> Checkable:
+    """Add to an op with C++ kernels the checks of their memory and of their agreement with the Python kernels."""
+    if op.compiled is None:
+        return made
+    used = _Used(loaded, op)
+    checks = [OwnCheck(BOUNDS, used.bounds, is_forward=True, is_thorough=True)]
+    checks.append(OwnCheck(IN_PLACE, used.in_place, is_forward=True))
+    name = made.name
+    if loaded.kernel_module is not None:
+        name += SUFFIX
+        checks.append(OwnCheck(TWINS, used.twins, is_forward=True, is_thorough=True))
+    return replace(made, name=name, own=(*made.own, *checks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of a C++ kernel: which, on what."""
+
+    kernel: UserKernel
+    cpp: CppKernel
+    args: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+
+
+class _Used:
+    """The kernels that an op and its gradient run."""
+
+    def __init__(self, loaded: LoadedOps, op: UserOp) -> None:
+        self.loaded = loaded
+        self.op = op
+        assert op.compiled is not None
+        self.raw = RawKernel(op, op.compiled)
+        self.gradient = RawGradient(op, op.compiled, op.grad) if op.grad is not None and not op.grad_trouble else None
+        self.python = with_kernels(loaded, None).ops
+
+    def calls(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    ) -> Iterator[_Call]:
+        """Return the calls of C++ kernels that forward and its gradient make."""
+        if self.op.kernel is not None and isinstance(self.op.kernel.function, CppKernel):
+            args = tuple(arrays.get(name) for name in self.raw.inputs)
+            yield _Call(self.op.kernel, self.op.kernel.function, args, attrs)
+        for call in self._traced(arrays, attrs, douts):
+            kernel = self.loaded.ops[call.kernel.name].kernel if call.kernel.name in self.loaded.ops else None
+            if kernel is not None and isinstance(kernel.function, CppKernel):
+                args = tuple(call.inputs.get(name) for name in call.kernel.inputs)
+                yield _Call(kernel, kernel.function, args, call.attrs)
+
+    def _traced(
+        self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]
+    ) -> Sequence[KernelCall]:
+        if self.gradient is None:
+            return ()
+        try:
+            needs = self.gradient.registration(describe_inputs(arrays), attrs).bound
+            return self.gradient.trace(arrays, self.raw.call(arrays, attrs), douts, attrs, needs)[1]
+        except OpkitError:
+            return ()  # other checks report it
+
+    def bounds(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+        """GC222: nothing is written but the outputs, and these wholly."""
+        for call in self.calls(arrays, attrs, douts):
+            (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
+            for trouble in run_guarded(plan, given, outputs)[1]:
+                return [Fault(f"the C++ kernel of {call.kernel.op!r}: {trouble}", where=_where(call))]
+        return []
+
+    def in_place(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+        """GC223: an output that may be written over an input is the same when it is."""
+        for call in self.calls(arrays, attrs, douts):
+            (plan, outputs), given = call.cpp.prepared(call.args, call.attrs)
+            for output, source in plan.in_place:
+                if (given[source].shape, given[source].dtype) != outputs[output]:
+                    continue
+                expected = run_guarded(plan, given, outputs)[0]
+                shared = [array.copy() for array in given]
+                results = [np.empty(*item) for item in outputs]
+                results[output] = shared[source]
+                plan.run((*shared, *results))
+                if not agree(expected[output], results[output]):
+                    names = plan.signature.outputs[output].name, plan.signature.inputs[source].name
+                    message = f"the C++ kernel of {call.kernel.op!r} proposes to write {names[0]!r} over {names[1]!r}, "
+                    return [Fault(message + "and then computes something else", where=_where(call))]
+        return []
+
+    def twins(self, arrays: Mapping[str, Any], attrs: Mapping[str, Any], douts: Sequence[np.ndarray]) -> list[Fault]:
+        """GC221: a C++ kernel gives what the Python kernel gives, also on empty arrays."""
+        for call in self.calls(arrays, attrs, douts):
+            twin = self.python[call.kernel.op].kernel
+            if twin is None:
+                continue
+            for args in (call.args, _emptied(call.args)):
+                fault = _compared(call, twin, args)
+                if fault:
+                    return [fault]
+        return []
+
+
+def _compared(call: _Call, twin: UserKernel, args: tuple[Any, ...]) -> Fault | None:
+    is_empty = args is not call.args
+    try:
+        expected = _flat(twin.call(_read_only(args), _as_cpp(call)))
+    except Exception:  # that the Python kernel raises is found when it is checked
+        return None
+    try:
+        actual = _flat(call.cpp(args, call.attrs))
+    except OpkitError as error:
+        if is_empty:
+            return None
+        return Fault(f"the C++ kernel of {call.kernel.op!r} raises where the Python kernel does not: {error.message}")
+    for spec, one, other in zip(call.cpp.compiled.outputs, expected, actual):
+        what = _difference(one, other)
+        if what:
+            place = " on empty arrays" if is_empty else ""
+            message = f"the kernels of {call.kernel.op!r} differ in {spec.name!r}{place}: {what}"
+            return Fault(message, where=_where(call))
+    return None
+
+
+def _as_cpp(call: _Call) -> dict[str, Any]:
+    """Return the attributes as the C++ kernel has them: a float there is float32."""
+    kinds = {name: spec.type for name, spec in call.cpp.compiled.attrs.items()}
+
+    def narrowed(kind: str, value: Any) -> Any:
+        if kind == "list_float":
+            return [float(np.float32(item)) for item in value]
+        return float(np.float32(value)) if kind == "float" else value
+
+    with np.errstate(all="ignore"):
+        return {name: narrowed(kinds[name], value) for name, value in call.attrs.items()}
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> str:
+    """Return in words how a C++ result differs from the Python kernel's, "" where they agree."""
+    if one.dtype != other.dtype:
+        return f"{other.dtype} in C++, {one.dtype} in Python"
+    if one.shape != other.shape:
+        return f"shape {other.shape} in C++, {one.shape} in Python"
+    if one.dtype.kind == "f":
+        only = np.isnan(one) != np.isnan(other)
+        if only.any():
+            return f"NaN in one of them at {_index(only)}"
+    if agree(one, other):
+        return ""
+    if one.dtype.kind != "f":
+        return f"at {_index(one != other)}"
+    finite = np.isfinite(one) & np.isfinite(other)
+    with np.errstate(all="ignore"):
+        distance = np.where(finite, np.abs(one.astype(float) - other.astype(float)) / np.spacing(np.abs(one)), np.inf)
+    distance[(one == other) | np.isnan(one)] = 0
+    place = np.unravel_index(int(np.argmax(distance)), distance.shape)
+    at = f"[{', '.join(map(str, place))}]"
+    return f"by {distance[place]:.3g} units in the last place at {at}, {other[place]} in C++, {one[place]} in Python"
+
+
+def _index(where: np.ndarray) -> str:
+    return f"[{', '.join(str(int(item)) for item in np.argwhere(where)[0])}]"
+
+
+def _flat(result: Any) -> list[np.ndarray]:
+    items = result if isinstance(result, (list, tuple)) else [result]
+    return [np.asarray(part) for item in items for part in (item if isinstance(item, (list, tuple)) else [item])]
+
+
+def _read_only(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def view(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [view(item) for item in value]
+        if value is None:
+            return None
+        made = np.asarray(value).view()
+        made.flags.writeable = False
+        return made
+
+    return tuple(view(value) for value in args)
+
+
+def _emptied(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments without elements: arrays of the first one's leading size are cut to none."""
+    first = next((item for item in args if isinstance(item, np.ndarray) and item.ndim), None)
+    if first is None:
+        return args
+    return tuple(
+        item[:0] if isinstance(item, np.ndarray) and item.shape[:1] == first.shape[:1] else item for item in args
+    )
+
+
+def _where(call: _Call) -> Location:
+    return call.kernel.where
