@@ -15,7 +15,7 @@ def gradcheck(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Op directories, folders to search, FILE.py, FILE.py::PyLayerName, or a job.",
+            help="Op directories, folders to search, FILE.py, FILE.py::Name, package.module::Name, or a job.",
             show_default=False,
         ),
     ] = None,
