@@ -63,7 +63,7 @@ def check_alone(
     except Exception as error:
         finding = blame_ourselves(error, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
-    return joined(report, again, time.perf_counter() - started)
+    return offer(joined(report, again, time.perf_counter() - started), checkable)
 
 
 def _report(checkable: Checkable, options: RunOptions, tell: Tell | None) -> OpReport:
@@ -103,6 +103,20 @@ def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> 
     missed = (item for item in again if former(item) not in known)
     notes = [f"on inputs of an earlier run, not of this one, {item.code} fails: {item.message}" for item in missed]
     return replace(report, notes=(*report.notes, *notes), seconds=seconds)
+
+
+def offer(report: OpReport, checkable: Checkable) -> OpReport:
+    """Add to an undecided report without cases the command that writes them."""
+    word = report.dir if report.dir is not None else report.op.partition("#")[0]
+    if report.dir is None and checkable.recorded:
+        word = word.partition("::")[0]
+    is_named = report.dir is not None or "::" in report.op
+    if report.status is not Status.UNDECIDED or checkable.cases is not None or not is_named:
+        return report
+    note = (
+        f"opkit gradcheck {word} --write-cases writes the inputs found as cases, which decide once they are corrected"
+    )
+    return replace(report, notes=(*report.notes, note))
 
 
 def sendable(report: OpReport) -> OpReport:
