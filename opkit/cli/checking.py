@@ -132,6 +132,20 @@ def put_repro(failure_id: str, options: RunOptions) -> int:
     return 0
 
 
+def put_cases(targets: Sequence[str], options: RunOptions, replaces: bool) -> int:
+    """Write the inputs found of targets as cases, print them, and say where they are."""
+    from opkit.verify.written import write_cases
+
+    status = NOTHING
+    for file, text in write_cases(targets, options, replaces):
+        put(text)
+        hint(f"written to {file}\nnext: correct the cases, then opkit gradcheck {shlex.join(targets)}")
+        status = 0
+    if status == NOTHING:
+        warn("nothing was found that could be written as cases, or there are cases already (--force replaces them)")
+    return status
+
+
 def _codes(option: str, text: str, command: str) -> frozenset[str]:
     found = frozenset(part.strip().upper() for part in text.split(",") if part.strip())
     family = "SBP" if command == "sbp" else "GC"

@@ -15,7 +15,7 @@ def gradcheck(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Op directories, folders to search, FILE.py, FILE.py::PyLayerName, or a job.",
+            help="Op directories, folders to search, FILE.py, FILE.py::Name, package.module::Name, or a job.",
             show_default=False,
         ),
     ] = None,
@@ -67,6 +67,10 @@ def gradcheck(
         str,
         typer.Option(metavar="ID", help="Write a saved failure as an .npz and a numpy script here, and check nothing."),
     ] = "",
+    write_cases: Annotated[
+        bool, typer.Option("--write-cases", help="Write the inputs found as cases to correct, and check nothing.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Let --write-cases replace what is there.")] = False,
     form: PrintedForm = "text",
     report: ReportFiles = None,
 ) -> None:
@@ -105,6 +109,10 @@ def gradcheck(
         from opkit.cli.checking import options_of, put_repro
 
         raise typer.Exit(put_repro(repro, options_of(**given)))
+    if write_cases:
+        from opkit.cli.checking import options_of, put_cases
+
+        raise typer.Exit(put_cases(settled.targets, options_of(**given), force))
     from opkit.cli.checking import check, debug, options_of
 
     if pdb:

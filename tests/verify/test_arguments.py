@@ -32,7 +32,9 @@ def test_a_small_view_of_a_large_buffer_is_copied_alone() -> None:
 def test_arrangements_are_told_apart() -> None:
     """One array twice, two arrays, and strides."""
     one, other = np.ones(3), np.ones(3)
-    assert len({arrangement({"a": one, "b": one}), arrangement({"a": one, "b": other}), arrangement({"a": BASE.T})}) == 3
+    assert (
+        len({arrangement({"a": one, "b": one}), arrangement({"a": one, "b": other}), arrangement({"a": BASE.T})}) == 3
+    )
 
 
 def test_another_dtype_leaves_the_arrangement_as_it_is() -> None:
@@ -48,5 +50,10 @@ def test_another_dtype_leaves_the_arrangement_as_it_is() -> None:
 def test_numpy_scalars_among_the_inputs_are_cast_as_well() -> None:
     """Arithmetic on 0-d arrays makes them; the arrays beside them keep their places."""
     found = cast_case(Case({"a": np.float64(1.5), "b": BASE, "c": [BASE.T], "d": np.arange(3)}), "float64").inputs
-    assert [found["a"], found["b"].dtype.name, found["c"][0].dtype.name, found["d"].dtype.kind] == [1.5, "float64", "float64", "i"]
+    assert [found["a"], found["b"].dtype.name, found["c"][0].dtype.name, found["d"].dtype.kind] == [
+        1.5,
+        "float64",
+        "float64",
+        "i",
+    ]
     assert np.shares_memory(found["b"], found["c"][0])

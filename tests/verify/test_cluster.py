@@ -46,7 +46,9 @@ def test_a_directory_is_checked_elsewhere(folder: Path) -> None:
     assert place == os.path.join("ops", "user_relu")
     reports = [message.report for message in messages if isinstance(message, Checked)]
     (expected,) = run_targets(["ops"], options).report.ops
-    assert [(item.dir, item.status, item.checks) for item in reports] == [(expected.dir, expected.status, expected.checks)]
+    assert [(item.dir, item.status, item.checks) for item in reports] == [
+        (expected.dir, expected.status, expected.checks)
+    ]
 
 
 def test_paths_in_messages() -> None:
@@ -81,4 +83,3 @@ def test_the_report_is_that_of_a_run_here(folder: Path) -> None:
         assert time.monotonic() - started < 60
     finally:
         connection._open.pop("local:2").close()
-

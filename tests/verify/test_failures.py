@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import opkit
 from opkit.checker import Arg, Attr, Case, Checkable, CheckResult, Evidence, OpReport, Status
 from opkit.errors import UsageError
 from opkit.verify import FailureStore
@@ -124,6 +125,23 @@ def test_a_failure_of_other_shapes_than_those_asked_for_is_not_replayed(tmp_path
         CALLS.clear()
         check_former(wrong, options)
         assert bool(CALLS) is is_replayed
+
+
+def test_no_verdict_depends_on_what_an_earlier_run_left(tmp_path: Path) -> None:
+    """What failed on shapes that were asked for is a note of a run that does not try them."""
+
+    def slope(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
+        return dy * (3 if x.shape == (77, 3) else 2)
+
+    def status(**options: Any) -> tuple[str, str]:
+        given = {"effort": 0.1, "replay": True, "cache": str(tmp_path), **options}
+        (op,) = opkit.gradcheck(forward=lambda x: 2 * x, backward=slope, **given).ops
+        return op.status.value, "\n".join(op.notes)
+
+    assert status(shapes={"x": (77, 3)})[0] == "fail"
+    said = status()
+    assert said[0] == status(replay=False)[0] == "pass"
+    assert "of an earlier run" in said[1]
 
 
 CALLS: list[int] = []

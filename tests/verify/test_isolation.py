@@ -22,6 +22,7 @@ from tests.verify.opdirs import SQUARE, make_op
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="isolation by fork")
 
+
 @pytest.fixture(autouse=True)
 def interruptible():
     """Let Ctrl-C interrupt: a shell's background job starts with SIGINT ignored, and so would what it starts."""

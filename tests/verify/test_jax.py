@@ -27,7 +27,13 @@ jnp = pytest.importorskip("jax.numpy")
 
 DATA = Path(__file__).resolve().parents[1] / "corpus" / "data" / "jax_files"
 #: The faults that a code of JAX's own must find.
-OWN = {"stateful": "GC213", "differs_in_jit": "GC211", "differs_in_vmap": "GC212", "jvp_value": "GC214", "wrong_in_bfloat16": "GC207"}
+OWN = {
+    "stateful": "GC213",
+    "differs_in_jit": "GC211",
+    "differs_in_vmap": "GC212",
+    "jvp_value": "GC214",
+    "wrong_in_bfloat16": "GC207",
+}
 
 
 @cache

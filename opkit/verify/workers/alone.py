@@ -36,7 +36,7 @@ def check_alone(
 
     Args:
         checkable: the op.
-        options: of the run; former failures are checked first where it says so. What they say of this op alone holds.
+        options: of the run; former failures are checked first where it says so. What it says of this op alone holds.
         flight: notified of each call of a user's function.
         tell: called with each finished check, as it is finished.
         passes: what a user's function may raise through the check, besides what the check itself handles.
@@ -63,7 +63,7 @@ def check_alone(
     except Exception as error:
         finding = blame_ourselves(error, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
-    return joined(report, again, time.perf_counter() - started)
+    return offer(joined(report, again, time.perf_counter() - started), checkable)
 
 
 def _report(checkable: Checkable, options: RunOptions, tell: Tell | None) -> OpReport:
@@ -98,10 +98,25 @@ def _has_shapes(inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 
 
 def joined(report: OpReport, again: tuple[CheckResult, ...], seconds: float) -> OpReport:
-    """Put former failures that the run itself did not meet before its own findings."""
+    """Note the former failures that the run itself did not meet: no verdict depends on what an earlier run left."""
     known = {former(item) for item in report.findings}
-    missed = tuple(item for item in again if former(item) not in known)
-    return replace(report, checks=missed + report.checks, seconds=seconds)
+    missed = (item for item in again if former(item) not in known)
+    notes = [f"on inputs of an earlier run, not of this one, {item.code} fails: {item.message}" for item in missed]
+    return replace(report, notes=(*report.notes, *notes), seconds=seconds)
+
+
+def offer(report: OpReport, checkable: Checkable) -> OpReport:
+    """Add to an undecided report without cases the command that writes them."""
+    word = report.dir if report.dir is not None else report.op.partition("#")[0]
+    if report.dir is None and checkable.recorded:
+        word = word.partition("::")[0]
+    is_named = report.dir is not None or "::" in report.op
+    if report.status is not Status.UNDECIDED or checkable.cases is not None or not is_named:
+        return report
+    note = (
+        f"opkit gradcheck {word} --write-cases writes the inputs found as cases, which decide once they are corrected"
+    )
+    return replace(report, notes=(*report.notes, note))
 
 
 def sendable(report: OpReport) -> OpReport:

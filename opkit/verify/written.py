@@ -1,0 +1,198 @@
+"""Written: the inputs that a search found an op to take, as the text of a cases function that a person can correct.
+
+The target is loaded in a fresh interpreter; what is written where is decided here, printed by the command line.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opkit.atomic import write_file
+from opkit.checker import Case, Checkable, answer_of
+from opkit.checker.collect import collect
+from opkit.checker.model.evaluate import leaves_of
+from opkit.checker.model.trial import Trial
+from opkit.checker.search.kinds import kind_of
+from opkit.errors import UsageError
+from opkit.verify.isolation.blame import show_paths_from
+from opkit.verify.isolation.child import FreshCall, Outbox, Task
+from opkit.verify.isolation.supervisor import Supervisor
+from opkit.verify.options import RunOptions
+from opkit.verify.targets.load import load
+from opkit.verify.targets.target import Target, resolve
+
+#: How many cases are written of an op, and of how many elements at most: a person is to read them.
+_MOST, _ELEMENTS = 12, 256
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a fresh interpreter is asked: the cases of a target's ops, and whether of those too that have some."""
+
+    target: Target
+    options: RunOptions
+    folder: str
+    replaces: bool
+
+
+def write_cases(words: Sequence[str], options: RunOptions, replaces: bool) -> Iterator[tuple[str, str]]:
+    """Write the cases of what the words name; yield (file, text written).
+
+    Raises:
+        UsageError: a file or function of cases is there and is not to be replaced.
+    """
+    for target in resolve(words):
+        request = Request(target, options, os.getcwd(), replaces)
+        task = Task(0, FreshCall(__name__, "run", request), options.timeout or _SECONDS, is_loud=options.shows_output)
+        for _, message in Supervisor(1).run([task]):
+            if isinstance(message, tuple):
+                yield _put(target, message[0], message[1], replaces)
+
+
+def run(request: Request, outbox: Outbox) -> None:
+    """Load a target and send (name, text) of each of its ops; in a fresh interpreter."""
+    sys.dont_write_bytecode = True
+    show_paths_from(request.folder)
+    os.chdir(request.folder)
+    outbox.flight.allow(math.inf)
+    ops = load(request.target, request.options, outbox.flight).checkables
+    wanted = [item for item in ops if item.cases is None or request.replaces]
+    if request.target.directory is not None:
+        lines = [line for item in wanted for line in _lines(item, request, item.name if len(ops) > 1 else "")]
+        if lines:
+            outbox.send(("", _function("cases", request.target.label, lines)))
+        return
+    for item in wanted:
+        name = item.name.rpartition("::")[2].partition("#")[0]
+        lines = _lines(item, request, "")
+        if lines:
+            outbox.send((name, _function(f"cases_{name.rpartition('.')[2]}", name, lines)))
+
+
+def _put(target: Target, name: str, text: str, replaces: bool) -> tuple[str, str]:
+    """Write a function of cases: to a directory's cases file, to the function's own file, or to a check file."""
+    folder, file = Path(target.path), Path(target.path)
+    before = ""
+    if target.directory is not None:
+        file = folder / f"{folder.name}_cases.py"
+        if file.exists() and not replaces:
+            raise UsageError(f"{file} exists", help="--force replaces it")
+    elif target.module:
+        file = Path(f"check_{name.rpartition('.')[2]}.py")
+        before = f"from {target.module} import {name.partition('.')[0]}\n"
+        if file.exists() and not replaces:
+            raise UsageError(f"{file} exists", help="--force replaces it")
+    else:
+        before = _without(file, f"cases_{name.rpartition('.')[2]}", replaces)
+    whole = f"{before.rstrip()}\n\n\n{text}" if before else text
+    write_file(file, whole.encode())
+    return str(file), text
+
+
+def _without(file: Path, name: str, replaces: bool) -> str:
+    """Return the text of a file without a function."""
+    text = file.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            if not replaces:
+                raise UsageError(f"{file} has {name}", help="--force replaces it")
+            del lines[node.lineno - 1 : node.end_lineno]
+    return "".join(lines)
+
+
+def _function(name: str, of: str, lines: Sequence[str]) -> str:
+    text = f'    """Inputs that opkit found {of} to take: correct them to those that it is meant for."""\n'
+    needs = [f"    {line}\n" for word, line in _IMPORTS.items() if any(f"{word}(" in item for item in lines)]
+    return f"def {name}(rng):\n{text}{''.join(needs)}{''.join(f'    yield {line}{chr(10)}' for line in lines)}"
+
+
+_IMPORTS = {
+    "np.array": "import numpy as np\n",
+    "torch.tensor": "import torch\n",
+    "to_tensor": "from opkit.paddle import to_tensor\n",
+}
+
+
+# --- the cases of one op
+def _lines(checkable: Checkable, request: Request, op: str) -> list[str]:
+    """Return one case of each kind and setting of the options that were found, as Python text."""
+    found = replace(checkable, cases=None)
+    trial = Trial(found)
+    with np.errstate(all="ignore"):
+        cases = [case for case in collect(found, request.options.check, trial).cases if _is_readable(case)]
+        kinds: dict[Any, Case] = {}
+        for case in sorted(cases, key=lambda case: case.regime not in ("normal", "recorded", "given")):
+            kinds.setdefault((kind_of(case), repr(case.attrs)), case)
+        chosen = list(kinds.values())[:_MOST]
+        spans: dict[str, np.ndarray] = {}
+        for leaf, array in (item for case in chosen for item in leaves_of(case.inputs)):
+            spans[leaf.name] = np.append(spans.get(leaf.name, ()), array)
+        return [line for case in chosen if (line := _line(found, case, op, trial, spans))]
+
+
+def _is_readable(case: Case) -> bool:
+    arrays = [array for _, array in leaves_of(case.inputs)]
+    sizes = [array.size for array in arrays]
+    return bool(arrays) and all(sizes) and sum(sizes) <= _ELEMENTS and all(np.isfinite(item).all() for item in arrays)
+
+
+def _line(checkable: Checkable, case: Case, op: str, trial: Trial, spans: Mapping[str, np.ndarray]) -> str:
+    """Return a case as text: drawn where forward and backward take that as well, else as it is; "" for none."""
+    options = {key: value for key, value in case.attrs.items() if value != checkable.default_attrs.get(key, case)}
+    if any(not _is_plain(value) for value in options.values()):
+        return ""
+    for is_drawn in (True, False):
+        given = {name: value for name, value in case.inputs.items() if value is not None}
+        texts = {name: _text(value, spans[name] if is_drawn else None) for name, value in given.items()}
+        space = {"rng": np.random.default_rng(case.seed), "np": np}
+        inputs = {**case.inputs, **{name: eval(text, space) for name, text in texts.items()}}
+        again = replace(case, inputs=inputs)
+        if not is_drawn or (
+            trial.attempt(again).is_accepted
+            and answer_of(checkable, again).standing is answer_of(checkable, case).standing
+        ):
+            break
+    for name, text in texts.items():
+        floats = [array for leaf, array in leaves_of({name: case.inputs[name]}) if array.dtype.kind == "f"]
+        if checkable.directory is None and floats and name not in checkable.gradients:
+            texts[name] = f"{'torch.tensor' if 'torch' in sys.modules else 'to_tensor'}({text})"
+    parts = [f'"op": {op!r}'] if op else []
+    parts += [f'"{name}": {text}' for name, text in texts.items()]
+    return "{" + ", ".join([*parts, *(f'"{name}": {value!r}' for name, value in options.items())]) + "}"
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _text(value: Any, span: np.ndarray | None) -> str:
+    """Return an array, or a list of some, as Python text that draws its like among values, or holds its elements."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_text(item, span) for item in value)}]"
+    shape, kind, name = tuple(value.shape), value.dtype.kind, value.dtype.name
+    if span is None or kind not in "biuf" or (kind != "b" and (span == span[0]).all()):
+        return f'np.array({value.tolist()!r}, "{name}")'
+    if kind == "b":
+        return f"rng.random({shape}) < 0.5"
+    low, high = span.min().item(), span.max().item()
+    cast = "" if name == ("float64" if kind == "f" else "int64") else f'.astype("{name}")'
+    if (span == np.round(span)).all():
+        drawn = f"rng.integers({int(low)}, {int(high) + 1}, {shape})"
+        return f'{drawn}.astype("{name}")' if kind == "f" else f"{drawn}{cast}"
+    if value.ndim and low > 0 and np.allclose(value.sum(-1), 1):
+        return f"rng.dirichlet([1.0] * {shape[-1]}, {shape[:-1]}){cast}"
+    low, high = (math.trunc(item * 100) / 100 or item for item in (low, high))
+    return f"rng.uniform({low:g}, {high:g}, {shape}){cast}"

@@ -1,0 +1,109 @@
+"""``--write-cases``: what a search found becomes a cases function, on which the same check is a declared one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from opkit.checker import Case, CheckResult, OpReport, Options, Status
+from opkit.errors import UsageError
+from opkit.verify import RunOptions, run_targets
+from opkit.verify.workers.alone import offer
+from opkit.verify.written import _text, write_cases
+from tests.verify.opdirs import make_op
+
+QUICK = RunOptions(Options(effort=0.1), timeout=60)
+
+LAYER = """
+import numpy as np
+from opkit.eager import PyLayer, Tensor
+
+
+class Weighted(PyLayer):
+    @staticmethod
+    def forward(ctx, x, w, *, scale=2.0):
+        ctx.w, ctx.scale = w.numpy(), scale
+        return Tensor(x.numpy() * w.numpy() * scale)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return Tensor(dy.numpy() * ctx.w * ctx.scale), None
+
+
+if __name__ == "__main__":
+    pass
+"""
+
+
+def test_what_is_written_declares_what_was_found(here: Path) -> None:
+    """In the function's own file: an input without a gradient stays a constant; nothing is replaced unasked."""
+    file = here / "layers.py"
+    file.write_text(LAYER)
+    ((where, text),) = write_cases(["layers.py::Weighted"], QUICK, False)
+    assert (Path(where).name, text in file.read_text()) == ("layers.py", True)
+    assert "def cases_Weighted(rng):" in text
+    (op,) = run_targets(["layers.py::Weighted"], QUICK).report.ops
+    assert op.status is Status.PASS, op.checks
+    assert "cases drawn" in op.rests_on
+    assert not list(write_cases(["layers.py::Weighted"], QUICK, False))
+    assert len(list(write_cases(["layers.py"], QUICK, True))) == 1
+    assert file.read_text().count("def cases_Weighted") == 1
+
+
+def test_the_cases_of_a_directory_are_its_cases_file(here: Path) -> None:
+    """A right op passes on them; a file that is there is left alone."""
+    make_op(here, "square")
+    ((where, _),) = write_cases(["square"], QUICK, False)
+    assert Path(where) == here / "square" / "square_cases.py"
+    (op,) = run_targets(["square"], QUICK).report.ops
+    assert op.status is Status.PASS, op.checks
+    assert not list(write_cases(["square"], QUICK, False))
+    (here / "square" / "square_cases.py").write_text("def other(rng): pass\n")
+    with pytest.raises(UsageError, match="exists"):
+        list(write_cases(["square"], QUICK, False))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.linspace(0.1, 0.9, 6).reshape(2, 3),
+        np.arange(4.0),
+        np.arange(3),
+        np.array([True, False]),
+        np.full((2, 2), 0.5),
+        np.float32([[0.25, 0.75]]),
+        np.array(0.5),
+    ],
+)
+def test_what_is_drawn_is_of_the_shape_dtype_and_range_that_was_found(array: np.ndarray) -> None:
+    """Whole numbers stay whole, shares stay shares."""
+    drawn = eval(_text(array, array.ravel()), {"rng": np.random.default_rng(0), "np": np})
+    assert (drawn.shape, drawn.dtype) == (array.shape, array.dtype)
+    assert drawn.max() <= max(array.max(), 1.0)
+    assert drawn.min() >= min(array.min(), 0.0)
+    if array.dtype.kind == "f" and (array == np.round(array)).all():
+        assert (drawn == np.round(drawn)).all()
+    if array.ndim == 2 and np.allclose(array.sum(-1), 1):
+        assert np.allclose(drawn.sum(-1), 1)
+
+
+@pytest.mark.parametrize(
+    ("op", "directory", "recorded", "word"),
+    [
+        ("a.py::F", None, False, "a.py::F"),
+        ("a.py::F#2", None, True, "a.py"),
+        ("square_forward", "ops/square", False, "ops/square"),
+        ("function", None, False, ""),
+    ],
+)
+def test_an_undecided_report_offers_the_command(op: str, directory: str | None, recorded: bool, word: str) -> None:
+    """In one line, where there are no cases and a target that can be named."""
+    result = CheckResult("jacobian", Status.UNDECIDED, "GC101", "may be")
+    checkable = SimpleNamespace(recorded=(Case({}),) if recorded else (), cases=None)
+    report = offer(OpReport(op, (result,), directory), checkable)  # type: ignore[arg-type]
+    said = [note for note in report.notes if "--write-cases" in note]
+    assert [note.split()[2] for note in said] == ([word] if word else [])
+    assert not offer(OpReport(op, (), directory), checkable).notes  # type: ignore[arg-type]
