@@ -70,6 +70,7 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC183", "cases", "the cases file is well formed"),
         CheckCode("GC190", "power", "these settings catch the standard mutants of this backward"),
         CheckCode("GC198", "interpreter", "the op's functions leave Python and numpy as they are"),
+        CheckCode("GC199", "ordinary", "a process that looks like an ordinary run gets the same results and gradients"),
         # --- what definitions claim about devices
         CheckCode("SBP201", "claim", "on several devices a claimed signature gives what one device gives"),
         CheckCode("SBP202", "shards", "the shards of the results have the sizes of a balanced split"),

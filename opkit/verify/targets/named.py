@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from opkit.blind.call import Kind
 from opkit.checker import OpReport, Status
 from opkit.checker.model.report import CheckResult
 from opkit.errors import Location, OpkitError, unknown
@@ -26,7 +27,8 @@ from opkit.verify.options import RunOptions
 from opkit.verify.subjects.declared import Declared, declared_in
 from opkit.verify.subjects.foreign.framework import Framework, loaded_frameworks, missing
 from opkit.verify.subjects.foreign.serving import unserved
-from opkit.verify.subjects.parameters import parameters_of
+from opkit.verify.subjects.ordinary import found_at
+from opkit.verify.subjects.parameters import Parameters, parameters_of
 from opkit.verify.subjects.places import location_of
 from opkit.verify.subjects.pylayer import checkable_of_layer, dynamic_mode, is_layer
 from opkit.verify.subjects.searched import NothingTakenError, searched_layer
@@ -45,23 +47,29 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
         found = getattr(found, part, None)
     for framework in loaded_frameworks(options.device):
         if framework.knows(found):
-            return _foreign(framework, found, module, target.label, options)
+            return _foreign(framework, found, module, target, options)
     if not is_layer(found):
         return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
-    return layer_loaded(found, vars(module), target.label, options)
+    return _found(layer_loaded(found, vars(module), target.label, options), Kind.LAYER, target, parameters_of(found))
+
+
+def _found(loaded: Loaded, kind: Kind, target: Target, parameters: Parameters) -> Loaded:
+    made = [found_at(item, kind, target.path, target.name, parameters) for item in loaded.checkables]
+    return replace(loaded, checkables=tuple(made))
 
 
 def _not_imported(error: Exception) -> CheckResult:
     return replace(blame_error(error, LOAD, "importing the file"), hint=missing(error))
 
 
-def _foreign(framework: Framework, found: Any, module: ModuleType, label: str, options: RunOptions) -> Loaded:
+def _foreign(framework: Framework, found: Any, module: ModuleType, target: Target, options: RunOptions) -> Loaded:
     """Load a custom function of another framework, which the file has imported."""
     try:
-        served = framework.named(found, vars(module), label, options.check)
+        served = framework.named(found, vars(module), target.label, options.check)
+        parameters = framework.subject_of(found).parameters
     except OpkitError as error:
-        return Loaded(reports=(unserved(label, error),))
-    return Loaded(served.checkables, served.reports)
+        return Loaded(reports=(unserved(target.label, error),))
+    return _found(Loaded(served.checkables, served.reports), framework.kind, target, parameters)
 
 
 def _imported(path: str) -> ModuleType:

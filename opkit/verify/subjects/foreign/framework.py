@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from opkit.blind.call import Kind
+from opkit.blind.marks import shown
 from opkit.checker import Checkable, OpReport, Options
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.arrivals import at_arrival
+from opkit.verify.subjects.foreign.subject import Subject
 
 #: The top-level module of each framework, and the module here that offers a ``framework``.
 FRAMEWORKS: dict[str, str] = {
@@ -55,6 +58,13 @@ class Framework(Protocol):
 
         Whether there is such a device is said where a function is served.
         """
+
+    @property
+    def kind(self) -> Kind:
+        """What one of them is in an ordinary run."""
+
+    def subject_of(self, value: Any) -> Subject:
+        """Return a custom function as a subject."""
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
@@ -119,8 +129,9 @@ def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Any]
     with ExitStack() as stack:
 
         def arrived(name: str) -> None:
-            framework = framework_of(name, device)
-            heard.append((framework, stack.enter_context(framework.recording())))
+            with shown():
+                framework = framework_of(name, device)
+                heard.append((framework, stack.enter_context(framework.recording())))
 
         with at_arrival(FRAMEWORKS, arrived):
             yield heard

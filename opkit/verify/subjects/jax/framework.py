@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from opkit.blind.call import Kind
 from opkit.checker import Options
 from opkit.verify.subjects.foreign.framework import Served
 from opkit.verify.subjects.foreign.recording import Recording
@@ -28,6 +29,11 @@ class Jax(Serving):
     def kinds(self) -> str:
         """What its custom functions are called."""
         return "jax.custom_vjp or jax.custom_jvp"
+
+    @property
+    def kind(self) -> Kind:
+        """What one of them is in an ordinary run."""
+        return Kind.JAX
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""

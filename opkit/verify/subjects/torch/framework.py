@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from opkit.blind.call import Kind
 from opkit.verify.subjects.foreign.making import constants_in
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
@@ -41,6 +42,11 @@ class Torch(Serving):
     def kinds(self) -> str:
         """What its custom functions are called."""
         return "torch.autograd.Function or torch.library.custom_op"
+
+    @property
+    def kind(self) -> Kind:
+        """What one of them is in an ordinary run."""
+        return Kind.TORCH
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""
