@@ -5,7 +5,7 @@ Numbers only: no user code is called, and numpy's functions are those from befor
 
 from __future__ import annotations
 
-from builtins import abs, all, bool, float, len, max, sum, zip  # noqa: A004  # user code may replace
+from builtins import abs, all, bool, float, len, max, sum, zip  # noqa: A004, UP029  # user code may replace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt

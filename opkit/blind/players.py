@@ -95,7 +95,7 @@ class _LayerPlayer(_EagerPlayer):
 
 
 def _passed_on(leaf: Tensor) -> Tensor:
-    made = ops.identity(leaf)
+    made: Tensor = ops.identity(leaf)
     made._data = leaf._data
     return made
 

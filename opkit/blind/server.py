@@ -118,7 +118,10 @@ def _alone_with(end: socket.socket) -> socket.socket:
     os.dup2(end.fileno(), 3)
     os.closerange(4, _HIGHEST)
     end.detach()
-    sys.stdin, sys.stdout, sys.stderr = (open(place, mode, closefd=False) for place, mode in enumerate("rww"))
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(place, mode, closefd=False)  # noqa: SIM115  # for as long as the process lives
+        for place, mode in enumerate("rww")
+    )
     return socket.socket(fileno=3)
 
 

@@ -29,7 +29,7 @@ from opkit.checker.checks.scan import scan
 from opkit.checker.collect import Collected, collect
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import CODES, OUT_OF_TIME
+from opkit.checker.model.codes import CODES, ORDINARY, OUT_OF_TIME
 from opkit.checker.model.custody import Custody
 from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
@@ -141,7 +141,7 @@ def _checked(
             else:
                 results.extend(power(checkable, options, check))
         results = [_allowed(checkable, item) for item in _standing(results) if options.wants(item.code)]
-        if confirm is not None and options.wants("GC199") and _is_pass(results):
+        if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
             results.append(confirm(session.diverse(CONFIRMED_CASES)))
             session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]
     results.sort(key=lambda item: item.code)

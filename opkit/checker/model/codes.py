@@ -70,7 +70,6 @@ CODES: dict[str, CheckCode] = {
         CheckCode("GC183", "cases", "the cases file is well formed"),
         CheckCode("GC190", "power", "these settings catch the standard mutants of this backward"),
         CheckCode("GC198", "interpreter", "the op's functions leave Python and numpy as they are"),
-        CheckCode("GC199", "ordinary", "a process that looks like an ordinary run gets the same results and gradients"),
         # --- what definitions claim about devices
         CheckCode("SBP201", "claim", "on several devices a claimed signature gives what one device gives"),
         CheckCode("SBP202", "shards", "the shards of the results have the sizes of a balanced split"),
@@ -90,6 +89,9 @@ CODES: dict[str, CheckCode] = {
 
 #: Of the run: found by the checker where its time ends before the derivatives are decided, by the runner elsewhere.
 OUT_OF_TIME = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
+
+#: Of a pass: found by whoever the engine asks for a confirmation.
+ORDINARY = CheckCode("GC199", "ordinary", "an ordinary run gives the same results, and gradients that fit them")
 
 
 def code_of(name: str) -> str:

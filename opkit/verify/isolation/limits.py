@@ -101,6 +101,15 @@ def limit_memory(mebibytes: int) -> bool:
     return False
 
 
+def is_limited() -> bool:
+    """Say whether this process's address space is limited; that of a fresh interpreter is not."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
 def trace_deaths(descriptor: int) -> None:
     """Write Python's stack to a file when the process crashes, and when it is sent SIGUSR2."""
     faulthandler.enable(file=descriptor, all_threads=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,7 +115,7 @@ class CopiedPlayer:
         held[...] = array
         return held
 
-    def play(self, form: Form, held: list[np.ndarray], douts: list[np.ndarray]) -> Taken:
+    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
         """Call forward and backward."""
         arrays = filled(dict(form.kwargs), held)
         arrays = {name: arrays.get(name) for name in self._names} | arrays

@@ -16,11 +16,12 @@ import numpy as np
 from opkit.blind.call import Answers, Kind, Origin, Request, Step, Taken
 from opkit.blind.judge import Difference, Ray, contradicts, difference
 from opkit.blind.server import Client, NoAnswerError, Opening, is_open
-from opkit.checker import CODES, Checkable, CheckResult, Status
+from opkit.checker import Checkable, CheckResult, Status
+from opkit.checker.model.codes import ORDINARY
 from opkit.checker.model.draws import generator
 from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
 from opkit.checker.model.thresholds import SLOW_CALL
-from opkit.verify.isolation.limits import threads_here
+from opkit.verify.isolation.limits import is_limited, threads_here
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.ordinary import CopiedPlayer, Ordinary, form_of, step_of
 
@@ -49,7 +50,7 @@ class Confirmation:
         self._ordinary: Ordinary | None = checkable.ordinary if is_open() and not options.device else None
         self._until = time.monotonic() + options.timeout if options.timeout else float("inf")
         self._client: Client | None = None
-        wants = options.command == "gradcheck" and options.check.wants("GC199")
+        wants = options.command == "gradcheck" and options.check.wants(ORDINARY.code)
         if wants and is_ours and self._ordinary is None and hasattr(os, "fork") and threads_here() == 1:
             self._client = Client.of_copy(lambda _: CopiedPlayer(checkable))
 
@@ -94,7 +95,7 @@ class Confirmation:
         client = self._client if self._ordinary is None else Client.of_server()
         assert client is not None
         try:
-            opening = Opening(origin, os.getcwd(), self._options.memory)
+            opening = Opening(origin, os.getcwd(), self._options.memory if is_limited() else 0)
             return client.ask(opening, Request(script.steps, script.again), seconds)
         finally:
             if client is not self._client:
@@ -116,10 +117,9 @@ class Confirmation:
         is_plain = checkable.surrogate is None and not checkable.allow and not checkable.tolerance
         missed = contradicts(script.rays, script.steps, answers.turns[0]) if is_plain else None
         if missed is not None:
-            text = (
-                f"in an ordinary process the directional derivative is {missed[0]:.6g}, backward gives {missed[1]:.6g}"
-            )
-            return _result(checkable, Status.FAIL, text, expected=missed[0], actual=missed[1])
+            slope, given = missed
+            text = f"in an ordinary process a directional derivative is {slope:.6g}, and {given:.6g} by backward"
+            return _result(checkable, Status.FAIL, text, expected=slope, actual=given)
         return _result(checkable, Status.PASS, cases=len(script.steps))
 
 
@@ -131,13 +131,13 @@ def _are_unlike(script: Script, one: Answers, other: Answers) -> bool:
 
 
 def _result(checkable: Checkable, status: Status, message: str = "", **fields: Any) -> CheckResult:
-    row = CODES["GC199"]
+    row = ORDINARY
     where = checkable.backward_where or checkable.forward_where
     return CheckResult(row.name, status, row.code, message, where=where, **fields)
 
 
 def _skipped(why: str) -> CheckResult:
-    row = CODES["GC199"]
+    row = ORDINARY
     return CheckResult(row.name, Status.SKIP, row.code, f"not confirmed in an ordinary process: {why}")
 
 
