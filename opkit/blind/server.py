@@ -177,7 +177,8 @@ def perform(connection: int, environment: dict[str, str | None], load: Callable[
         for standard in range(3):
             os.dup2(nothing, standard)
         opening: Opening = pickle.loads(_read(connection))
-        os.chdir(opening.folder)
+        with contextlib.suppress(OSError):  # it may be gone
+            os.chdir(opening.folder)
         look_ordinary(opening.origin.path, environment)
         if load is player_of:
             sys.modules["__main__"] = ModuleType("__main__")

@@ -95,7 +95,7 @@ class Confirmation:
         client = self._client if self._ordinary is None else Client.of_server()
         assert client is not None
         try:
-            opening = Opening(origin, os.getcwd(), self._options.memory if is_limited() else 0)
+            opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0)
             return client.ask(opening, Request(script.steps, script.again), seconds)
         finally:
             if client is not self._client:
@@ -121,6 +121,14 @@ class Confirmation:
             text = f"in an ordinary process a directional derivative is {slope:.6g}, and {given:.6g} by backward"
             return _result(checkable, Status.FAIL, text, expected=slope, actual=given)
         return _result(checkable, Status.PASS, cases=len(set(map(id, script.cases))))
+
+
+def _folder() -> str:
+    """Return the folder that this process works in, "" where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _are_unlike(script: Script, one: Answers, other: Answers) -> bool:
