@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-import opkit
-
 #: Packages of opkit that no ordinary run has imported.
 _CHECKING = ("opkit.blind", "opkit.checker", "opkit.verify")
 #: What is hidden now: modules, and the packages as opkit's own attributes.
@@ -20,7 +18,8 @@ _hidden: list[tuple[dict[str, ModuleType], dict[str, Any]]] = []
 def _hide() -> None:
     modules = {name: module for name, module in sys.modules.items() if name.startswith(_CHECKING)}
     words = [name.rpartition(".")[2] for name in _CHECKING]
-    attributes = {word: vars(opkit).pop(word) for word in words if word in vars(opkit)}
+    package = vars(sys.modules["opkit"])
+    attributes = {word: package.pop(word) for word in words if word in package}
     for name in modules:
         del sys.modules[name]
     _hidden.append((modules, attributes))
@@ -31,7 +30,7 @@ def _show() -> None:
     for name in [name for name in sys.modules if name.startswith(_CHECKING)]:
         del sys.modules[name]  # the user's code has imported them anew
     sys.modules.update(modules)
-    vars(opkit).update(attributes)
+    vars(sys.modules["opkit"]).update(attributes)
 
 
 @contextmanager
