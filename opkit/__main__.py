@@ -32,7 +32,7 @@ def _run() -> None:
     if _checks(sys.argv[1:]):
         from opkit.verify.workers.start import started
 
-        with started() as interpreter:
+        with started(sys.argv[2:]) as interpreter:
             run = _command_line()
             run(interpreter)
     else:

@@ -28,15 +28,15 @@ from opkit.checker.collect import Collected, collect
 from opkit.checker.excuses.apply import excused
 from opkit.checker.model.case import Case
 from opkit.checker.model.checkable import Checkable
-from opkit.checker.model.codes import CODES, INTERNAL
+from opkit.checker.model.codes import CODES, INTERNAL, ORDINARY
 from opkit.checker.model.custody import Custody
-from opkit.checker.model.evaluate import is_float, leaves_of
+from opkit.checker.model.evaluate import Evaluator, is_float, leaves_of
 from opkit.checker.model.options import Options
 from opkit.checker.model.place import raised_at
 from opkit.checker.model.raised import words_of
 from opkit.checker.model.report import CheckResult, OpReport, Status
 from opkit.checker.model.session import CheckSession
-from opkit.checker.model.thresholds import MOST_NAMED, SEARCH_SHARE
+from opkit.checker.model.thresholds import CONFIRMED_CASES, MOST_NAMED, SEARCH_SHARE
 from opkit.checker.model.trial import Answer, Trial
 from opkit.checker.power import power
 from opkit.checker.rests import rests_on
@@ -46,6 +46,8 @@ from opkit.errors import KernelError
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
+#: Given cases that an op was found right on, says whether a process that knows no expected value finds the same.
+Confirm = Callable[[Sequence[Evaluator]], CheckResult]
 _Check = Callable[[CheckSession], Iterable[CheckResult]]
 _FORWARD: tuple[_Check, ...] = (forward_contract, forward_purity)
 _BACKWARD: tuple[_Check, ...] = (registration, gradient_contract, backward_purity, history)
@@ -62,7 +64,10 @@ _FATAL = frozenset({"GC140", "GC144", "GC142", "GC181", "GC145"})
 
 
 def check(
-    checkable: Checkable, options: Options | None = None, tell: Callable[[CheckResult], None] | None = None
+    checkable: Checkable,
+    options: Options | None = None,
+    tell: Callable[[CheckResult], None] | None = None,
+    confirm: Confirm | None = None,
 ) -> OpReport:
     """Check one op.
 
@@ -70,6 +75,7 @@ def check(
         checkable: the op.
         options: settings; the defaults aim at under a second for a typical op.
         tell: called with each result as it is found, before those of one code are merged; None for none.
+        confirm: called with a few cases where all that was found is a pass; None where nobody confirms one.
 
     Returns:
         One result per check (several where inputs and outputs differ), in the order of their codes.
@@ -77,7 +83,7 @@ def check(
     options = options or Options()
     custody = Custody()
     try:
-        report = _checked(checkable, options, tell, custody)
+        report = _checked(checkable, options, tell, custody, confirm)
     except Exception:
         changed = custody.interpreter.put_back()
         if not changed:
@@ -105,7 +111,11 @@ def _unchecked(checkable: Checkable, changed: Sequence[str], error: Exception) -
 
 
 def _checked(
-    checkable: Checkable, options: Options, tell: Callable[[CheckResult], None] | None, custody: Custody
+    checkable: Checkable,
+    options: Options,
+    tell: Callable[[CheckResult], None] | None,
+    custody: Custody,
+    confirm: Confirm | None = None,
 ) -> OpReport:
     start = perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -125,7 +135,11 @@ def _checked(
                 results.append(session.skipped("GC190", "the op fails without planted faults"))
             else:
                 results.extend(power(checkable, options, check))
-    results = stated(checkable, [item for item in results if options.wants(item.code)])
+        results = stated(checkable, [item for item in results if options.wants(item.code)])
+        if confirm is not None and options.wants(ORDINARY.code) and _is_pass(results):
+            results.append(confirm(session.diverse(CONFIRMED_CASES)))
+            session.notes += [item.message for item in results[-1:] if item.status is Status.SKIP]
+    results.sort(key=lambda item: item.code)
     return OpReport(
         checkable.name,
         tuple(folded(results)),
@@ -135,6 +149,12 @@ def _checked(
         tuple(_notes(checkable, session)),
         rests_on(checkable, session.cases),
     )
+
+
+def _is_pass(results: Sequence[CheckResult]) -> bool:
+    """Say whether there are passes, and nothing but passes and what does not apply."""
+    found = {item.status for item in results}
+    return Status.PASS in found and found <= {Status.PASS, Status.SKIP}
 
 
 def _begun(checkable: Checkable, options: Options, custody: Custody, start: float) -> tuple[CheckSession, Collected]:

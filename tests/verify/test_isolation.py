@@ -246,7 +246,7 @@ def test_a_failure_of_the_checker_itself_is_told_as_such(monkeypatch: pytest.Mon
     from opkit.verify.subjects.pair import pair
     from opkit.verify.workers import alone
 
-    def broken(checkable: object, options: object, tell: object) -> None:
+    def broken(checkable: object, options: object, tell: object, confirm: object) -> None:
         raise ZeroDivisionError("ours")
 
     monkeypatch.setattr(alone, "check", broken)

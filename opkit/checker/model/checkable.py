@@ -246,6 +246,8 @@ class Checkable:
             where nobody looks after several calls at once.
         paired: forward and then backward, ``(arrays, attrs, douts, needs) -> gradients``, looked after together. None
             where nobody does.
+        ordinary: how another process makes and calls the op as an ordinary run does, None where none can; for whoever
+            confirms a pass (see ``Confirm``).
         directory: the op directory as the user would write it, None for a PyLayer or py_func.
         forward_where: file and line of forward.
         backward_where: file and line of backward.
@@ -294,6 +296,7 @@ class Checkable:
     claims: Claims | None = None
     moving: Callable[[Arrays, Attrs, Sequence[str]], Moving] | None = None
     paired: Callable[[Arrays, Attrs, Sequence[np.ndarray], frozenset[str]], Gradients] | None = None
+    ordinary: Any = None
     directory: str | None = None
     forward_where: Location | None = None
     backward_where: Location | None = None

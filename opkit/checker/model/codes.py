@@ -90,6 +90,9 @@ CODES: dict[str, CheckCode] = {
 #: Of the run: found by the checker where its time ends before the derivatives are decided, by the runner elsewhere.
 OUT_OF_TIME = CheckCode("GC192", "timeout", "the op's functions return within the time limit")
 
+#: Of a pass: found by whoever the engine asks for a confirmation.
+ORDINARY = CheckCode("GC199", "ordinary", "an ordinary run gives the same results, and gradients that fit them")
+
 
 #: Of the run: what the checker itself could not do.
 INTERNAL = CheckCode("GC197", "internal", "opkit itself can finish the check")

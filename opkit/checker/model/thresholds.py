@@ -173,6 +173,8 @@ MOST_INTEGERS = 2
 TELLING_DOMAINS = 1
 #: Changes of the interpreter that a message names. Cost.
 MOST_NAMED = 5
+#: Cases that an ordinary process is asked about. Cost.
+CONFIRMED_CASES = 3
 #: Sets of inputs whose copies custody keeps: those of one case are asked for again and again. With 256 the memory of
 #: those that were not came back too late to be at hand: checks took up to a tenth longer. Cost.
 MOST_HANDED = 16

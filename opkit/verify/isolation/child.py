@@ -53,11 +53,13 @@ class FreshCall:
         module: which the interpreter imports.
         function: of that module.
         request: what it is called with; picklable, and rebuilt by importing alone.
+        frameworks: that it is going to import anyway.
     """
 
     module: str
     function: str
     request: Any
+    frameworks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

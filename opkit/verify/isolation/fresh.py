@@ -45,7 +45,7 @@ def begin_fresh(task: Task, program: FreshCall) -> Child:
         sys.stdout.flush()
         sys.stderr.flush()
         process = subprocess.Popen(
-            command(__name__, descriptors=kept),
+            command(__name__, program.frameworks, descriptors=kept),
             stdin=request,
             stdout=None if task.is_loud else output,
             stderr=None if task.is_loud else output,

@@ -17,13 +17,14 @@ from collections.abc import Mapping
 MEBIBYTE = 1 << 20
 #: Fields of /proc/PID/statm, in pages.
 _SPACE, _RESIDENT = 0, 1
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
+#: What BLAS and OpenMP read the number of their threads from.
+THREADS = (
+    "OMP_NUMTHREADS",
+    "OPENBLAS_NUMTHREADS",
+    "MKL_NUMTHREADS",
+    "BLIS_NUMTHREADS",
+    "VECLIB_MAXIMUMTHREADS",
+    "NUMEXPR_NUMTHREADS",
 )
 
 
@@ -32,7 +33,7 @@ def pinned(environment: Mapping[str, str]) -> dict[str, str]:
 
     One thread makes the results independent of the machine's load, and a fork safe.
     """
-    return {**environment, **dict.fromkeys(_THREADS, "1")}
+    return {**environment, **dict.fromkeys(THREADS, "1")}
 
 
 def threads_here() -> int:
@@ -98,6 +99,15 @@ def limit_memory(mebibytes: int) -> bool:
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
         return True
     return False
+
+
+def is_limited() -> bool:
+    """Say whether this process's address space is limited; that of a fresh interpreter is not."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def trace_deaths(descriptor: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opkit.blind.call import Kind
 from opkit.eager import PyLayer
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.serving import Serving
@@ -16,6 +17,7 @@ class Layers(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
 
     kinds = "PyLayer"
+    kind = Kind.LAYER
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a PyLayer class that can be applied."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import ModuleType
 
+from opkit.blind.call import Kind
 from opkit.checker import CODES, Checkable, CheckResult, OpReport, Status, code_of
 from opkit.diagnostics import Diagnostic
 from opkit.errors import OpkitError, ProjectError, UsageError
@@ -19,6 +20,7 @@ from opkit.verify.isolation.blame import blame_error, shown_path
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.directory import checkable_of
+from opkit.verify.subjects.ordinary import found_at
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.target import Target
 from opkit.verify.trial import SECONDS, ApiTrial
@@ -71,7 +73,7 @@ def _checkables(loaded: LoadedOps, target: Target, module: ModuleType | None) ->
         if made is None or errors:
             reports.append(_broken(name, target.label, errors))
         elif loaded.cpp is None:
-            checkables.append(made)
+            checkables.append(found_at(made, Kind.OP, target.path, name))
         else:
             from opkit.verify.subjects.cpp_twins import with_own_checks
 

@@ -12,6 +12,7 @@ from typing import Any
 from opkit.ops import BUILTIN
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
+from opkit.verify.subjects.foreign.framework import FRAMEWORKS
 from opkit.verify.targets.imports import imported_roots
 from opkit.verify.targets.loaded import Loaded
 from opkit.verify.targets.recipe import Recipe
@@ -30,6 +31,11 @@ _THREADED = frozenset({"jax", "tensorflow", "torch"})
 def wants_fresh(target: Target) -> bool:
     """Say whether a target is to be loaded and checked in a fresh interpreter, which it shares with others like it."""
     return target.kind is TargetKind.NAMED and bool(imported_roots(target.path) & _THREADED)
+
+
+def frameworks_of(target: Target) -> frozenset[str]:
+    """Return the frameworks that a target's file imports and that its functions may be of."""
+    return imported_roots(target.path) & frozenset(FRAMEWORKS)
 
 
 def recipe_of(target: Target) -> Recipe:

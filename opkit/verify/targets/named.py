@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
@@ -21,8 +22,9 @@ from opkit.verify.isolation.blame import blame_error
 from opkit.verify.isolation.flight import Flight
 from opkit.verify.options import RunOptions
 from opkit.verify.subjects.foreign.framework import missing
+from opkit.verify.subjects.ordinary import found_at
 from opkit.verify.subjects.pylayer import dynamic_mode
-from opkit.verify.targets.holding import families, held, named_in, serve, serve_all
+from opkit.verify.targets.holding import Held, families, held, named_in, serve, serve_all
 from opkit.verify.targets.loaded import Loaded, joined
 from opkit.verify.targets.target import ALL, Target
 
@@ -37,11 +39,21 @@ def load_named(target: Target, options: RunOptions, _flight: Flight) -> Loaded:
     names = vars(module)
     if target.name == ALL:
         every = held(names, module.__name__, options.device)
-        return joined(loaded for _, loaded in serve_all(every, names, target.file, options))
+        return joined(_found(loaded, item, names) for item, loaded in serve_all(every, names, target.file, options))
     found, item = named_in(names, target.name, options.device)
     if item is None:
         return Loaded(reports=(OpReport(target.label, (_missing(target, module, found),)),))
-    return serve(item, names, target.label, options)
+    return _found(serve(item, names, target.label, options), item, names)
+
+
+def _found(loaded: Loaded, item: Held, names: Mapping[str, Any]) -> Loaded:
+    """Return checkables that say where an ordinary process finds their function."""
+    if not loaded.checkables:
+        return loaded
+    family, path = item.family, str(names.get("__file__", ""))
+    parameters = family.subject_of(item.value).parameters
+    made = [found_at(one, family.kind, path, item.name, parameters) for one in loaded.checkables]
+    return replace(loaded, checkables=tuple(made))
 
 
 def _imported(target: Target) -> ModuleType:

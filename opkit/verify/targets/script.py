@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from opkit.blind.marks import hidden
 from opkit.checker import CODES, Case, Checkable, CheckResult, OpReport, Status
 from opkit.diagnostics import Diagnostic
 from opkit.errors import OpkitError
@@ -56,7 +57,9 @@ def load_script(target: Target, options: RunOptions, flight: Flight) -> Loaded:
     foreign: list[tuple[Framework, Recording]] = []
     try:
         with recorded_frameworks(options.device) as foreign, observing(), observe(recorder, on_error=recorder.raised):
-            names = exec_script(shown_path(target.path))
+            path = shown_path(target.path)
+            with hidden():
+                names = exec_script(path)
     except SystemExit as error:
         if error.code not in (None, 0):
             stopped.append(_stopped(target, error))

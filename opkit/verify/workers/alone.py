@@ -20,6 +20,7 @@ from opkit.verify.isolation.flight import Flight, FlightStop
 from opkit.verify.isolation.frames import is_plain
 from opkit.verify.isolation.watch import Left, UserCall, Watch
 from opkit.verify.options import RunOptions
+from opkit.verify.workers.confirm import Confirmation
 
 #: Called with each finished check.
 Tell = Callable[[CheckResult], None]
@@ -31,6 +32,7 @@ def check_alone(
     flight: Flight,
     tell: Tell | None = None,
     passes: tuple[type[BaseException], ...] = (),
+    is_ours: bool = True,
 ) -> OpReport | UserCall:
     """Check one op in this process.
 
@@ -40,6 +42,7 @@ def check_alone(
         flight: notified of each call of a user's function.
         tell: called with each finished check, as it is finished.
         passes: what a user's function may raise through the check, besides what the check itself handles.
+        is_ours: this process serves opkit alone, so that it may be copied.
 
     Returns:
         The report; or the call at which the flight recorder stopped the check (replay).
@@ -48,9 +51,10 @@ def check_alone(
     watch = Watch(flight, options.memory, passes)
     watched = watch.over(checkable)
     started = time.perf_counter()
+    confirmation = Confirmation(checkable, options, is_ours)
     try:
         again = check_former(watched, options)
-        report = _report(watched, options, tell)
+        report = _report(watched, options, tell, confirmation)
     except FlightStop:
         last = watch.last
         return UserCall(last.phase, last.case().inputs, last.attrs, [_as_array(dout) for dout in last.douts])
@@ -63,15 +67,17 @@ def check_alone(
     except Exception as error:
         finding = blame_ourselves(error, watch.last)
         return report_of(checkable.name, checkable.directory, finding, time.perf_counter() - started)
+    finally:
+        confirmation.close()
     return offer(joined(report, again, time.perf_counter() - started), checkable)
 
 
-def _report(checkable: Checkable, options: RunOptions, tell: Tell | None) -> OpReport:
+def _report(checkable: Checkable, options: RunOptions, tell: Tell | None, confirmation: Confirmation) -> OpReport:
     if options.command == "sbp":
         from opkit.checker.claims.engine import check_claims  # gradcheck does without
 
         return check_claims(checkable, options.check, tell)
-    return with_slopes(check(checkable, options.check, tell), checkable)
+    return with_slopes(check(checkable, options.check, tell, confirmation), checkable)
 
 
 def _as_array(value: object) -> object:

@@ -44,7 +44,7 @@ def run_isolated(
         for number, target in enumerate(targets):
             yield from run_alone(number, target, options, start)
         return
-    process = interpreter or start()
+    process = interpreter or start(target.path for target in targets)
     try:
         yield from _messages(process, targets, options)
     finally:

@@ -39,12 +39,14 @@ class Errand:
         label: what to call the target where it cannot be loaded.
         orders: the place among the target's ops of each that the recipe makes, -1 for one that is not wanted. None
             where the recipe loads the whole target, about which nothing was reported yet: its plan is sent first.
+        frameworks: that its file imports, as far as that is known.
     """
 
     number: int
     recipe: Recipe
     label: str = ""
     orders: tuple[int, ...] | None = None
+    frameworks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ class _Spawned:
     def _task(self, key: int, errands: Sequence[Errand], options: RunOptions, stop_at: int = 0) -> Task:
         loading = self._options.timeout or math.inf
         request = Request(tuple(errands), options, os.getcwd(), loading)
-        program = FreshCall("opkit.verify.workers.errands", "run", request)
+        frameworks = sorted(frozenset().union(*(item.frameworks for item in errands)))
+        program = FreshCall("opkit.verify.workers.errands", "run", request, tuple(frameworks))
         is_loud = options.shows_output and not stop_at
         return Task(key, program, loading, 0, self._is_leader, stop_at, is_continued=True, is_loud=is_loud)
 

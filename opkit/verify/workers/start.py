@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from opkit.verify.isolation.interpreter import command
 from opkit.verify.isolation.limits import pinned
@@ -21,10 +21,14 @@ ZYGOTE = "opkit.verify.workers.zygote"
 _PATIENCE = 2.0
 
 
-def start() -> subprocess.Popen[bytes]:
-    """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin."""
+def start(words: Iterable[str] = ()) -> subprocess.Popen[bytes]:
+    """Start the interpreter, with pipes to and from it; it waits for its request, and ends with its stdin.
+
+    Args:
+        words: among them the files to be checked: the facades that they import are imported once for all copies.
+    """
     return subprocess.Popen(
-        command(ZYGOTE),
+        command(ZYGOTE, _facades(words)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=pinned(os.environ),
@@ -33,10 +37,21 @@ def start() -> subprocess.Popen[bytes]:
     )
 
 
+def _facades(words: Iterable[str]) -> list[str]:
+    """Return opkit's own names of the frameworks that files speak of."""
+    found: set[str] = set()
+    for file in {word.partition("::")[0] for word in words}:
+        if file.endswith(".py"):
+            with contextlib.suppress(OSError, ValueError), open(file, "rb") as stream:
+                text = stream.read()
+                found.update(f"opkit.{name}" for name in ("oneflow", "paddle") if name.encode() in text)
+    return sorted(found)
+
+
 @contextlib.contextmanager
-def started() -> Iterator[subprocess.Popen[bytes]]:
-    """Start the interpreter, and end it with everything beneath it."""
-    process = start()
+def started(words: Iterable[str] = ()) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the interpreter, and end it with everything beneath it; see ``start``."""
+    process = start(words)
     try:
         yield process
     except BaseException:

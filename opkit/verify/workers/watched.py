@@ -41,7 +41,7 @@ def check_watched(
     passes = (LateError, KeyboardInterrupt)
     try:
         with Watchdog(options.timeout):
-            report = check_alone(checkable, replace(options, memory=0), Flight(), finished.append, passes)
+            report = check_alone(checkable, replace(options, memory=0), Flight(), finished.append, passes, False)
     except LateError as late:
         for item in finished:
             yield CheckDone(account.number, order, item)

@@ -19,7 +19,7 @@ from opkit.verify.isolation.flight import Flight
 from opkit.verify.isolation.limits import limit_memory
 from opkit.verify.isolation.supervisor import Ended, Supervisor, can_fork
 from opkit.verify.options import RunOptions
-from opkit.verify.targets.load import preload, recipe_of, wants_fresh
+from opkit.verify.targets.load import frameworks_of, preload, recipe_of, wants_fresh
 from opkit.verify.targets.target import Target, TargetKind
 from opkit.verify.workers.ledger import Account, Ledger
 from opkit.verify.workers.spawn import Errand, check_spawned
@@ -41,7 +41,9 @@ def main() -> None:
     else:
         ledger = Ledger(targets)
         _check_forked(ledger, targets, [number for number in range(len(targets)) if number not in fresh], options, out)
-        errands = [Errand(number, recipe_of(targets[number])) for number in fresh]
+        errands = [
+            Errand(number, recipe_of(targets[number]), frameworks=frameworks_of(targets[number])) for number in fresh
+        ]
         for message in check_spawned(ledger.accounts, errands, options, options.width, (out,), lifeline=0):
             ledger.note(message)
             frames.send(out, message)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from opkit.blind.call import Kind
+from opkit.blind.marks import shown
 from opkit.checker import Checkable, OpReport, Options
 from opkit.errors import UsageError
 from opkit.verify.subjects.foreign.arrivals import at_arrival
@@ -50,6 +52,8 @@ class Framework(Protocol):
 
     #: What its custom functions are called, for messages.
     kinds: str
+    #: What one of them is in an ordinary run.
+    kind: Kind
 
     def on(self, device: str) -> Framework:
         """Return the same for functions that run on a device, "" for where the framework runs them by itself.
@@ -135,11 +139,12 @@ def recorded_frameworks(device: str = "") -> Iterator[list[tuple[Framework, Reco
     with ExitStack() as stack:
 
         def arrived(name: str) -> None:
-            framework = framework_of(name, device)
-            try:
-                calls = stack.enter_context(framework.recording())
-            except (AttributeError, TypeError):  # a release whose calls go another way: nothing is heard, all searched
-                calls = Recording()
+            with shown():
+                framework = framework_of(name, device)
+                try:
+                    calls = stack.enter_context(framework.recording())
+                except (AttributeError, TypeError):  # a release whose calls go another way: nothing is heard
+                    calls = Recording()
             heard.append((framework, calls))
 
         with at_arrival(FRAMEWORKS, arrived):

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from opkit.blind.call import Kind
 from opkit.checker import Checkable, CheckResult, OpReport, Options, Status
 from opkit.errors import OpkitError, UsageError
 from opkit.verify.codes import LOAD
@@ -43,6 +44,7 @@ class Serving(ABC):
     # --- what each framework says
     #: What its custom functions are called.
     kinds = ""
+    kind: Kind
     #: What a reader of every report should know of the framework as it is installed.
     remark = ""
 

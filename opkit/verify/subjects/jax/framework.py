@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from opkit.blind.call import Kind
 from opkit.checker import Options
 from opkit.verify.subjects.foreign.framework import Served
 from opkit.verify.subjects.foreign.recording import Recording
@@ -25,6 +26,7 @@ class Jax(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
 
     kinds = "jax.custom_vjp or jax.custom_jvp"
+    kind = Kind.JAX
 
     def knows(self, value: Any) -> bool:
         """Say whether a value is a custom function of the user's."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from opkit.blind.call import Kind
 from opkit.verify.subjects.foreign.recording import Recording
 from opkit.verify.subjects.foreign.serving import Serving
 from opkit.verify.subjects.making import constants_in
@@ -34,6 +35,7 @@ class Torch(Serving):
     """See ``opkit.verify.subjects.foreign.framework.Framework``."""
 
     kinds = "torch.autograd.Function or torch.library.custom_op"
+    kind = Kind.TORCH
     remark = untested(torch.__version__)
 
     @property

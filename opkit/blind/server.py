@@ -1,0 +1,323 @@
+"""Server: a process that was forked before anything of a check was imported, and forks an ordinary one when asked.
+
+It runs no user code itself, and looks at nothing of what is asked and answered.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import gc
+import io
+import os
+import pickle
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from opkit.blind import call
+from opkit.blind.call import Answers, Origin, Request, Taken
+from opkit.blind.loop import performed
+from opkit.blind.marks import look_ordinary
+from opkit.blind.players import Player, player_of
+
+_HEADER = struct.Struct("<Q")
+#: Descriptors out of the way of code that closes low numbers; the highest that the server closes when it begins.
+_HIGH, _HIGHEST = 700, 4096
+#: Seconds between two looks whether the process that started the server is still there.
+_GLANCE = 1.0
+#: Seconds of the processor that a process may take beyond the time that its client waits.
+_MEBIBYTE = 1 << 20
+
+#: The way to the server of this process and its forked copies, None where there is none.
+_link: socket.socket | None = None
+
+
+class NoAnswerError(Exception):
+    """A process gave no answer; the text completes "an ordinary process ..."."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a process is told before it loads anything.
+
+    Args:
+        origin: what to load.
+        folder: to work in.
+        memory: mebibytes that it may use beyond what it starts with, 0 for no limit.
+    """
+
+    origin: Origin
+    folder: str
+    memory: int
+
+
+def main(then: str, unpinned: Mapping[str, str | None], frameworks: Sequence[str] = (), **given: Any) -> None:
+    """Import what ordinary runs import, fork the server, and become another program.
+
+    Args:
+        then: the module whose ``main`` that program is.
+        unpinned: variables as the user's own process has them.
+        frameworks: that files to come import; one that is missing is reported where the file is loaded.
+        given: what that program is called with.
+    """
+    for name in frameworks:
+        with contextlib.suppress(Exception):
+            import_module(name)
+    if hasattr(os, "fork"):
+        _start(dict(unpinned))
+    import_module(then).main(**given)
+
+
+def is_open() -> bool:
+    """Say whether this process can ask a server."""
+    return _link is not None
+
+
+def _start(environment: dict[str, str | None]) -> None:
+    global _link
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent = os.getpid()
+    if os.fork() == 0:
+        try:
+            listener = _alone_with(its)
+            gc.freeze()
+            gc.enable()
+            _serve(listener, parent, environment)
+        finally:
+            os._exit(0)
+    its.close()
+    _link = _moved(mine)
+
+
+def _moved(end: socket.socket) -> socket.socket:
+    """Return a socket under a high number, where there may be one."""
+    import fcntl
+
+    with contextlib.suppress(OSError):
+        high = fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, _HIGH)
+        end.close()
+        return socket.socket(fileno=high)
+    return end
+
+
+def _alone_with(end: socket.socket) -> socket.socket:
+    """Give back everything else that is open, and leave the group that is ended with the process that forked this."""
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(nothing, standard)
+    os.dup2(end.fileno(), 3)
+    os.closerange(4, _HIGHEST)
+    end.detach()
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(place, mode, closefd=False)  # noqa: SIM115  # for as long as the process lives
+        for place, mode in enumerate("rww")
+    )
+    return socket.socket(fileno=3)
+
+
+def _serve(listener: socket.socket, parent: int, environment: dict[str, str | None]) -> None:
+    """Fork a process for each request; end it when its client has closed its lifeline."""
+    children: dict[int, int] = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        while os.getppid() == parent:
+            for key, _ in selector.select(_GLANCE):
+                if key.fd != listener.fileno():
+                    selector.unregister(key.fd)
+                    _end(children.pop(key.fd), key.fd)
+                    continue
+                word, passed, *_ = socket.recv_fds(listener, 1, 2)
+                if not word:
+                    break
+                connection, life = passed
+                pid = os.fork()
+                if pid == 0:
+                    listener.close()
+                    for other in (life, *children):
+                        os.close(other)
+                    os.setpgid(0, 0)
+                    perform(connection, environment)
+                os.close(connection)
+                children[life] = pid
+                selector.register(life, selectors.EVENT_READ)
+            else:
+                continue
+            break
+    for life, pid in children.items():
+        _end(pid, life)
+
+
+def _end(pid: int, life: int) -> None:
+    os.close(life)
+    _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    for end in (os.killpg, os.kill):
+        with contextlib.suppress(OSError):
+            end(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def perform(connection: int, environment: dict[str, str | None], load: Callable[[Origin], Player] = player_of) -> None:
+    """Be the ordinary process: load, call, answer over a descriptor, and end."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in range(3):
+            os.dup2(nothing, standard)
+        opening: Opening = pickle.loads(_read(connection))
+        with contextlib.suppress(OSError):  # it may be gone
+            os.chdir(opening.folder)
+        look_ordinary(opening.origin.path, environment)
+        if load is player_of:
+            sys.modules["__main__"] = ModuleType("__main__")
+        _limit(opening.memory)
+
+        def read() -> Request:
+            request: Request = _Unpickler(io.BytesIO(_read(connection))).load()
+            return request
+
+        found = performed(lambda: load(opening.origin), read)
+        turns = [[(item.outputs, item.gradients) for item in turn] for turn in found.turns]
+        plain = turns, found.raised, found.unloaded, found.changed
+        _write(connection, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
+    finally:
+        os._exit(0)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds the classes of a request where their module is no longer among the loaded ones."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class."""
+        return getattr(call, name) if module == call.__name__ else super().find_class(module, name)
+
+
+def _limit(memory: int) -> None:
+    if memory <= 0:
+        return
+    import resource
+
+    with contextlib.suppress(OSError, ValueError, OverflowError), open("/proc/self/statm", encoding="ascii") as handle:
+        held = int(handle.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = held + memory * _MEBIBYTE
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+class Client:
+    """One ordinary process, asked once.
+
+    Args:
+        end: the way to it.
+        finish: ends it, whatever it does.
+    """
+
+    def __init__(self, end: socket.socket, finish: Callable[[], None]) -> None:
+        self._end, self._finish = end, finish
+
+    @staticmethod
+    def of_copy(load: Callable[[Origin], Player]) -> Client:
+        """Fork this process, which has loaded the function and compared nothing, and must not have threads.
+
+        Args:
+            load: makes the function of what the copy holds.
+        """
+        mine, its = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            mine.close()
+            os.setpgid(0, 0)
+            _thread.start_new_thread(perform, (its.detach(), {}, load))  # which has no callers that hold anything
+            while True:
+                time.sleep(_GLANCE)
+        its.close()
+        return Client(mine, lambda: _kill(pid))
+
+    @staticmethod
+    def of_server() -> Client:
+        """Let the server fork a process.
+
+        Raises:
+            NoAnswerError: it cannot be reached.
+        """
+        if _link is None:
+            raise NoAnswerError("cannot be started")
+        mine, its = socket.socketpair()
+        watched, lifeline = os.pipe()
+        try:
+            socket.send_fds(_link, [b"r"], [its.fileno(), watched])
+        except OSError as error:
+            mine.close()
+            os.close(lifeline)
+            raise NoAnswerError(f"cannot be started: {error}") from error
+        finally:
+            its.close()
+            os.close(watched)
+        return Client(mine, lambda: os.close(lifeline))
+
+    def ask(self, opening: Opening, request: Request, seconds: float) -> Answers:
+        """Tell the process what to do, and return its answers.
+
+        Raises:
+            NoAnswerError: it ended without an answer, or took longer than that, or the request cannot be sent.
+        """
+        until = time.monotonic() + seconds
+        try:
+            body = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # an object of the user's of any kind
+            raise NoAnswerError(f"cannot be given the arguments: {type(error).__name__}: {error}") from error
+        descriptor = self._end.fileno()
+        self._end.settimeout(seconds)
+        try:
+            _write(descriptor, pickle.dumps(opening), self._end)
+            _write(descriptor, body, self._end)
+            turns, raised, unloaded, changed = pickle.loads(_read(descriptor, self._end, until))
+        except TimeoutError:
+            raise NoAnswerError(f"gave no answer within {seconds:.3g} s") from None
+        except Exception as error:  # whatever a process that runs user code may have written
+            raise NoAnswerError("ended without an answer") from error
+        return Answers([[Taken(*item) for item in turn] for turn in turns], raised, unloaded, changed)
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._end.close()
+        self._finish()
+
+
+def _write(descriptor: int, body: bytes, end: socket.socket | None = None) -> None:
+    whole = memoryview(_HEADER.pack(len(body)) + body)
+    if end is not None:
+        end.sendall(whole)
+        return
+    while whole:
+        whole = whole[os.write(descriptor, whole) :]
+
+
+def _read(descriptor: int, end: socket.socket | None = None, until: float = 0.0) -> bytes:
+    (length,) = _HEADER.unpack(_exactly(descriptor, _HEADER.size, end, until))
+    return _exactly(descriptor, length, end, until)
+
+
+def _exactly(descriptor: int, length: int, end: socket.socket | None, until: float) -> bytes:
+    parts: list[bytes] = []
+    while length:
+        if end is not None:
+            end.settimeout(max(until - time.monotonic(), 0.001))
+        part = os.read(descriptor, min(length, 1 << 20)) if end is None else end.recv(min(length, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,150 @@
+"""Ordinary: how an op is called in a process that looks like an ordinary run, as that process is told.
+
+Nothing is called here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opkit.blind.call import Form, Kind, Leaf, Origin, Step, Taken, filled
+from opkit.checker import Checkable
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, leaves_of
+from opkit.verify.subjects.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinary:
+    """Where an op is found, and how it is called.
+
+    Args:
+        origin: where.
+        parameters: of the function; None for an op of an op directory, whose inputs go by name.
+    """
+
+    origin: Origin
+    parameters: Parameters | None = None
+
+
+def found_at(made: Checkable, kind: Kind, path: str, name: str, parameters: Parameters | None = None) -> Checkable:
+    """Return a checkable that says where an ordinary process finds it."""
+    return replace(made, ordinary=Ordinary(Origin(kind, os.path.abspath(path), name), parameters))
+
+
+def form_of(ordinary: Ordinary | None, ev: Evaluator) -> Form:
+    """Return the arguments of a case's calls; by name where a copy of this process makes them."""
+    numbers = {leaf: Leaf(number, leaf in ev.leaves) for number, (leaf, _) in enumerate(leaves_of(ev.inputs))}
+    inputs = {name: _marked(name, value, numbers) for name, value in ev.inputs.items() if value is not None}
+    leaves = tuple(numbers.values())
+    if ordinary is None:
+        return Form((), inputs, ev.attrs, leaves)
+    if ordinary.parameters is None:
+        by_name = {name: value if isinstance(value, list) else [value] for name, value in inputs.items()}
+        return Form((), by_name, ev.attrs, leaves)
+    if ordinary.origin.kind is Kind.JAX:
+        inputs.update(_trees(ordinary.origin.name, inputs))
+    return _of_function(ordinary.parameters, {**ev.attrs, **_nothing(ev, ordinary.parameters), **inputs}, leaves)
+
+
+def _marked(name: str, value: Any, numbers: Mapping[InputLeaf, Leaf]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [numbers[InputLeaf(name, index)] for index in range(len(value))]
+    return numbers[InputLeaf(name)] if isinstance(value, np.ndarray) else value
+
+
+def _nothing(ev: Evaluator, parameters: Parameters) -> dict[str, None]:
+    """Return the inputs that are left out and must be said to be."""
+    return {name: None for name, value in ev.inputs.items() if value is None and name not in parameters.defaults}
+
+
+def _trees(name: str, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield inputs of JAX that are trees of arrays as such."""
+    from opkit.verify.subjects.jax.function import trees_known_of  # only where a file has imported JAX
+
+    for key, tree in trees_known_of(name.rpartition(".")[2]).items():
+        if isinstance(inputs.get(key), list):
+            yield key, sys.modules["jax"].tree.unflatten(tree, inputs[key])
+
+
+def _of_function(parameters: Parameters, values: dict[str, Any], leaves: tuple[Leaf, ...]) -> Form:
+    """Return arguments in the order of a call: gaps among those by position are filled with defaults."""
+    positional, defaults = parameters.positional, parameters.defaults
+    last = max((place for place, name in enumerate(positional) if name in values), default=-1)
+    given = positional[: last + 1]
+    args = [values.pop(name) if name in values else defaults.get(name) for name in given]
+    if parameters.starred:
+        args.extend(values.pop(parameters.starred, None) or ())
+    spare = 0
+    while spare < len(given) == len(args) and _is_default(args[-1 - spare], given[-1 - spare], defaults):
+        spare += 1
+    return Form(tuple(args), values, {}, leaves, spare)
+
+
+def _is_default(value: Any, name: str, defaults: Mapping[str, Any]) -> bool:
+    return (
+        name in defaults
+        and type(value) is type(defaults[name])
+        and not isinstance(value, Leaf)
+        and (value is defaults[name] or (isinstance(value, (bool, int, float, str)) and value == defaults[name]))
+    )
+
+
+class CopiedPlayer:
+    """A checkable of this process, called in a copy of it that has compared nothing.
+
+    Args:
+        checkable: as its target made it.
+    """
+
+    def __init__(self, checkable: Checkable) -> None:
+        self._forward, self._backward, self._vjp = checkable.forward, checkable.backward, checkable.vjp
+        self._names = [arg.name for arg in checkable.inputs]
+
+    def made(self, leaf: Leaf, array: np.ndarray) -> np.ndarray:
+        """Return an array of its own."""
+        return np.array(array)
+
+    def fill(self, held: np.ndarray, array: np.ndarray) -> np.ndarray:
+        """Fill it again."""
+        held[...] = array
+        return held
+
+    def play(self, form: Form, held: Sequence[Any], douts: Sequence[np.ndarray]) -> Taken:
+        """Call forward and backward."""
+        arrays = filled(dict(form.kwargs), held)
+        arrays = {name: arrays.get(name) for name in self._names} | arrays
+        places = [place for place in _places(form) if form.leaves[place[2]].takes_gradient]
+        needs = frozenset(name for name, _, _ in places)
+        found: Mapping[str, Any] = {}
+        if self._vjp is not None:
+            outputs, pullback = self._vjp(arrays, form.attrs)
+            found = pullback(douts, needs) if places and len(douts) else {}
+        else:
+            outputs = self._forward(arrays, form.attrs)
+            if self._backward is not None and places and len(douts):
+                found = self._backward(arrays, outputs, douts, form.attrs, needs)
+        gradients = [found.get(name) for name, _, _ in places]
+        single = [item if at is None or item is None else item[at] for item, (_, at, _) in zip(gradients, places)]
+        return Taken(
+            [np.array(item) for item in outputs], [None if item is None else np.array(item) for item in single]
+        )
+
+
+def _places(form: Form) -> Iterator[tuple[str, int | None, int]]:
+    """Yield (input, index in a list, number of the leaf)."""
+    for name, value in form.kwargs.items():
+        if isinstance(value, list):
+            yield from ((name, index, item.number) for index, item in enumerate(value))
+        elif isinstance(value, Leaf):
+            yield name, None, value.number
+
+
+def step_of(form: Form, inputs: Mapping[str, Any], douts: list[np.ndarray]) -> Step:
+    """Return one call with these inputs."""
+    return Step(form, [np.array(array) for _, array in leaves_of(inputs)], douts)

@@ -1,0 +1,265 @@
+"""Confirm: a pass is confirmed by an ordinary process, which answers the same calls and knows no expected value.
+
+What is asked is chosen here, and what the answers mean for the verdict; they are compared by ``opkit.blind.judge``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from opkit.blind.call import Answers, Kind, Origin, Request, Step, Taken
+from opkit.blind.judge import Difference, Ray, contradicts, difference
+from opkit.blind.server import Client, NoAnswerError, Opening, is_open
+from opkit.checker import Checkable, CheckResult, Status
+from opkit.checker.model.codes import ORDINARY
+from opkit.checker.model.draws import generator
+from opkit.checker.model.evaluate import Evaluator, InputLeaf, snapshot
+from opkit.checker.model.thresholds import SLOW_CALL
+from opkit.verify.isolation.limits import is_limited, threads_here
+from opkit.verify.options import RunOptions
+from opkit.verify.subjects.ordinary import CopiedPlayer, Ordinary, form_of, step_of
+
+#: Where the draws of a confirmation begin among those of all checks.
+_DRAWS = 9000
+#: Distances of a ray's points relative to the values, where an op is of float64 and where it is not: far enough for
+#: half the digits of a difference, near enough for a kink to lie beside it.
+_NEAR, _WIDE = 1e-3, 1e-2
+#: Fresh points of each case beside its own, and turns on arrays that are filled again: more than 50 calls if cheap.
+_FRESH, _AGAIN = 3, 1
+#: Seconds that an ordinary process has at most, and at least to be worth its start.
+_LONGEST, _SHORTEST = 30.0, 0.3
+
+
+class Confirmation:
+    """The confirmation of one op, made before anything of it is compared.
+
+    Args:
+        checkable: the op as its target made it.
+        options: of the run.
+        is_ours: this process serves opkit alone, so that it may be copied.
+    """
+
+    def __init__(self, checkable: Checkable, options: RunOptions, is_ours: bool = True) -> None:
+        self._checkable, self._options = checkable, options
+        self._ordinary: Ordinary | None = checkable.ordinary if is_open() and not options.device else None
+        self._until = time.monotonic() + options.timeout if options.timeout else float("inf")
+        self._client: Client | None = None
+        wants = options.command == "gradcheck" and options.check.wants(ORDINARY.code)
+        if wants and is_ours and self._ordinary is None and hasattr(os, "fork") and threads_here() == 1:
+            self._client = Client.of_copy(lambda _: CopiedPlayer(checkable))
+
+    def close(self) -> None:
+        """End the process that was forked early."""
+        if self._client is not None:
+            self._client.close()
+
+    def __call__(self, evaluators: Sequence[Evaluator]) -> CheckResult:
+        """Confirm a pass.
+
+        Args:
+            evaluators: cases that the op was found right on.
+
+        Returns:
+            a pass, a failure, or a skip that says why the pass is not confirmed.
+        """
+        if self._ordinary is None and self._client is None:
+            return _skipped("this process could not be copied, and the op cannot be made again elsewhere")
+        try:
+            script = Script.of(evaluators, self._ordinary, self._options.check.seed)
+        except Exception as error:  # user code; it ran without complaint before
+            return _skipped(f"a call raised {type(error).__name__}: {error}")
+        if not script.steps:
+            return _skipped("there is no small case")
+        try:
+            answers = self._asked(script)
+            found = self._judged(script, answers)
+            if found.status is Status.FAIL and self._ordinary is not None and not answers.changed:
+                again = self._asked(script)
+                if _are_unlike(script, answers, again):
+                    return _skipped("its answers are others in each process")
+        except NoAnswerError as error:
+            return _skipped(f"an ordinary process {error}")
+        return found
+
+    def _asked(self, script: Script) -> Answers:
+        seconds = min(_LONGEST, self._until - time.monotonic())
+        if seconds < _SHORTEST:
+            raise NoAnswerError("was not asked: the time is over")
+        origin = self._ordinary.origin if self._ordinary is not None else Origin(Kind.OP, self._checkable.name, "")
+        client = self._client if self._ordinary is None else Client.of_server()
+        assert client is not None
+        try:
+            opening = Opening(origin, _folder(), self._options.memory if is_limited() else 0)
+            return client.ask(opening, Request(script.steps, script.again), seconds)
+        finally:
+            if client is not self._client:
+                client.close()
+
+    def _judged(self, script: Script, answers: Answers) -> CheckResult:
+        if answers.unloaded:
+            return _skipped(f"an ordinary process could not load it: {answers.unloaded}")
+        checkable = self._checkable
+        if answers.changed:
+            names = ", ".join(answers.changed[:5])
+            return _result(checkable, Status.FAIL, f"the op's functions changed {names}, which everything else uses")
+        if answers.raised:
+            return _result(checkable, Status.FAIL, f"raises in an ordinary process: {answers.raised}")
+        for number, turn in enumerate(answers.turns):
+            found = difference(script.steps, script.seen, turn)
+            if found is not None:
+                return script.told(checkable, found, number)
+        is_plain = checkable.surrogate is None and not checkable.allow and not checkable.tolerance
+        missed = contradicts(script.rays, script.steps, answers.turns[0]) if is_plain else None
+        if missed is not None:
+            slope, given = missed
+            text = f"in an ordinary process a directional derivative is {slope:.6g}, and {given:.6g} by backward"
+            return _result(checkable, Status.FAIL, text, expected=slope, actual=given)
+        return _result(checkable, Status.PASS, cases=len(set(map(id, script.cases))))
+
+
+def _folder() -> str:
+    """Return the folder that this process works in, "" where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _are_unlike(script: Script, one: Answers, other: Answers) -> bool:
+    """Say whether two ordinary processes answered unlike: the op is random, or has a state from outside."""
+    if (one.raised, one.unloaded) != (other.raised, other.unloaded):
+        return True
+    return any(difference(script.steps, a, b) is not None for a, b in zip(one.turns, other.turns))
+
+
+def _result(checkable: Checkable, status: Status, message: str = "", **fields: Any) -> CheckResult:
+    row = ORDINARY
+    where = checkable.backward_where or checkable.forward_where
+    return CheckResult(row.name, status, row.code, message, where=where, **fields)
+
+
+def _skipped(why: str) -> CheckResult:
+    row = ORDINARY
+    return CheckResult(row.name, Status.SKIP, row.code, f"not confirmed in an ordinary process: {why}")
+
+
+@dataclass(slots=True)
+class Script:
+    """What an ordinary process is asked, and what was seen here.
+
+    Args:
+        steps: the calls in the order of a training loop.
+        seen: what each gave here.
+        rays: some of the steps that lie on lines.
+        again: turns on arrays that are filled again.
+        cases: of each step.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    seen: list[Taken] = field(default_factory=list)
+    rays: list[Ray] = field(default_factory=list)
+    again: int = _AGAIN
+    cases: list[Evaluator] = field(default_factory=list)
+
+    @staticmethod
+    def of(evaluators: Sequence[Evaluator], ordinary: Ordinary | None, seed: int) -> Script:
+        """Choose calls near cases, and make them here.
+
+        Raises:
+            Exception: what user code raises.
+        """
+        made = Script()
+        with np.errstate(all="ignore"):
+            for number, ev in enumerate(evaluators):
+                begun = time.perf_counter()
+                case = _Case(made, ev, form_of(ordinary, ev), generator(seed, _DRAWS + number))
+                center = case.add({})
+                if time.perf_counter() - begun > SLOW_CALL:
+                    case.add(case.moved(case.way(0), _NEAR))
+                    break
+                if number == 0:
+                    made.rays += [case.ray(center, kind) for kind in range(_WAYS) if case.has_gradient]
+                for _ in range(_FRESH):
+                    case.add(case.moved(case.way(0), float(case.rng.uniform(-0.1, 0.1))))
+        return made
+
+    def told(self, checkable: Checkable, found: Difference, turn: int) -> CheckResult:
+        """Return the failure that a difference is."""
+        ev = self.cases[found.step]
+        if found.is_gradient:
+            what = f"the gradient of {ev.leaves[found.index]}" if found.index < len(ev.leaves) else "the gradient"
+        else:
+            names = [arg.name for arg in checkable.outputs]
+            what = f"forward's result {names[found.index] if found.index < len(names) else found.index}"
+        if found.expected is None or found.actual is None:
+            text = f"in an ordinary process {what} has another shape than in the check"
+        else:
+            text = f"in an ordinary process {what} is {found.actual:.9g}, in the check it was {found.expected:.9g}"
+        if turn:
+            text += ", after its arrays were filled again with other values"
+        values = {"case": ev.case.to_json(), "expected": found.expected, "actual": found.actual}
+        return _result(checkable, Status.FAIL, text, **values)
+
+
+#: How many kinds of directions there are; see ``_Case.way``.
+_WAYS = 4
+
+
+class _Case:
+    """One case: the calls near it."""
+
+    def __init__(self, script: Script, ev: Evaluator, form: Any, rng: np.random.Generator) -> None:
+        self._script, self._ev, self._form, self.rng = script, ev, form, rng
+        self.has_gradient = ev.checkable.has_gradient and bool(ev.leaves and ev.slots and sum(ev.sizes))
+
+    def add(self, moved: dict[InputLeaf, np.ndarray]) -> int:
+        """Make a call with some arrays replaced; return its number."""
+        ev, script = self._ev, self._script
+        inputs = ev.inputs
+        for leaf, array in moved.items():
+            inputs = ev.replaced(leaf, array, inputs)
+        douts = ev.douts_from(self.rng.uniform(-1, 1, sum(ev.sizes))) if self.has_gradient else []
+        outputs, pullback = ev.run(inputs)
+        kept = snapshot(outputs)
+        found = ev.gradients(douts, pullback) if self.has_gradient else dict.fromkeys(ev.leaves)
+        gradients = [None if item is None else np.array(item) for item in found.values()]
+        script.steps.append(step_of(self._form, inputs, douts))
+        script.seen.append(Taken(kept, gradients))
+        script.cases.append(ev)
+        return len(script.steps) - 1
+
+    def way(self, kind: int) -> dict[InputLeaf, np.ndarray]:
+        """Return a direction: of each element's own size; within what is of one sum, of one length, symmetric."""
+        found = {}
+        for leaf in self._ev.leaves:
+            array = self._ev.array(leaf).astype(np.float64)
+            way = self.rng.uniform(-1, 1, array.shape) * np.abs(array)
+            if kind == 1 and array.ndim:
+                way = way - way.mean(axis=-1, keepdims=True)
+            elif kind == 2 and array.ndim:
+                length = (array * array).sum(axis=-1, keepdims=True)
+                way = way - array * np.divide((way * array).sum(axis=-1, keepdims=True), np.where(length, length, 1))
+            elif kind == 3:
+                way = array * self.rng.uniform(0.5, 1)
+            found[leaf] = way
+        return found
+
+    def moved(self, way: dict[InputLeaf, np.ndarray], distance: float) -> dict[InputLeaf, np.ndarray]:
+        """Return arrays that lie so far along a direction."""
+        ev = self._ev
+        arrays = {leaf: ev.array(leaf) for leaf in way}
+        return {leaf: np.asarray(array + distance * way[leaf], array.dtype) for leaf, array in arrays.items()}
+
+    def ray(self, center: int, kind: int) -> Ray:
+        """Make the calls of a ray."""
+        way = self.way(kind)
+        is_wide = any(self._ev.array(leaf).dtype.itemsize < 8 for leaf in way)
+        step = _WIDE if is_wide else _NEAR
+        low, below, above, high = (self.add(self.moved(way, times * step)) for times in (-2, -1, 1, 2))
+        return Ray((low, below, center, above, high), step, list(way.values()))

@@ -1,0 +1,98 @@
+"""A pass is confirmed in a process that looks like an ordinary run (GC199)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opkit
+from opkit.checker import OpReport
+from tests.verify.exploits import EXPLOITS, directory_of, layer_of, script_of, torch_of
+from tests.verify.opdirs import make_op
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked")
+
+#: What a script's own arrays give away only beyond them is undecided, as all that is found there alone.
+_BEYOND = frozenset({"identity", "pointer"})
+_MAKERS: dict[str, Callable[[str, Path], object]] = {"layer": layer_of, "directory": directory_of, "script": script_of}
+_RIGHT = """
+
+import paddle
+
+
+class Square(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensor()
+        return 2 * x * dy
+"""
+
+
+def reports_of(targets: list[str]) -> tuple[OpReport, ...]:
+    """Check targets as the command line does."""
+    return opkit.gradcheck(targets, replay=False).ops
+
+
+def ordinary(report: OpReport) -> str:
+    """Return the status of the confirmation, "" where there is none."""
+    return next((item.status.value for item in report.checks if item.code == "GC199"), "")
+
+
+@pytest.mark.parametrize("maker", _MAKERS)
+def test_what_is_right_only_while_it_is_checked_fails(maker: str, here: Path) -> None:
+    """Every exploit, told in each front end."""
+    reports = reports_of([str(_MAKERS[maker](name, here)) for name in EXPLOITS])
+    found = {name: report.status.value for name, report in zip(EXPLOITS, reports)}
+    expected = {name: "undecided" if maker == "script" and name in _BEYOND else "fail" for name in EXPLOITS}
+    assert found == expected
+
+
+@pytest.mark.peer
+def test_functions_of_torch_are_confirmed_too(here: Path) -> None:
+    """Every exploit as a Function of torch."""
+    pytest.importorskip("torch")
+    reports = reports_of([torch_of(name, here) for name in EXPLOITS])
+    assert {report.status.value for report in reports} == {"fail"}
+
+
+def test_a_right_op_is_confirmed_in_each_front_end(here: Path) -> None:
+    """The check is there, and passes."""
+    (here / "right.py").write_text(_RIGHT)
+    (here / "run.py").write_text(
+        f"{_RIGHT}\n\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nSquare.apply(x).sum().backward()\n"
+    )
+    reports = reports_of([str(make_op(here, "square")), str(here / "right.py::Square"), str(here / "run.py")])
+    assert [ordinary(report) for report in reports] == ["pass", "pass", "pass"]
+
+
+def test_an_op_that_draws_its_constants_anew_in_each_process_is_not_confirmed(here: Path) -> None:
+    """It is no failure, since two ordinary processes differ as well; the report says so in a line."""
+    text = _RIGHT.replace("import paddle", "import os\n\nimport paddle\n\nFACTOR = os.urandom(1)[0] + os.getpid()")
+    (here / "drawn.py").write_text(
+        text.replace("return x * x", "return FACTOR * x * x").replace("2 * x", "2 * FACTOR * x")
+    )
+    (report,) = reports_of([str(here / "drawn.py::Square")])
+    assert (report.status.value, ordinary(report)) == ("pass", "skip")
+    assert "others in each process" in "\n".join(report.notes)
+
+
+def test_an_op_that_fails_is_not_asked_again(here: Path) -> None:
+    """There is nothing to confirm."""
+    (here / "wrong.py").write_text(_RIGHT.replace("2 * x", "3 * x"))
+    (report,) = reports_of([str(here / "wrong.py::Square")])
+    assert (report.status.value, ordinary(report)) == ("fail", "")
+
+
+def test_a_function_of_this_process_is_not_copied() -> None:
+    """A call of ``opkit.gradcheck`` with functions checks them here alone."""
+    report = opkit.gradcheck(forward=np.sin, backward=lambda x, dy: dy * np.cos(x), inputs=[np.linspace(-1, 1, 5)])
+    assert [ordinary(item) for item in report.ops] == [""]
