@@ -238,6 +238,13 @@ def test_a_surrogate_is_undecided_on_declared_inputs_too() -> None:
     assert report(*SURROGATES["a rounding"], recorded=given).status is Status.UNDECIDED
 
 
+def test_a_declared_surrogate_is_compared() -> None:
+    """The gradient of a rounding declared as the identity's has to be the identity's."""
+    declared = {"surrogate": lambda arrays, attrs: [arrays["x"]]}
+    assert report(np.round, lambda dy, x: dy, **declared).status is Status.PASS
+    assert report(np.round, lambda dy, x: 2 * dy, **declared).status is Status.FAIL
+
+
 def test_other_wrong_pairs_of_a_surrogates_output_go_with_it() -> None:
     """The learnt scale of a quantisation has a gradient of its own making."""
 

@@ -14,7 +14,7 @@ from opkit.checker.derivative.rows import candidates
 from opkit.checker.model.case import Case
 from opkit.checker.model.evaluate import Evaluator, InputLeaf
 from opkit.checker.model.trial import Trial
-from opkit.checker.search.attributes import alternatives, is_mark, pairwise
+from opkit.checker.search.attributes import alternatives, pairwise
 from opkit.checker.search.climb import ACCEPTED, climb
 from opkit.checker.search.shapes import Assignment
 from tests.checker.table import checkable
@@ -216,14 +216,6 @@ def test_any_two_values_of_two_attributes_meet() -> None:
 def test_one_attribute_alone_is_not_mixed() -> None:
     """There is nothing to pair, and constants of one value are not an attribute to vary."""
     assert pairwise({"alpha": [1.0, 2.0], "beta": [3.0]}) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"), [("ignore_index", -100, True), ("axis", -1, False), ("count", 3, False)]
-)
-def test_a_mark_is_told_by_its_name(name: str, value: int, expected: bool) -> None:
-    """An index to ignore stands for something else among labels; an axis or a count does not."""
-    assert is_mark(name, value) is expected
 
 
 def _cases_of(op: Checkable) -> list[Case]:

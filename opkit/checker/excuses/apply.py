@@ -35,7 +35,7 @@ def excused(session: CheckSession, results: Sequence[CheckResult]) -> list[Check
     found, checkable = list(results), session.checkable
     if not checkable.has_gradient or not session.evaluators:
         return found
-    if checkable.infer is None:
+    if checkable.infer is None and checkable.surrogate is None:
         _apply(session, found, surrogates, _DERIVATIVES | _LINEAR)
     if checkable.cases is not None or checkable.recorded:
         for index, why in declared(session, _failed(found, _DERIVATIVES)).items():

@@ -136,7 +136,7 @@ FLOOR, FLOOR_SINGLE = 1e-9, 2e-5
 #: Ulps of the dtype a recorded run used by which a gradient may be off where it is checked in float64: a backward may
 #: go through that dtype on purpose. Tuned.
 SEEN_ULPS = 8.0
-#: Size of values beyond which inputs that nothing declares are extremes (rule 5).
+#: Size of values beyond which inputs that nothing declares are extremes (rule 5). Derived: the rule's own number.
 EXTREME_SIZE = 1e3
 #: Relative difference that one rounding to float32 on the way explains. Derived: four units in its last place.
 SINGLE_ROUNDING = 2.0**-22
@@ -153,7 +153,7 @@ MOST_BITS = 14_000
 MOST_PARTS = 8
 #: Shapes that are tried of inputs of which some are like one part of another. Cost.
 MOST_PARTED = 256
-#: What the incoming gradients of a first look lie between: none is lost beside the others; and a seed of their own.
+#: What the incoming gradients of a first look lie between: none is lost beside the others; and a seed. Tuned.
 LOOK_WEIGHTS, LOOK_SEED = (0.5, 1.5), 77
 #: Shapes that are tried further where backward fails on all that forward took first, those of one first input, and
 #: cases of these that are kept. Cost.
