@@ -162,7 +162,7 @@ def test_a_file_that_does_not_import_is_told_with_its_line(here: Path) -> None:
 
 
 def test_declared_exceptions_are_served(here: Path) -> None:
-    """SURROGATE_Name gives the function whose derivative backward is."""
+    """SURROGATE_Name gives the function whose derivative backward is; without it a surrogate is undecided."""
     text = """
 class Round(PyLayer):
     @staticmethod
@@ -173,7 +173,7 @@ class Round(PyLayer):
     def backward(ctx, dy):
         return Tensor(dy.numpy().copy())
 """
-    assert run(here, text, "Round").report.status.value == "fail"
+    assert run(here, text, "Round").report.status.value == "undecided"
     declared = text + "\nSURROGATE_Round = {'forward': lambda x: Tensor(x.numpy() * 1.0)}\n"
     (op,) = run(here, declared, "Round").report.ops
     assert op.status.value == "pass", [(item.code, item.message) for item in op.findings]

@@ -248,7 +248,7 @@ def finished(
         gradients=floats,
         own=tuple(runner.own_checks()),
     )
-    if not made.asks_second:  # it takes as long as the first order
+    if not (made.asks_second or subject.offers_second):  # it takes as long as the first order
         return made
     example = {**case.inputs, **case.attrs}
     return replace(made, second=runner.second(replace(made, recorded=(case,)), example))

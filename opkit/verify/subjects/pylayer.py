@@ -59,6 +59,7 @@ def layer_subject(layer: Any, leaves: frozenset[str] = frozenset()) -> Subject:
         functions=(layer.forward, layer.backward),
         forward_where=_where(layer, "forward"),
         backward_where=_where(layer, "backward"),
+        offers_second=True,
         uses_misfits=True,
     )
 

@@ -71,6 +71,7 @@ class Subject:
         forward_where: file and line of forward.
         backward_where: file and line of backward.
         remark: what a reader of its reports should know, "" for nothing.
+        offers_second: whether second order is looked at though nothing asks for it.
         uses_misfits: whether its framework uses a gradient of another shape than its input in silence.
     """
 
@@ -92,4 +93,5 @@ class Subject:
     forward_where: Location | None = None
     backward_where: Location | None = None
     remark: str = ""
+    offers_second: bool = False
     uses_misfits: bool = False
