@@ -58,7 +58,7 @@ def literal(value: Any) -> str:
 
 
 def takes_attrs(kernel: ExportKernel) -> bool:
-    """Say whether a kernel gets attributes."""
+    """Return whether a kernel gets attributes."""
     return kernel.op.kernel is not None and kernel.op.kernel.takes_attrs
 
 
