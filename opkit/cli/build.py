@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,10 @@ def build(
     spec_only: Annotated[
         bool,
         typer.Option("--spec-only", help="Compile the definitions and read the Python files, but run no Python."),
+    ] = False,
+    compile_commands: Annotated[
+        bool,
+        typer.Option("--compile-commands", help="Write compile_commands.json here, for editors of C++ kernels."),
     ] = False,
     fix: Annotated[
         bool,
@@ -57,6 +62,8 @@ def build(
     directories = discover(paths_of([str(path) for path in paths or []]))
     if fix:
         write_amendments(directories)
+    if compile_commands:
+        put_compile_commands([path for item in directories for path in item.cpp_kernels])
     if spec_only:
         result = build_directories(directories, runs_python=False)
     else:
@@ -72,6 +79,26 @@ def build(
         warn(f"no op directory in {where}: none holds a NAME_cpp_def.cpp\nnext: opkit new NAME")
         raise typer.Exit(NOTHING)
     raise typer.Exit(SPEC_ERRORS if result.has_errors else CLEAN)
+
+
+def put_compile_commands(files: Sequence[Path]) -> None:
+    """Write ``compile_commands.json`` into the current folder.
+
+    Raises:
+        UsageError: there is no C++ compiler.
+    """
+    from opkit.atomic import write_file
+    from opkit.cli.console import put
+    from opkit.errors import UsageError
+    from opkit.native import find_compiler
+    from opkit.native.building import compile_commands
+    from opkit.native.compiler import how_to_install
+
+    compiler = find_compiler()
+    if compiler is None:
+        raise UsageError("there is no C++ compiler", help=how_to_install())
+    write_file("compile_commands.json", compile_commands(files, compiler).encode())
+    put("compile_commands.json")
 
 
 def pin_threads() -> None:

@@ -34,6 +34,9 @@ def new(
         typer.Option("--attr", metavar="NAME:TYPE=DEFAULT", help="An attribute, such as alpha:float=0.1; repeatable."),
     ] = None,
     no_grad: Annotated[bool, typer.Option("--no-grad", help="Write no gradient.")] = False,
+    cpp_kernel: Annotated[
+        bool, typer.Option("--cpp-kernel", help="Also write kernels in C++, which opkit compiles and checks.")
+    ] = False,
     job: Annotated[bool, typer.Option("--job", help="Also write job.py, which predicts with the op.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     formula: Annotated[
@@ -77,6 +80,8 @@ def new(
                 "new needs the op's NAME", help="opkit new my_op, or opkit new --ci for the workflow alone"
             )
         return
+    if cpp_kernel and (formula or inputs or outputs):
+        raise UsageError("--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input and --output")
     if formula:
         from opkit.cli.formula import new_from_formula
 
@@ -93,7 +98,7 @@ def new(
             raise UsageError(f"--kind {kind} has inputs and outputs of its own", help="leave out --input and --output")
         written = scaffold_signature(name, folder, inputs or [], outputs or [], attr or [], **options)
     else:
-        written = scaffold(name, folder, kind, attr or [], **options)
+        written = scaffold(name, folder, kind, attr or [], cpp=cpp_kernel, **options)
     for path in written:
         put(str(path))
     chosen = KINDS[kind]

@@ -232,7 +232,7 @@ class _Chooser:
         return op.type == "parallel_cast" and bool(op.attrs["sbp_parallel"])
 
     def _may_write(self, op: Operation, way: Way, devices: DeviceGroup) -> bool:
-        """Say whether the variables that an op changes may be changed in a way.
+        """Return whether the variables that an op changes may be changed in a way.
 
         In one memory they exist once, and two devices must not change the same part; elsewhere each device changes
         what it has.
@@ -317,7 +317,7 @@ def _terms(op: Operation, facts: Facts) -> float:
 
 
 def _is_taken(op: Operation, way: Way, facts: Facts, known: Known) -> bool:
-    """Say whether the definition of a user's op takes the shards of a way, and gives the shapes that are expected."""
+    """Return whether the definition of a user's op takes the shards of a way, and gives the expected shapes."""
     opdef: OpDef = op.opdef  # type: ignore[assignment]
     assert opdef.infer is not None
     for place in range(facts.count):

@@ -86,7 +86,7 @@ class ThreadEngine:
         return _Ready(step, plan, [scope.var(name) for name in plan.holders], held, [None] * len(held))
 
     def _is_shared(self, change: Change) -> bool:
-        """Say whether devices compute together an array that all of them are to have."""
+        """Return whether devices compute together an array that all of them are to have."""
         desc = self.physical.known[change.value]
         size = int(np.prod(desc.shape)) * to_numpy(desc.dtype).itemsize
         devices = change.target.devices.devices

@@ -65,7 +65,7 @@ class Way:
         return any(sbp is not None and sbp.is_split for sbp in (*self.inputs, *self.results))
 
     def fits(self, facts: Facts) -> bool:
-        """Say whether every axis that is split is there, and at least as long as there are devices."""
+        """Return whether every axis that is split is there, and at least as long as there are devices."""
         pairs = (*zip(self.inputs, facts.inputs), *zip(self.results, facts.results))
         return all(
             sbp is None

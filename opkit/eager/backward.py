@@ -15,7 +15,7 @@ from opkit.autograd import leading_to, reverse_walk
 from opkit.eager.grad_hooks import HookedRule, run_hooks
 from opkit.eager.observed import observed_rule, observed_visit
 from opkit.eager.tensor import Tensor, wrap
-from opkit.errors import AutogradError, ShapeError, UsageError
+from opkit.errors import AutogradError, ShapeError
 from opkit.ops.basis.arithmetic import add
 from opkit.ops.core.mode import local
 from opkit.ops.core.quiet import quiet
@@ -211,13 +211,3 @@ def _leaf_rule(leaf: Tensor, douts: Sequence[Any], release: bool) -> tuple[()]:
 
 
 Tensor.walk_rule = staticmethod(_leaf_rule)
-
-
-def check_unique(roots: Sequence[Tensor]) -> None:
-    """Refuse a list of roots that contains one twice.
-
-    Raises:
-        UsageError: it does.
-    """
-    if len({id(root) for root in roots}) != len(roots):
-        raise UsageError("backward: a tensor is in the list twice")

@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Say whether ops are recorded in this thread."""
+    """Return whether ops are recorded in this thread."""
     return local.mode.is_grad_enabled
 
 

@@ -53,7 +53,7 @@ class ExportKernel:
         return len(self.outputs) == 1 and self.is_list(self.outputs[0].name)
 
     def is_list(self, name: str) -> bool:
-        """Say whether an argument is a list of values."""
+        """Return whether an argument is a list of values."""
         return any(is_list(arg) for arg in (*self.compiled.inputs, *self.compiled.outputs) if arg.name == name)
 
     @property

@@ -59,7 +59,7 @@ class ProofResult:
 
 
 def is_installed(framework: str) -> bool:
-    """Say whether this Python has the framework; it is not imported."""
+    """Return whether this Python has the framework; it is not imported."""
     return importlib.util.find_spec(framework) is not None
 
 
@@ -107,7 +107,7 @@ def prove(
 
 
 def has_compiler() -> bool:
-    """Say whether there is a C++ compiler, which torch's inductor needs."""
+    """Return whether there is a C++ compiler, which torch's inductor needs."""
     return shutil.which("g++") is not None
 
 

@@ -62,7 +62,7 @@ def _is_plain(name: str, value: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same to the last bit; NaN is the same as NaN."""
+    """Return whether two values are the same to the last bit; NaN is the same as NaN."""
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
     if isinstance(one, dict) and isinstance(other, dict):

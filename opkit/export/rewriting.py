@@ -115,7 +115,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Name) and isinstance(bare, ast.Attribute) and bare.attr == "dtype":
             self.dtypes.add(target.id)
         value = self._dtype(node.value) if is_dtype and isinstance(node.value, ast.Constant) else self.visit(node.value)
-        place = self._place(target) if isinstance(target, ast.Attribute) else self.visit(target)
+        place = self.visit(target)
         if ast.unparse(place) == ast.unparse(value):
             return None
         if isinstance(target, ast.Attribute) and self._is_pointer_name(value):
@@ -168,30 +168,20 @@ class Rewriter(ast.NodeTransformer):
         return ast.Raise(ast.Call(ast.Name("ValueError"), [message], []))
 
     def _changed_list(self, name: str, node: ast.Call) -> ast.stmt | None:
-        """Return the statement for a C++ algorithm that changes a list in place, None for another call."""
-        places = [_iterator(arg) for arg in node.args]
-        if (
-            name == "insert"
-            and places[1] is not None
-            and isinstance(node.args[2], ast.List)
-            and len(node.args[2].elts) == 1
-        ):
-            args = [self.visit(places[1][1]), self.visit(node.args[2].elts[0])]
-            return ast.Expr(ast.Call(ast.Attribute(self.visit(node.args[0]), "insert"), args, []))
-        if name == "sort" and len(node.args) == 2 and _is_all(node.args):
-            return ast.Expr(ast.Call(ast.Attribute(self.visit(places[0][0]), "sort"), [], [])) if places[0] else None
-        if name == "reverse" and _is_all(node.args) and places[0] is not None:
-            return ast.Expr(ast.Call(ast.Attribute(self.visit(places[0][0]), "reverse"), [], []))
-        if name == "erase" and places[1] is not None and len(node.args) == 2:
-            place = ast.Subscript(self.visit(places[1][0]), self.visit(places[1][1]))
-            return ast.Delete([place])
-        if name == "resize" and len(node.args) == 3:
-            items, count, value = (self.visit(arg) for arg in node.args)
-            grown = ast.BinOp(
-                ast.BinOp(items, ast.Add(), ast.BinOp(ast.List([value]), ast.Mult(), count)), ast.Add(), ast.List([])
-            )
-            return ast.Assign([ast.Subscript(items, ast.Slice())], ast.Subscript(grown, ast.Slice(upper=count)))
-        return None
+        """Return the statement that inserts or erases one element of a list, None for another call."""
+        place = node.args[1] if name in ("insert", "erase") else None
+        start = place.left if isinstance(place, ast.BinOp) and isinstance(place.op, ast.Add) else place
+        if not (isinstance(start, ast.Call) and isinstance(start.func, ast.Name) and start.func.id == "Iterator"):
+            return None
+        items, index = self.visit(node.args[0]), self.visit(start.args[1])
+        if isinstance(place, ast.BinOp):
+            index = ast.BinOp(index, ast.Add(), self.visit(place.right))
+        if name == "erase":
+            return ast.Delete([ast.Subscript(items, index)]) if len(node.args) == 2 else None
+        given = node.args[2]
+        if not isinstance(given, ast.List) or len(given.elts) != 1:
+            return None
+        return ast.Expr(ast.Call(ast.Attribute(items, "insert"), [index, self.visit(given.elts[0])], []))
 
     # --- expressions
     def _is_pointer(self, node: ast.expr) -> bool:
@@ -237,14 +227,6 @@ class Rewriter(ast.NodeTransformer):
         if is_output:
             return ast.Name(f"{self.names.safe[name]}_{what}")
         return ast.Attribute(ast.Name(self.names.safe[name]), what)
-
-    def _place(self, target: ast.Attribute) -> ast.expr:
-        place: ast.expr = self.visit(target)
-        return place
-
-    def visit(self, node: ast.AST) -> Any:
-        """Rewrite a node."""
-        return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> Any:
         """Write a variable, or what it points to."""
@@ -292,35 +274,16 @@ class Rewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> Any:
         """Write a comparison, of dtypes by the framework's names."""
         sides = [node.left, *node.comparators]
-        found = self._is_found(node)
-        if found is not None:
-            return found
         if any(self._is_dtype(item) for item in sides):
             done = [self._dtype(item) if isinstance(item, ast.Constant) else self.visit(item) for item in sides]
             return ast.Compare(done[0], node.ops, done[1:])
         return self.generic_visit(node)
-
-    def _is_found(self, node: ast.Compare) -> ast.expr | None:
-        """Return ``value in items`` for a search compared with the end, None for another comparison."""
-        call, end = node.left, node.comparators[0]
-        is_search = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "find"
-        if not is_search or not isinstance(call, ast.Call) or len(node.ops) != 1 or not _is_all(call.args[:2]):
-            return None
-        if ast.unparse(end) != ast.unparse(call.args[1]) or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
-            return None
-        place = _iterator(call.args[0])
-        sign: ast.cmpop = ast.NotIn() if isinstance(node.ops[0], ast.Eq) else ast.In()
-        return ast.Compare(self.visit(call.args[2]), [sign], [self.visit(place[0])]) if place else None
 
     def _is_dtype(self, item: ast.expr) -> bool:
         if isinstance(item, ast.Attribute) and item.attr == "v":
             return self._is_dtype(item.value)
         is_field = isinstance(item, ast.Attribute) and item.attr == "dtype"
         return is_field or (isinstance(item, ast.Name) and item.id in self.dtypes)
-
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        """Leave a constant."""
-        return node
 
     def _dtype(self, node: ast.Constant) -> ast.expr:
         try:
@@ -351,8 +314,6 @@ class Rewriter(ast.NodeTransformer):
             return args[1]
         if name == "filled":
             return ast.BinOp(ast.List([args[1]]), ast.Mult(), args[0])
-        if name == "Shape" or name == "axes":
-            return args[0]
         if name in ("front", "back"):
             return ast.Subscript(args[0], ast.Constant(0 if name == "front" else -1))
         if name in LIBRARY:
@@ -430,24 +391,3 @@ class Rewriter(ast.NodeTransformer):
 
 def _expression(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
-
-
-def _iterator(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Return the list and place of an iterator, None of another expression."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Iterator":
-        return node.args[0], node.args[1]
-    return None
-
-
-def _is_all(nodes: list[ast.expr]) -> bool:
-    """Say whether two iterators are a list's begin and end."""
-    places = [_iterator(node) for node in nodes[:2]]
-    if len(places) != 2 or places[0] is None or places[1] is None:
-        return False
-    begin, end = places[0], places[1]
-    is_begin = isinstance(begin[1], ast.Constant) and begin[1].value == 0
-    return (
-        is_begin
-        and ast.unparse(begin[0]) == ast.unparse(end[0])
-        and ast.unparse(end[1]) == f"len({ast.unparse(end[0])})"
-    )

@@ -44,16 +44,6 @@ def class_name(name: str) -> str:
     return made if made != name else made + "Function"
 
 
-def blob_name(blob: str) -> str:
-    """Return the local variable of a blob: in:x_0 is x, out:y_0 is y, dout:y_0 is grad_y, op/dx_0 is dx."""
-    prefix, colon, rest = blob.partition(":")
-    if colon:
-        name = safe_names([rest.rpartition("_")[0]]).popitem()[1]
-        return f"grad_{name}" if prefix == "dout" else name
-    rest = blob.rpartition("/")[2]
-    return safe_names([rest.rpartition("_")[0]]).popitem()[1]
-
-
 def literal(value: Any) -> str:
     """Return a default as Python text; a list becomes a tuple, infinities ``float("inf")``."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
@@ -68,7 +58,7 @@ def literal(value: Any) -> str:
 
 
 def takes_attrs(kernel: ExportKernel) -> bool:
-    """Say whether a kernel gets attributes."""
+    """Return whether a kernel gets attributes."""
     return kernel.op.kernel is not None and kernel.op.kernel.takes_attrs
 
 

@@ -215,7 +215,7 @@ def _each(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _is_taken(kernel: ExportKernel, case: Case) -> bool:
-    """Say whether the definition takes a case and the kernel keeps its promise there."""
+    """Return whether the definition takes a case and the kernel keeps its promise there."""
     descs = {name: items for name, value in case.inputs.items() if (items := describe(value))}
     try:
         promised = kernel.compiled.infer(descs, dict(case.attrs))
@@ -275,7 +275,7 @@ def _slack(
 
 
 def _is_determined(example: Example) -> bool:
-    """Say whether the last bit of the inputs leaves the results as they are, to a thousand times the proof's bound."""
+    """Return whether the last bit of the inputs leaves the results within a thousand times the proof's bound."""
     results = {f"output {index}": item for index, item in enumerate(example.outputs)}
     results |= _named(example.grads)
     return all(16 * slack <= 1000 * bound_of(results[name]) for name, slack in example.slack.items())

@@ -53,7 +53,7 @@ class _Name:
 
 
 class Machine:
-    """The data, how far they are read, the stack and the memo.
+    """The data, the stack and the memo.
 
     Args:
         data: the whole pickle.
@@ -61,35 +61,9 @@ class Machine:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.at = 0
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
         self.spent: Counter[str] = Counter()
-
-    def take(self, count: int) -> bytes:
-        """Return the next bytes."""
-        found = self.data[self.at : self.at + count]
-        if len(found) < count:
-            raise FormatError("the pickle is truncated")
-        self.at += count
-        return found
-
-    def number(self, count: int) -> int:
-        """Return a whole number of so many bytes."""
-        return int.from_bytes(self.take(count), "little")
-
-    def block(self, count: int) -> bytes:
-        """Return bytes whose number stands before them in so many bytes."""
-        return self.take(self.number(count))
-
-    def line(self) -> str:
-        """Return a text up to the end of its line."""
-        end = self.data.find(b"\n", self.at, self.at + 300)
-        if end < 0:
-            raise FormatError("the pickle gives a name that does not end")
-        found = self.data[self.at : end]
-        self.at = end + 1
-        return found.decode("utf-8")
 
     def pop(self) -> Any:
         """Return what is on top of the stack."""
@@ -276,5 +250,5 @@ def _is_flat(key: Any) -> bool:
 
 
 def is_token(item: Any) -> bool:
-    """Say whether something stands for a name or a dtype, which is not a value."""
+    """Return whether something stands for a name or a dtype, which is not a value."""
     return isinstance(item, (_Name, _Dtype))

@@ -75,10 +75,10 @@ def to_numpy(name: str) -> np.dtype:
 
 
 def is_floating(name: str) -> bool:
-    """Say whether a canonical dtype name is a real floating-point one."""
+    """Return whether a canonical dtype name is a real floating-point one."""
     return name in ("float16", "float32", "float64")
 
 
 def is_integer(name: str) -> bool:
-    """Say whether a canonical dtype name is a signed or unsigned integer one."""
+    """Return whether a canonical dtype name is a signed or unsigned integer one."""
     return name.startswith(("int", "uint"))

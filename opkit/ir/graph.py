@@ -316,7 +316,7 @@ class Block:
         return -1
 
     def has_var(self, name: str) -> bool:
-        """Say whether a Variable of that name is here."""
+        """Return whether a Variable of that name is here."""
         return name in self.vars
 
     def var(self, name: str) -> Variable:
@@ -458,7 +458,7 @@ class Program:
         return self if self.outer is None else self.outer.root
 
     def is_within(self, program: Program) -> bool:
-        """Say whether this is a program, or a branch or a loop's body in it."""
+        """Return whether this is a program, or a branch or a loop's body in it."""
         return self is program or (self.outer is not None and self.outer.is_within(program))
 
     def adopt(self, variable: Variable) -> Variable | None:

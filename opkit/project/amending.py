@@ -66,9 +66,9 @@ class _Draft:
 
 
 def amendment_of(directory: OpDirectory) -> Amendment | None:
-    """Return what an op directory's definition lacks; None where that is nothing, or cannot be told.
+    """Return what an op directory's definition lacks; None where that is nothing, or is not known.
 
-    Nothing is told of a file that does not parse.
+    Nothing is known of a file that does not parse.
 
     Args:
         directory: the directory.

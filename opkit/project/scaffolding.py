@@ -48,6 +48,7 @@ def scaffold(
     grad: bool = True,
     force: bool = False,
     job: bool = False,
+    cpp: bool = False,
 ) -> list[Path]:
     """Write a new op: a directory ``folder/name``, or for a kind without definitions the file ``folder/name.py``.
 
@@ -60,6 +61,7 @@ def scaffold(
         force: replace files that exist; files with other names in the directory are always kept.
         job: also write ``folder/job.py``, which predicts with the op (a kind without definitions always contains a
             job).
+        cpp: also write kernels in C++.
 
     Returns:
         the files written, in order.
@@ -74,8 +76,10 @@ def scaffold(
             f"--no-grad: a {chosen.name} is a forward and its gradient",
             help="for an op without a gradient: --kind py_func",
         )
+    if cpp and not chosen.has_spec:
+        raise UsageError(f"--cpp-kernel: --kind {kind} is one Python file", help="choose a kind with definitions")
     parsed = parsed_attrs(attrs, chosen)
-    texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec)
+    texts = _render(name, chosen, parsed, grad=grad, job=job and chosen.has_spec, cpp=cpp)
     return write_new(name, folder, texts, is_directory=chosen.has_spec, force=force)
 
 
@@ -193,12 +197,12 @@ def parsed_attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
     return parsed
 
 
-def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool) -> dict[str, str]:
+def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool, cpp: bool) -> dict[str, str]:
     """Return {path relative to the target folder: text}."""
     context = context_of(name, kind, attrs, grad=grad)
     if not kind.has_spec:
         return {f"{name}.py": rendered(f"{kind.name}/module.py.jinja", context)}
-    return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job)
+    return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job, cpp=cpp)
 
 
 def rendered(template: str, context: Mapping[str, object]) -> str:
@@ -218,19 +222,22 @@ def _environment() -> jinja2.Environment:
 
 
 def render_directory(
-    name: str, family: str, context: Mapping[str, object], *, cases: bool, job: bool
+    name: str, family: str, context: Mapping[str, object], *, cases: bool, job: bool, cpp: bool = False
 ) -> dict[str, str]:
     """Render the templates of a family as an op directory: {path relative to the target folder: text}."""
     files = {
         "cpp_def.cpp": f"{name}/{name}_cpp_def.cpp",
         "py_api.py": f"{name}/{name}_py_api.py",
         "py_kernel.py": f"{name}/{name}_py_kernel.py",
+        "cpp_kernel.cpp": f"{name}/{name}_cpp_kernel.cpp",
         "cases.py": f"{name}/{name}_cases.py",
         "test.py": f"{name}/test_{name}.py",
         "job.py": "job.py",
     }
     if not cases:
         del files["cases.py"]
+    if not cpp:
+        del files["cpp_kernel.cpp"]
     if not job:
         del files["job.py"]
     environment = _environment()

@@ -41,7 +41,7 @@ class Sbp:
         return {"B": PARTIAL, "P": BROADCAST}.get(self.kind, self)
 
     def fits(self, rank: int) -> bool:
-        """Say whether a tensor of this many axes can lie so."""
+        """Return whether a tensor of this many axes can lie so."""
         return not self.is_split or 0 <= self.axis < rank
 
     def __str__(self) -> str:

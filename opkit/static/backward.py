@@ -204,7 +204,7 @@ def name_variable(block: Block, variable: Variable, name: str) -> Variable:
 
 
 def _is_anonymous(block: Block, variable: Variable) -> bool:
-    """Say whether a Variable is a backward op's result that still has its generated name."""
+    """Return whether a Variable is a backward op's result that still has its generated name."""
     if variable.name.endswith(GRAD_SUFFIX) or block.vars.get(variable.name) is not variable:
         return False
     if variable.persistable or variable.is_data or variable.op is None:

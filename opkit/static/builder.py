@@ -66,7 +66,7 @@ def disable_static(place: Any = None) -> None:
 
 
 def in_static_mode() -> bool:
-    """Say whether ops are appended to a Program in this thread."""
+    """Return whether ops are appended to a Program in this thread."""
     return local.mode.apply is apply
 
 

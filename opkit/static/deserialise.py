@@ -333,7 +333,7 @@ def _fits(attr: AttrDef, value: Any) -> bool:
 
 
 def _is_small(value: Any) -> bool:
-    """Say whether a whole number fits into 64 bits, and a text into a line."""
+    """Return whether a whole number fits into 64 bits, and a text into a line."""
     if isinstance(value, str):
         return len(value) <= 200 and re.search(r"[\x00-\x1f]", value) is None
     return not isinstance(value, int) or abs(value) < 1 << 63

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opkit.diagnostics import SourceText
 from opkit.errors import InferError
 from opkit.export.inference import inference_code
 from opkit.export.model import ExportKernel
 from opkit.export.signature import names_of
 from opkit.ir import TensorDesc
 from opkit.project.loading import load
+from opkit.spec import compile_spec
 from tests.corpus.model import write
 from tests.corpus.ops import OPS
 from tests.export.ops import write_directory
@@ -115,3 +117,27 @@ def test_a_refusal_keeps_the_check_and_its_values(tmp_path: Path) -> None:
     function = compiled(ExportKernel(op, op.compiled))
     with pytest.raises(ValueError, match=r"CHECK_EQ_OR_RETURN\(a->At\(1\), b->At\(0\)\) failed \(3 vs 4\)"):
         function(TensorDesc((2, 3), "float32"), TensorDesc((4, 2), "float32"))
+
+
+AXIS = """REGISTER_USER_OP("t_forward").Input("x").Output("y").Attr<int32_t>("axis", 0)
+    .SetTensorDescInferFn([](user_op::InferContext* ctx) -> Maybe<void> {
+      DimVector dims = ctx->Shape4ArgNameAndIndex("x", 0)->dim_vec();
+      CALL;
+      *ctx->Shape4ArgNameAndIndex("y", 0) = Shape(dims);
+      return Maybe<void>::Ok();
+    });"""
+
+
+@pytest.mark.parametrize(
+    ("call", "shape"),
+    [
+        ('dims.insert(dims.begin() + ctx->Attr<int32_t>("axis"), 5)', (2, 5, 3)),
+        ("dims.insert(dims.end(), 5)", (2, 3, 5)),
+        ('dims.erase(dims.begin() + ctx->Attr<int32_t>("axis"))', (2,)),
+    ],
+)
+def test_an_axis_is_inserted_or_erased(call: str, shape: tuple[int, ...]) -> None:
+    """What a definition does to a list of sizes by iterators, the file does by places."""
+    result = compile_spec(SourceText(AXIS.replace("CALL", call), "t_cpp_def.cpp"))
+    kernel = ExportKernel(SimpleNamespace(), result.ops["t_forward"])  # type: ignore[arg-type]
+    assert compiled(kernel)(TensorDesc((2, 3), "float32"), 1)[0][0] == shape

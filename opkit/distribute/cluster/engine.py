@@ -288,7 +288,7 @@ class ClusterEngine:
 
 
 def _moves(order: Order, own: Sequence[Device], others: Sequence[Device]) -> bool:
-    """Say whether some of these devices send something to some of the others."""
+    """Return whether some of these devices send something to some of the others."""
     return any(
         device in others and source in own and worker.sends(order, sender, receiver)
         for receiver, device in enumerate(order.target.devices.devices)

@@ -188,12 +188,12 @@ def pack_shared(key: str, stage: int, sources: Sequence[Device], after: Any) -> 
 
 
 def is_shared(order: Order) -> bool:
-    """Say whether a device sends several others the same: its part of what all are to have whole."""
+    """Return whether a device sends several others the same: its part of what all are to have whole."""
     return order.source.sbp.kind != "B" and not order.target.sbp.is_split and len(order.target.devices) > 1
 
 
 def sends(order: Order, sender: int, receiver: int) -> bool:
-    """Say whether a device sends another anything: of a value that is whole everywhere, one device does."""
+    """Return whether a device sends another anything: of a value that is whole everywhere, one device does."""
     if order.source.sbp.kind != "B":
         return True
     devices = order.source.devices

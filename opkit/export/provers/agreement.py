@@ -66,7 +66,7 @@ class Proof:
     started: float = field(default_factory=time.perf_counter)
 
     def has_time(self) -> bool:
-        """Say whether another check may begin."""
+        """Return whether another check may begin."""
         return time.perf_counter() - self.started < self.seconds
 
     def check(self, name: str, run: Callable[[], str]) -> None:

@@ -24,7 +24,7 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 
 def is_array(item: Any) -> bool:
-    """Say whether a noted value is an array, traced or constant."""
+    """Return whether a noted value is an array, traced or constant."""
     return isinstance(item, (Node, np.ndarray))
 
 
@@ -61,7 +61,7 @@ def written(writer: Writer, node: Node, row: str) -> str:
 
 
 def reduced(node: Node) -> dict[str, Any]:
-    """Return the arguments of a reduction; a ufunc's runs over the first axis unless it is told another.
+    """Return the arguments of a reduction; a ufunc's runs over the first axis unless another is given.
 
     Raises:
         UntraceableError: it reduces a list.

@@ -68,14 +68,14 @@ def _candidates(node: Node) -> list[Node]:
 
 
 def _is_within(other: Any, base: Node, leaves: Mapping[int, frozenset[int]]) -> bool:
-    """Say whether an operand is a number, or made of nothing but what the written one is made of, in its dtype."""
+    """Return whether an operand is a number, or made of nothing but what the written one is made of, in its dtype."""
     if isinstance(other, np.ndarray):
         return False
     return not isinstance(other, Node) or (other.dtype == base.dtype and leaves[id(other)] <= leaves[id(base)])
 
 
 def _is_last(base: Node, node: Node, others: Sequence[Any], users: Mapping[int, Sequence[Node]]) -> bool:
-    """Say whether all that reads an array is computed, apart from its memory, before an operation writes into it."""
+    """Return whether all that reads an array is computed, apart from its memory, before an operation writes into it."""
     before: set[int] = set()
     stack = walk(list(others))
     while stack:

@@ -82,13 +82,13 @@ def _begin(writer: Writer, node: Node, held: Node, first: Any, last: Node) -> st
 
 
 def _is_another(writer: Writer, node: Node, text: str) -> bool:
-    """Say whether a variable is that of what the node is made of, as of a copy where arrays never change."""
+    """Return whether a variable is that of what the node is made of, as of a copy where arrays never change."""
     source = node.args[0] if node.args and node.function not in ("setitem", "after") else None
     return isinstance(source, Node) and writer.texts.get(id(source), ("", 0))[0] == text
 
 
 def _is_written(loop: Loop, held: Node) -> bool:
-    """Say whether a body writes into what it carries, also in a loop within."""
+    """Return whether a body writes into what it carries, also in a loop within."""
     for node in loop.body:
         if node.function == "setitem" and node.args[0] is held:
             return True
@@ -137,6 +137,6 @@ def _round(
 
 
 def _is_last_use(writer: Writer, held: Node, last: Node, places: dict[int, int]) -> bool:
-    """Say whether nothing reads what was carried after its successor is computed, so that one variable holds both."""
+    """Return whether nothing reads what was carried once its successor is computed: one variable holds both."""
     users = [places.get(id(user), -1) for user in writer.users.get(id(held), [])]
     return all(place <= places[id(last)] for place in users)

@@ -257,12 +257,12 @@ def _turned(parts: list[Any], node: Node, rank: int = 0) -> tuple[int, ...]:
 
 
 def _is_own(node: Node, text: str) -> bool:
-    """Say whether a value shares its memory with no other."""
+    """Return whether a value shares its memory with no other."""
     return node.function not in _SHARED and not (node.function in ("full", "full_like") and "expand" in text)
 
 
 def _is_read_before(w: Writer, node: Node) -> bool:
-    """Say whether all that reads the array that a node writes to is computed before the write."""
+    """Return whether all that reads the array that a node writes to is computed before the write."""
     base = node.args[0]
     if id(base) in w.leaving or id(node) in w.collected:
         return False

@@ -19,6 +19,10 @@ def _grids(xp: Any, items: Any) -> list[Any]:
     return [xp.reshape(item, [-1 if at == place else 1 for at in range(count)]) for place, item in enumerate(items)]
 
 
+def _ix(xp: Any, *arrays: Any) -> Any:
+    return tuple(_grids(xp, arrays))
+
+
 def _indices(xp: Any, dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
     sizes = tuple(dimensions)
     grids = _grids(xp, [xp.arange(size, dtype=dtype) for size in sizes])
@@ -58,10 +62,6 @@ def _split_along(axis: int) -> Callable[..., Any]:
         return xp.split(ary, indices_or_sections, axis=0 if axis == 1 and ary.ndim == 1 else axis)
 
     return split
-
-
-def _ediff1d(xp: Any, ary: Any) -> Any:
-    return xp.diff(xp.ravel(ary))
 
 
 def _rollaxis(xp: Any, a: Any, axis: int, start: int = 0) -> Any:
@@ -113,16 +113,8 @@ def _nan_moment(is_root: bool) -> Callable[..., Any]:
     return moment
 
 
-def _nancumsum(xp: Any, a: Any, axis: Any = None) -> Any:
-    return xp.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis)
-
-
 def _nanprod(xp: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return xp.prod(xp.where(xp.isnan(a), 1, a), axis=axis, keepdims=keepdims)
-
-
-def _fix(xp: Any, x: Any) -> Any:
-    return xp.trunc(x)
 
 
 def _modf(xp: Any, x: Any) -> Any:
@@ -130,17 +122,10 @@ def _modf(xp: Any, x: Any) -> Any:
     return xp.where(xp.isinf(x), xp.copysign(0.0, x), x - whole), whole
 
 
-def _divmod(xp: Any, x1: Any, x2: Any) -> Any:
-    return x1 // x2, x1 % x2
-
-
-def _diagflat(xp: Any, v: Any, k: Any = 0) -> Any:
-    return xp.diag(xp.ravel(v), k)
-
-
 #: {numpy's name: function of (xp, its arguments)}.
 ARRANGED: Mapping[str, Callable[..., Any]] = {
     "indices": _indices,
+    "ix_": _ix,
     "meshgrid": _meshgrid,
     "vander": _vander,
     "polyval": _polyval,
@@ -148,7 +133,7 @@ ARRANGED: Mapping[str, Callable[..., Any]] = {
     "vsplit": _split_along(0),
     "hsplit": _split_along(1),
     "dsplit": _split_along(2),
-    "ediff1d": _ediff1d,
+    "ediff1d": lambda xp, ary: xp.diff(xp.ravel(ary)),
     "rollaxis": _rollaxis,
     "permute_dims": _permute_dims,
     "vecdot": _vecdot,
@@ -158,10 +143,10 @@ ARRANGED: Mapping[str, Callable[..., Any]] = {
     "correlate": _correlate,
     "nanvar": _nan_moment(False),
     "nanstd": _nan_moment(True),
-    "nancumsum": _nancumsum,
+    "nancumsum": lambda xp, a, axis=None: xp.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis),
     "nanprod": _nanprod,
-    "fix": _fix,
+    "fix": lambda xp, x: xp.trunc(x),
     "modf": _modf,
-    "divmod": _divmod,
-    "diagflat": _diagflat,
+    "divmod": lambda xp, x1, x2: (x1 // x2, x1 % x2),
+    "diagflat": lambda xp, v, k=0: xp.diag(xp.ravel(v), k),
 }

@@ -160,7 +160,7 @@ def reads(node: Node) -> list[Node]:
 
 
 def concerns(value: Any, kinds: Container[str]) -> bool:
-    """Say whether a scalar is made of one of certain kinds."""
+    """Return whether a scalar is made of one of certain kinds."""
     if not isinstance(value, Scalar):
         return False
     return value.kind in kinds or any(concerns(item, kinds) for item in value.args)

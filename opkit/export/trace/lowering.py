@@ -200,14 +200,6 @@ def _ascontiguous(xp: Any, a: Any, dtype: Any = None) -> Any:
     return made if made.ndim else made.reshape(1)
 
 
-def _column_or(xp: Any, *arrays: Any) -> Any:
-    """Return ``np.ix_`` of arrays of indices."""
-    count = len(arrays)
-    return tuple(
-        xp.reshape(item, [-1 if at == place else 1 for at in range(count)]) for place, item in enumerate(arrays)
-    )
-
-
 def _linalg_norm(xp: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     is_vector = isinstance(axis, (int, Symbol)) or (axis is None and x.ndim == 1)
     if ord is None or (isinstance(ord, (int, float)) and ord == 2 and is_vector):
@@ -300,7 +292,6 @@ LOWERED: Mapping[str, Callable[..., Any]] = {
     "atleast_2d": _atleast(2),
     "fill_diagonal": _fill_diagonal,
     "ascontiguousarray": _ascontiguous,
-    "ix_": _column_or,
     "linalg.norm": _linalg_norm,
     **ARRANGED,
 }

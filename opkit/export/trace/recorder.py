@@ -99,7 +99,7 @@ class TraceRecorder:
         return 0
 
     def is_at_loop(self, *, is_after_call: bool = False) -> bool:
-        """Say whether the kernel's instruction that runs now begins a loop, rather than unpack or pass on an iterable.
+        """Return whether the kernel's instruction that runs now begins a loop, and does not unpack an iterable.
 
         Args:
             is_after_call: it is a call whose result the next instruction loops over.

@@ -348,7 +348,7 @@ def _fit_list(value: Lowered, wanted: Type, node: Node) -> int | None:
 
 
 def is_cell_parameter(kind: TypeName, resolved: Type) -> bool:
-    """Say whether a parameter is a reference through which a scalar is assigned."""
+    """Return whether a parameter is a reference through which a scalar is assigned."""
     return (
         kind.ref == "&"
         and not kind.is_const

@@ -45,7 +45,7 @@ class Instances(Names):
         return Lowered(overloads[0].name.text, Type("function"), functions=tuple(overloads))
 
     def is_method(self, function: syntax.Function) -> bool:
-        """Say whether a function is called on an object."""
+        """Return whether a function is called on an object."""
         return id(function) in self.owners and not function.is_static
 
     def constructor_unit(self, struct: syntax.Struct, number: int) -> Unit:

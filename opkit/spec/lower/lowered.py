@@ -94,7 +94,7 @@ class Frame:
     is_mutable: bool = False
 
     def captures(self, name: str) -> bool:
-        """Say whether this function captures a variable by value."""
+        """Return whether this function captures a variable by value."""
         return name in self.by_value or self.captures_all
 
 

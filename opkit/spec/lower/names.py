@@ -121,7 +121,7 @@ class Names:
         return "::".join(parts)
 
     def is_addressed(self, name: str) -> bool:
-        """Say whether ``&name`` occurs in the file, or the name is passed by reference."""
+        """Return whether ``&name`` occurs in the file, or the name is passed by reference."""
         return name in self.addressed
 
     def known_names(self) -> set[str]:

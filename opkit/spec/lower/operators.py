@@ -91,7 +91,7 @@ class OperatorLowering(Writer):
         return Lowered(code, target, ATOM, True, code, ("cell", value.code))
 
     def is_celled(self, kind: Type) -> bool:
-        """Say whether pointers to a type point at a cell instead of being the object itself."""
+        """Return whether pointers to a type point at a cell instead of being the object itself."""
         return kind.is_number or kind.name in ("string", "DataType", "pair", "OpArg", "ptr", "function")
 
     def address(self, value: Lowered, node: syntax.Node) -> Lowered:
@@ -291,7 +291,7 @@ def _holds(op: str, a: Any, b: Any) -> bool:
 
 
 def _never_holds(op: str, left: Lowered, right: Lowered) -> bool:
-    """Say whether a comparison with a size can never hold: a size is never below zero."""
+    """Return whether a comparison with a size can never hold: a size is never below zero."""
     if right.is_const and left.is_small:
         return (op == "<" and right.const <= 0) or (op in ("<=", "==") and right.const < 0)
     if left.is_const and right.is_small:

@@ -286,7 +286,7 @@ def _has_effect(code: str) -> bool:
 
 
 def _ends(node: syntax.Statement, program: Any) -> bool:
-    """Say whether control never leaves a statement at its end."""
+    """Return whether control never leaves a statement at its end."""
     if isinstance(node, syntax.Return):
         return True
     if isinstance(node, syntax.Compound):

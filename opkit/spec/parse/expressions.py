@@ -224,7 +224,7 @@ class ExpressionParser(TypeParser):
                 self.passed.append((function.parts[-1].text, place, arg.parts[0].text))
 
     def is_braced_construction(self, name: Name) -> bool:
-        """Say whether ``name {`` constructs: after a condition's name it opens a block instead."""
+        """Return whether ``name {`` constructs: after a condition's name it opens a block instead."""
         return not self.tokens[self.at].spaced or name.parts[-1].args is not None
 
     def primary(self) -> Expr:

@@ -365,7 +365,7 @@ class _Parser(StatementParser):
         return Function(start, self.at - 1, name, made, params, body, template, specialised)
 
     def is_parameter_list(self) -> bool:
-        """Say whether ``(`` at file scope opens parameters and not the arguments of a variable."""
+        """Return whether ``(`` at file scope opens parameters and not the arguments of a variable."""
         if self.texts[self.at + 1] == ")":
             return True
         saved = self.at

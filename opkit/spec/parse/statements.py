@@ -102,7 +102,7 @@ class StatementParser(ExpressionParser):
         return ExprStatement(start, self.at - 1, value)
 
     def is_declaration(self) -> bool:
-        """Say whether a declaration starts here: a type, then a name that is declared."""
+        """Return whether a declaration starts here: a type, then a name that is declared."""
         if self.kinds[self.at] != IDENT:
             return False
         text = self.here

@@ -66,7 +66,7 @@ def _is_named(node: syntax.Expr, name: str) -> bool:
 
 
 def changes(body: syntax.Node, name: str) -> bool:
-    """Say whether a piece of syntax may change a variable."""
+    """Return whether a piece of syntax may change a variable."""
     for node in walk(body):
         if isinstance(node, syntax.Assign) and _is_named(node.left, name):
             return True
@@ -80,7 +80,7 @@ def changes(body: syntax.Node, name: str) -> bool:
 
 
 def is_fixed(bound: syntax.Expr, body: syntax.Node, counter: str) -> bool:
-    """Say whether a loop's bound cannot change while the loop runs."""
+    """Return whether a loop's bound cannot change while the loop runs."""
     if changes(body, counter):
         return False
     names = {node.parts[0].text for node in walk(bound) if isinstance(node, syntax.Name)}

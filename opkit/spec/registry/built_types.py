@@ -41,7 +41,7 @@ class BuiltTypes:
         return bool(self.patterns)
 
     def __contains__(self, op_type: object) -> bool:
-        """Say whether the gradient can build an op type, as far as its code shows."""
+        """Return whether the gradient can build an op type, as far as its code shows."""
         if not isinstance(op_type, str):
             return False
         return op_type in self.names or any(self._matches(pattern, op_type) for pattern in self.patterns)

@@ -6,6 +6,7 @@ Maps are in ``hashing``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, Generic, TypeVar
 
@@ -313,13 +314,11 @@ def sort(first: Iterator[Any], last: Iterator[Any], less: Callable[[Any, Any], b
     write_from(first, values)
 
 
+@dataclass(slots=True, eq=False)
 class Cell:
     """A scalar variable whose address is taken."""
 
-    __slots__ = ("v",)
-
-    def __init__(self, v: Any = None) -> None:
-        self.v = v
+    v: Any = None
 
 
 class ItemPointer:
@@ -341,14 +340,12 @@ class ItemPointer:
         self.items[idx(self.items, self.index)] = value
 
 
+@dataclass(slots=True, eq=False)
 class FieldPointer:
     """A pointer to a field of an object."""
 
-    __slots__ = ("field", "owner")
-
-    def __init__(self, owner: Any, field: str) -> None:
-        self.owner = owner
-        self.field = field
+    owner: Any
+    field: str
 
     @property
     def v(self) -> Any:

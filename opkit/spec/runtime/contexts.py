@@ -7,6 +7,7 @@ is in ``sbp_contexts``, what gradient functions get in ``gradient_contexts``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.spec.runtime.containers import FieldPointer, field_pointer
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@dataclass(slots=True, eq=False)
 class Conf:
     """A UserOpConfWrapper: what an op of the graph was built with.
 
@@ -34,21 +36,11 @@ class Conf:
         attrs: ``"name:type"`` to the value in the form that generated code uses.
     """
 
-    __slots__ = ("attrs", "inputs", "op_name", "op_type", "outputs")
-
-    def __init__(
-        self,
-        op_name: str,
-        op_type: str,
-        inputs: Mapping[str, Sequence[str]],
-        outputs: Mapping[str, Sequence[str]],
-        attrs: Mapping[str, Any],
-    ) -> None:
-        self.op_name = op_name
-        self.op_type = op_type
-        self.inputs = inputs
-        self.outputs = outputs
-        self.attrs = attrs
+    op_name: str
+    op_type: str
+    inputs: Mapping[str, Sequence[str]]
+    outputs: Mapping[str, Sequence[str]]
+    attrs: Mapping[str, Any]
 
     def input(self, name: str, index: int) -> str:
         """Return the blob at an input."""
@@ -65,11 +57,11 @@ class Conf:
         return given[index]
 
     def has_input(self, name: str, index: int) -> bool:
-        """Say whether an input is there."""
+        """Return whether an input is there."""
         return len(self.inputs.get(name, ())) > index
 
     def has_output(self, name: str, index: int) -> bool:
-        """Say whether an output is there."""
+        """Return whether an output is there."""
         return len(self.outputs.get(name, ())) > index
 
     def input_size(self, name: str) -> int:
@@ -148,13 +140,11 @@ def missing(name: str, index: int) -> str:
     return f"there is no argument {name!r} with index {index}"
 
 
+@dataclass(slots=True)
 class Modifier:
     """An InputArgModifier: flags by name."""
 
-    __slots__ = ("flags",)
-
-    def __init__(self) -> None:
-        self.flags: dict[str, bool] = {}
+    flags: dict[str, bool] = field(default_factory=dict)
 
     def set(self, name: str, value: bool) -> None:
         """Set a flag."""

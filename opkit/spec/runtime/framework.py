@@ -103,7 +103,7 @@ def identical_assign(shape: Shape, other: Shape) -> Shape:
 
 
 def is_containing(shape: Shape, small: Shape) -> bool:
-    """Say whether a shape starts with another."""
+    """Return whether a shape starts with another."""
     return shape.dims[: len(small.dims)] == small.dims
 
 

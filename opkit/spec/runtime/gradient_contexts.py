@@ -94,12 +94,12 @@ class FwOp:
             raise FatalError(f"op {self.conf.op_type!r} has no {kind} {name!r} at index {index}")
 
     def needs(self, name: str, index: int) -> bool:
-        """Say whether an input needs a gradient."""
+        """Return whether an input needs a gradient."""
         self._check(self.conf.inputs, "input", name, index)
         return (name, index) in self.wanted
 
     def has_grad(self, name: str, index: int) -> bool:
-        """Say whether a gradient arrives at an output."""
+        """Return whether a gradient arrives at an output."""
         self._check(self.conf.outputs, "output", name, index)
         return (name, index) in self.differs
 

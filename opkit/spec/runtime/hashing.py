@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from opkit.spec.runtime.arithmetic import METER, MOST_ELEMENTS
@@ -42,15 +43,13 @@ def _hash(key: Any) -> int:
     return hash(key) & _MASK
 
 
+@dataclass(slots=True, eq=False)
 class MapIterator:
     """An iterator into a map or set; ``key`` is None at the end."""
 
-    __slots__ = ("at_end", "key", "owner")
-
-    def __init__(self, owner: HashMap, key: Any, at_end: bool) -> None:
-        self.owner = owner
-        self.key = key
-        self.at_end = at_end
+    owner: HashMap
+    key: Any
+    at_end: bool
 
     def between(self, last: MapIterator) -> list[Any]:
         """Return what lies up to another iterator: keys of a set, pairs of a map."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opkit.spec.runtime.arithmetic import METER, to_i64
@@ -36,13 +37,11 @@ class Record:
         return made
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Shape:
     """OneFlow's Shape: its sizes are a tuple, so that copying one is copying a reference."""
 
-    __slots__ = ("dims",)
-
-    def __init__(self, dims: tuple[int, ...] = ()) -> None:
-        self.dims = dims
+    dims: tuple[int, ...] = ()
 
     def copy(self) -> Shape:
         """Return a copy."""
@@ -73,12 +72,6 @@ class Shape:
         """Return the number of elements; an empty Shape has 0, as in OneFlow."""
         return to_i64(math.prod(self.dims)) if self.dims else 0
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shape) and self.dims == other.dims
-
-    def __hash__(self) -> int:
-        return hash(self.dims)
-
     def __str__(self) -> str:
         return "(" + ",".join(map(str, self.dims)) + ("," if len(self.dims) == 1 else "") + ")"
 
@@ -90,15 +83,13 @@ def shape_of(dims: Sequence[int]) -> Shape:
     return Shape(tuple(dims))
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Desc:
     """A TensorDesc that infer functions read and write."""
 
-    __slots__ = ("dtype", "is_dynamic", "shape")
-
-    def __init__(self, shape: Shape, dtype: str, is_dynamic: bool) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.is_dynamic = is_dynamic
+    shape: Shape
+    dtype: str
+    is_dynamic: bool
 
     def assign(self, other: Desc) -> None:
         """Become a copy of another."""
@@ -109,17 +100,6 @@ class Desc:
     def copy(self) -> Desc:
         """Return a copy."""
         return Desc(Shape(self.shape.dims), self.dtype, self.is_dynamic)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Desc)
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and self.is_dynamic == other.is_dynamic
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.is_dynamic))
 
     def __str__(self) -> str:
         return f"{self.dtype}{self.shape}"

@@ -6,6 +6,7 @@ What such functions are handed is in ``sbp_contexts``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from opkit.spec.runtime.faults import FatalError
 
@@ -13,14 +14,12 @@ from opkit.spec.runtime.faults import FatalError
 Arg = tuple[str, int]
 
 
+@dataclass(slots=True, eq=False)
 class Sbp:
     """A SbpParallel: ``kind`` is "" (unset), "S", "B" or "P"."""
 
-    __slots__ = ("axis", "kind")
-
-    def __init__(self, kind: str = "", axis: int = 0) -> None:
-        self.kind = kind
-        self.axis = axis
+    kind: str = ""
+    axis: int = 0
 
     def become(self, kind: str) -> Sbp:
         """Set the kind, as the ``mutable_`` accessors do, and return itself."""

@@ -6,6 +6,7 @@ The signatures themselves are made of what is in ``sbp``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from opkit.spec.runtime.contexts import Conf
@@ -84,28 +85,18 @@ class SbpBuilder:
         self.into.append(BuiltSignature(self.parts, self.sites, at))
 
 
+@dataclass(slots=True, eq=False)
 class SbpContext:
     """The context of SBP functions."""
 
-    __slots__ = ("attrs", "conf", "device_type", "found", "inputs", "logical", "outputs", "parallel_num")
-
-    def __init__(
-        self,
-        logical: dict[Arg, Desc],
-        attrs: Mapping[str, Any],
-        inputs: list[Arg],
-        outputs: list[Arg],
-        conf: Conf,
-        parallel_num: int,
-    ) -> None:
-        self.logical = logical
-        self.attrs = attrs
-        self.inputs = inputs
-        self.outputs = outputs
-        self.conf = conf
-        self.parallel_num = parallel_num
-        self.device_type = "kCPU"
-        self.found: list[BuiltSignature] = []
+    logical: dict[Arg, Desc]
+    attrs: Mapping[str, Any]
+    inputs: list[Arg]
+    outputs: list[Arg]
+    conf: Conf
+    parallel_num: int
+    device_type: str = "kCPU"
+    found: list[BuiltSignature] = field(default_factory=list)
 
     def desc(self, name: str, index: int) -> Desc:
         """Return the description of an input."""

@@ -20,7 +20,7 @@ _BUILT_IN_PREFIXES = (
 
 
 def is_built_in(name: str) -> bool:
-    """Say whether a header's contents are built into the compiler."""
+    """Return whether a header's contents are built into the compiler."""
     return name.startswith(_BUILT_IN_PREFIXES)
 
 

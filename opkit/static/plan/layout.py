@@ -23,7 +23,7 @@ _END = 1 << 60
 
 
 def is_state(value: Value) -> bool:
-    """Say whether a Value is read from the scope: a variable as it is, or as an op has changed it in place."""
+    """Return whether a Value is read from the scope: a variable as it is, or as an op has changed it in place."""
     op = value.producer
     return value.variable.persistable and (op is None or value.index >= len(op.results) or value not in op.results)
 
@@ -123,7 +123,7 @@ class _Groups:
         self._joined: set[Value] = set()
 
     def is_single(self, value: Value) -> bool:
-        """Say whether nothing else shares memory with a Value."""
+        """Return whether nothing else shares memory with a Value."""
         return value not in self._joined
 
     def find(self, value: Value) -> Value:

@@ -60,7 +60,7 @@ class Plan:
         fetches: Sequence[Value | None],
         sizes: Mapping[Value, TensorDesc],
         *,
-        is_exact: bool,
+        is_exact: bool = True,
     ) -> None:
         self.program = program
         self.feeds = tuple(feeds)
@@ -219,7 +219,7 @@ class Plan:
         arena = None
         try:
             if mode.observers:
-                self._interpret(0, slots, holders)
+                interpret(self, 0, slots, holders)
             else:
                 arena = self._arenas.pop() if self._arenas else self._new_arena()
                 for chunk in self._chunks:
@@ -230,7 +230,7 @@ class Plan:
             self._recover(mismatch, slots)
             arena = None  # its arrays are still read by the rest of this run
             mismatch.__traceback__ = None
-            self._interpret(mismatch.position + 1, slots, holders)
+            interpret(self, mismatch.position + 1, slots, holders)
             return self._fetched(slots, arrays, holders)
         except Exception as error:
             self._explain(error)
@@ -266,9 +266,6 @@ class Plan:
             if item == number:
                 return array  # type: ignore[no-any-return]
         raise AssertionError(f"slot {number} of the plan is empty")
-
-    def _interpret(self, start: int, slots: list[Any], holders: Sequence[Holder]) -> None:
-        interpret(self, start, slots, holders)
 
     def _recover(self, mismatch: MismatchError, slots: list[Any]) -> None:
         """Put what the interrupted text held into the slots."""
@@ -310,13 +307,5 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def compile_plan(
-    program: Program,
-    feeds: Sequence[Value],
-    fetches: Sequence[Value | None],
-    sizes: Mapping[Value, TensorDesc],
-    *,
-    is_exact: bool = True,
-) -> Plan:
-    """Return a plan; see ``Plan``."""
-    return Plan(program, feeds, fetches, sizes, is_exact=is_exact)
+#: The public name of making a plan.
+compile_plan = Plan

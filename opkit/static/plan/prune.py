@@ -12,7 +12,7 @@ from opkit.ir import Operation, Value
 
 
 def has_effect(op: Operation) -> bool:
-    """Say whether an Operation must run even where nothing reads what it computes."""
+    """Return whether an Operation must run even where nothing reads what it computes."""
     opdef: Any = op.opdef
     if opdef.has_side_effect or op.writes:
         return True

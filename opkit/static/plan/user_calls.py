@@ -175,7 +175,7 @@ class PlannedCall:
 
 
 def is_own(array: np.ndarray) -> bool:
-    """Say whether an array owns its memory, or is the only reference to the array that does."""
+    """Return whether an array owns its memory, or is the only reference to the array that does."""
     return array.base is None or _is_base_alone(array)
 
 

@@ -1,0 +1,67 @@
+"""``opkit bench``: the time per call of an op's kernels over sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from opkit.cli.arguments import one_of
+
+
+def bench(
+    path: Annotated[str, typer.Argument(metavar="OP", help="An op directory.", show_default=False)],
+    op: Annotated[str, typer.Option("--op", metavar="TYPE", help="The op type, by default the forward op.")] = "",
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="text|json", help="What is printed.", autocompletion=one_of(("text", "json"))),
+    ] = "text",
+    picture: Annotated[
+        str, typer.Option("--svg", metavar="FILE", help="Also draw time over size, both logarithmic.")
+    ] = "",
+) -> None:
+    """Measure both kernels of an op over sizes, beside an empty kernel and the machine's copy of as many bytes.
+
+    Example: `opkit bench my_op --svg my_op.svg`.
+
+    An op with a cases file is measured on its first case. The fastest of five rounds counts.
+    """
+    from opkit.cli.columns import columns_text
+    from opkit.cli.console import put, user_code
+    from opkit.cli.edge import choice
+    from opkit.cli.timing_picture import timing_svg
+    from opkit.errors import unknown
+    from opkit.project import load
+    from opkit.project.timing import WAYS, timed
+
+    choice("--format", form, ("text", "json"))
+    with user_code():
+        loaded = load(path)
+        chosen = op or next(iter(loaded.forward_ops), "")
+        if chosen not in loaded.ops:
+            from opkit.errors import UsageError
+
+            raise unknown(f"{path} defines no op type", chosen, loaded.ops).error(UsageError)
+        rows = list(timed(loaded, chosen, loaded.cases()))
+    if picture:
+        from opkit.atomic import write_file
+
+        write_file(Path(picture), timing_svg(chosen, rows).encode())
+    if form == "json":
+        sizes = [{"elements": row.elements, "bytes": row.bytes, **row.seconds} for row in rows]
+        put(json.dumps({"schema": 1, "op": chosen, "seconds_per_call": sizes}, indent=2))
+        return
+    ways = [way for way in WAYS if any(way in row.seconds for row in rows)]
+    faster = {"python", "cpp"} <= set(ways)
+    cells = [
+        (
+            f"{row.elements:,}",
+            *(f"{row.seconds[way] * 1e6:,.2f}" if way in row.seconds else "-" for way in ways),
+            *((f"{row.seconds['python'] / row.seconds['cpp']:.2f}",) if faster else ()),
+        )
+        for row in rows
+    ]
+    put(f"{chosen}: microseconds per call")
+    put(columns_text(cells, ("elements", *ways, *(("python/cpp",) if faster else ())), 100, flexible="elements"))

@@ -1,0 +1,86 @@
+"""Scaffolded C++ kernels compute what the Python kernels beside them do; bench measures; cache shows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opkit.errors import UsageError
+from opkit.native import Compiler
+from opkit.project import KINDS, load, scaffold
+from opkit.project.loading import with_kernels
+from opkit.project.timing import timed
+from tests.project.opdir import write_op
+
+#: {kind: inputs of forward}; dy and y are made where backward reads them.
+INPUTS = {
+    "reduction": {"x": (3, 5)},
+    "loss": {"x": (4, 3), "label": (4,)},
+    "normalization": {"x": (4, 3), "weight": (3,), "bias": (3,)},
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_scaffolded_kernels_agree(kind: str, tmp_path: Path, compiler: Compiler) -> None:
+    """Both kernels of forward and of backward give the same."""
+    loaded = load(write_op(tmp_path, kind=kind, attrs=["alpha:float=0.5"], cpp=True))
+    python = with_kernels(loaded, None)
+    rng = np.random.default_rng(0)
+    given = {name: rng.normal(size=shape) for name, shape in INPUTS[kind].items()}
+    if "label" in given:
+        given["label"] = np.array([0, 2, 1, 2])
+
+    def both(op: str) -> np.ndarray:
+        names = [spec.name for spec in loaded.ops[op].compiled.inputs]
+        results = []
+        for ops in (loaded.ops, python.ops):
+            bound = ops[op].bind({name: [given[name]] for name in names}, {})
+            result = bound.opdef.kernel(*bound.inputs)
+            results.append(result if isinstance(result, tuple) else (result,))
+        assert type(loaded.ops[op].kernel.function).__name__ == "CppKernel"
+        for one, other in zip(*results):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        return results[0][0]
+
+    given["y"] = both("t_forward")
+    given["dy"] = rng.normal(size=given["y"].shape)
+    both("t_backward")
+
+
+def test_every_kind_has_a_cpp_kernel(tmp_path: Path) -> None:
+    """--cpp-kernel writes one more file for each kind with definitions, and refuses the others."""
+    for kind in KINDS.values():
+        if kind.has_spec:
+            names = [path.name for path in scaffold(f"t_{kind.name}", tmp_path, kind.name, cpp=True)]
+            assert f"t_{kind.name}_cpp_kernel.cpp" in names
+        else:
+            with pytest.raises(UsageError, match="one Python file"):
+                scaffold("t", tmp_path, kind.name, cpp=True)
+
+
+def test_timed_without_cpp(tmp_path: Path) -> None:
+    """A plain op is measured over sizes beside an empty kernel and a copy."""
+    rows = list(timed(load(write_op(tmp_path)), "t_forward", None))
+    assert [row.elements for row in rows] == [4, 64, 1024, 16384, 262144, 1048576]
+    assert all(set(row.seconds) == {"python", "empty", "copy"} for row in rows)
+    assert rows[-1].seconds["python"] > rows[-1].seconds["empty"]
+
+
+def test_bench_and_cache_on_the_command_line(tmp_path: Path, compiler: Compiler) -> None:
+    """Bench prints JSON and writes a picture; cache lists the library that it built."""
+    path = write_op(tmp_path, kind="loss", cpp=True)
+
+    def opkit(*words: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "opkit", *words], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    found = json.loads(opkit("bench", str(path), "--format", "json", "--svg", str(tmp_path / "t.svg")))
+    (row,) = found["seconds_per_call"]
+    assert {"python", "cpp", "empty", "copy"} <= set(row)
+    assert (tmp_path / "t.svg").read_text().startswith("<svg")
+    assert "t_cpp_kernel.cpp" in opkit("cache").replace("\n", "")
