@@ -1,0 +1,107 @@
+"""Kinds of shapes, and what backward answers on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from opkit.checker import Arg, Case, Checkable, Options, Status, answer_of, check
+from opkit.checker.search.kinds import generalised, is_special, kind_between
+from opkit.checker.search.table import Standing
+
+
+def _product(gradients: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, np.ndarray]]) -> Checkable:
+    """Return x * y with a backward of one's own."""
+    return Checkable(
+        "product",
+        (Arg("x"), Arg("y")),
+        (Arg("z"),),
+        lambda arrays, attrs: [arrays["x"] * arrays["y"]],
+        lambda arrays, outputs, douts, attrs, needs: gradients(arrays["x"], arrays["y"], douts[0]),
+    )
+
+
+def _plain(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> dict[str, np.ndarray]:
+    return {"x": dy * y, "y": dy * x}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "kind", "expected"),
+    [
+        (((4, 4), (4,)), ((3, 4), (4,)), True),
+        (((3, 1), (1,)), ((3, 4), (4,)), True),
+        (((0, 4), (4,)), ((3, 4), (4,)), True),
+        (((3, 4), (4,)), ((5, 6), (6,)), False),
+        (((3, 4), (3,)), ((3, 4), (4,)), False),
+        (((3, 4),), ((2, 3, 4),), False),
+    ],
+)
+def test_a_kind_is_special_with_more_coincidences(shapes: object, kind: object, expected: bool) -> None:
+    """Equal sizes, ones and zeros make shapes special beside a kind that has none of them; other sizes do not."""
+    assert is_special(shapes, kind_between(kind)) is expected  # type: ignore[arg-type]
+
+
+def test_the_widest_shapes_come_first() -> None:
+    """Axes that lie over each other stay equal, and all coincidences go at once."""
+    first = next(generalised(((2, 2, 2), (2, 2)), 11))
+    assert first == ((14, 13, 12), (13, 12))
+
+
+def test_another_shape_is_a_misfit_and_wrong_values_are_wrong() -> None:
+    """What backward does on a case is told apart: right, wrong, another shape, an exception."""
+    x, y = np.arange(1.0, 13).reshape(3, 4), np.arange(2.0, 6)
+
+    def raising(x: np.ndarray, y: np.ndarray, dy: np.ndarray) -> dict[str, np.ndarray]:
+        raise ValueError("no")
+
+    same, spread = Case({"x": x, "y": x + 1}, {}), Case({"x": x, "y": y}, {})
+    assert answer_of(_product(_plain), same).standing is Standing.RIGHT
+    assert answer_of(_product(lambda x, y, dy: {"x": dy * y, "y": 2 * dy * x}), same).standing is Standing.WRONG
+    assert answer_of(_product(_plain), spread).standing is Standing.MISFIT
+    assert answer_of(_product(raising), same).standing is Standing.RAISED
+
+
+def test_what_is_not_served_is_a_line_of_a_pass() -> None:
+    """Equal shapes are served and right; a broadcast gets another shape, which this runtime refuses (rule 4)."""
+    report = check(_product(_plain), Options())
+    assert report.status is Status.PASS
+    assert any(note.startswith("not served: ") for note in report.notes)
+
+
+def test_a_misfit_that_the_runtime_uses_is_undecided() -> None:
+    """The same where the framework uses such a gradient in silence."""
+    from dataclasses import replace
+
+    report = check(replace(_product(_plain), uses_misfits=True), Options())
+    assert report.status is Status.UNDECIDED
+    assert [item.code for item in report.checks if item.status is Status.UNDECIDED] == ["GC142"]
+
+
+def test_a_silent_answer_counts_though_a_special_kind_is_right() -> None:
+    """A mean without its 1/N is right for one element alone: that excuses nothing (rule 3)."""
+    mean = Checkable(
+        "mean",
+        (Arg("x"),),
+        (Arg("y"),),
+        lambda arrays, attrs: [np.asarray(arrays["x"].mean())],
+        lambda arrays, outputs, douts, attrs, needs: {"x": douts[0] * np.ones_like(arrays["x"])},
+    )
+    assert check(mean, Options()).status is Status.FAIL
+
+
+def test_names_decide_nothing() -> None:
+    """Other names of the inputs give the same verdict (rule 8)."""
+
+    def named(first: str, second: str) -> Checkable:
+        return Checkable(
+            "sum",
+            (Arg(first), Arg(second)),
+            (Arg("y"),),
+            lambda arrays, attrs: [arrays[first] + arrays[second]],
+            lambda arrays, outputs, douts, attrs, needs: {first: douts[0], second: douts[0]},
+        )
+
+    statuses = {check(named(*names), Options()).status for names in (("x", "bias"), ("x", "p1"), ("h", "residual"))}
+    assert statuses == {Status.PASS}
