@@ -19,6 +19,11 @@ __all__ = ["ACCUSED", "BEYOND", "FORMS", "STATE", "expected", "named", "recorded
 
 #: Words for outcomes: a fault is found; a fault is found only beyond what a run was seen to do.
 ACCUSED, BEYOND = "accused", "beyond"
+#: Undecided for nothing but a gradient of another shape, which Paddle would use in silence (rule 4).
+UNSERVED = "not served"
+
+#: Wrong on a kind of inputs that nothing declares and that forward takes: a failure to the letter of rule 3.
+LETTER = frozenset({"Hinge", "PositionAdd", "PickScore", "NllGather", "OverTemperature", "KlToNormal", "BilinearSample"})
 
 #: The two ways to hand a PyLayer to gradcheck.
 FORMS = ("named", "script")
@@ -41,6 +46,14 @@ _NOT_JUDGED = frozenset({"GC182", "GC183", "GC192", "GC195", "GC196", "GC197"})
 
 def expected(row: Layer, form: str) -> frozenset[str]:
     """Return the verdicts that are right for a row: right ones whose forward takes too much, or guards, may be undecided."""
+    if form == "named" and row.name in LETTER:
+        return frozenset({ACCUSED})
+    if form == "named" and (not row.fault or row.name in BROADCAST | TIPS):
+        return _expected(row, form) | {UNSERVED}
+    return _expected(row, form)
+
+
+def _expected(row: Layer, form: str) -> frozenset[str]:
     if not row.fault:
         is_open = "guard" in row.tags.split() or row.name in (MAY_BE_UNDECIDED if form == "script" else MAY_BE_UNDECIDED_NAMED)
         return frozenset({"pass", BEYOND, "undecided"} if is_open else {"pass"})
@@ -64,6 +77,8 @@ def verdict_of(reports: Iterable[OpReport]) -> str:
     if found:
         return f"not judged ({found[0].code})"
     open_ = [item for report in reports for item in report.checks if item.status is Status.UNDECIDED]
+    if open_ and all(item.code == "GC142" and item.beyond for item in open_):
+        return UNSERVED
     if any(item.to_json().get("beyond") for item in open_):
         return BEYOND
     return Status.worst(report.status for report in reports).value

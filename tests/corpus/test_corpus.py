@@ -14,6 +14,8 @@ from tests.corpus.mutants import MUTANTS
 from tests.corpus.ops import OPS
 
 _BAD = (Status.FAIL, Status.ERROR)
+#: Wrong only outside the class that all values of the cases file share, here rows of one sum: a line says so (rule 1).
+_OUTSIDE = frozenset({"divergence: one left out"})
 
 
 def test_the_corpus_is_large_enough() -> None:
@@ -35,6 +37,10 @@ def test_a_right_op_passes(op: Op, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.label)
 def test_a_planted_fault_is_found(mutant: Mutant, tmp_path: Path) -> None:
-    """The op with one fault in it is accused (or does not even build)."""
+    """The op with one fault in it is accused (or does not even build); what leaves a declared class is a line."""
     report = report_of(OPS[mutant.op], tmp_path, mutant)
-    assert report is None or report.status in _BAD
+    if mutant.label in _OUTSIDE:
+        assert report is not None
+        assert any("in all inputs given" in note for note in report.notes)
+    else:
+        assert report is None or report.status in _BAD

@@ -43,6 +43,8 @@ def again(
             other.prepare()
         except Exception:  # user code: what a rule brings about need not be taken
             return []
+        if not all(np.isfinite(ev.outputs[index]).all() for ev in other.evaluators for index in ev.slots):
+            return []  # these values lie outside the domain
         found = [*gradients(other), *(single_precision(other) if is_single else ())]
         if any(item.status is Status.FAIL for item in found):
             break
