@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from opkit.cli.target_names import target_begun
+
 
 def plot(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TARGET", help="As for opkit gradcheck.", show_default=False),
+        typer.Argument(metavar="TARGET", help="As for opkit gradcheck.", autocompletion=target_begun),
     ] = None,
     output: Annotated[
         Path,

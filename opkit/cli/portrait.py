@@ -33,7 +33,7 @@ def portraits(words: Sequence[str], options: Any) -> Portraits:
     Returns:
         {op: its portraits}; ops that cannot be measured, or not in time, are left out.
     """
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_measure, args=(theirs, list(words), options), daemon=True)
     process.start()

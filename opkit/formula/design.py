@@ -14,7 +14,7 @@ import numpy as np
 
 from opkit.errors import UsageError
 from opkit.formula.budget import within_budget
-from opkit.formula.careful import careful_steps
+from opkit.formula.careful_steps import careful_steps
 from opkit.formula.definition import infer_backward, infer_forward, sbp
 from opkit.formula.domain import Region, concrete_shapes, find_domain
 from opkit.formula.ends import weak_ends

@@ -79,6 +79,7 @@ def standing_alone(figure: Figure) -> str:
     style = "\n".join(colours[:4] + [line for line in look.splitlines() if line.startswith("svg.figure")])
     style = style.replace(":root", "svg").replace("svg.figure", "svg")
     head, _, rest = figure.svg.partition(">")
+    head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
     text = f"{head}><title>{escape(figure.caption)}</title><style>{style}</style>"
     return f'{text}<rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
 
@@ -242,7 +243,7 @@ def _measured(check: CheckResult) -> tuple[CheckResult, float | None, float | No
         return (check, None, check.detectable) if check.detectable else None
     try:
         error = abs(float(check.actual) - float(check.expected))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     bound = check.bound if check.bound and math.isfinite(check.bound) else None
     return (check, error, bound) if math.isfinite(error) and error > 0 else None
@@ -250,7 +251,7 @@ def _measured(check: CheckResult) -> tuple[CheckResult, float | None, float | No
 
 def _open(width: float, height: float, label: str) -> str:
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    return f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(label)}">'
+    return f'<svg class="figure" {size} role="img" aria-label="{escape(label)}">'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", kind: str = "tick") -> str:

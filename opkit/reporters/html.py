@@ -49,11 +49,12 @@ def html_report(
         run=run,
         counts=counts(run.report),
         diagnostics=render_text(run.diagnostics),
-        ops=[_op(run, place, portraits or {}) for place in range(len(run.report.ops))],
+        ops=[op_data(run, place, portraits or {}) for place in range(len(run.report.ops))],
     )
 
 
-def _op(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | Matrices]]) -> dict[str, Any]:
+def op_data(run: RunView, place: int, portraits: Mapping[str, Sequence[Curve | Matrices]]) -> dict[str, Any]:
+    """Return what a template shows of an op."""
     op = run.report.ops[place]
     seen = [Finding(op, result, run.saved.get((place, index), "")) for index, result in enumerate(op.checks)]
     shown = (Status.FAIL, Status.ERROR, Status.UNDECIDED)

@@ -14,7 +14,7 @@ from opkit.formula.reading import read
 from tests.formula.ends import STABLE, UNSTABLE
 from tests.formula.formulas import FORMULAS
 from tests.formula.test_dialect import library, run
-from tests.formula.test_formulas import Op
+from tests.formula.test_formulas import Op, designed
 
 ENDS = np.array([-2e4, -800.0, -95.0, -20.0, -1e-4, 1e-9, 1e-4, 20.0, 95.0, 300.0, 800.0, 2e4])
 
@@ -22,7 +22,7 @@ ENDS = np.array([-2e4, -800.0, -95.0, -20.0, -1e-4, 1e-9, 1e-4, 20.0, 95.0, 300.
 @pytest.mark.parametrize("text", UNSTABLE)
 def test_an_unstable_form_is_rewritten(text: str) -> None:
     """The kernel says the stable form, and nothing is left to be said of its ends."""
-    made = design(text, {})
+    made = designed(text)
     assert UNSTABLE[text] in "\n".join(made.forward)
     assert made.weak() == []
 
@@ -31,17 +31,18 @@ def test_an_unstable_form_is_rewritten(text: str) -> None:
 def test_an_ordinary_formula_holds_at_the_ends(name: str) -> None:
     """Forward and backward are the formula's, as measured in 450 digits, in float32 and float64."""
     text, attrs = FORMULAS[name]
-    assert design(text, attrs).weak() == []
+    assert designed(text, tuple(attrs.items())).weak() == []
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("text", UNSTABLE)
 def test_no_call_overflows_where_the_formula_is_finite(text: str, dtype: Any) -> None:
     """Not even within, on elements that are thrown away: numpy would warn."""
-    made = design(text, {})
+    made = designed(text)
     ends = ENDS[ENDS > 0] if made.regions["x"].low is not None else ENDS
     values = {name: ends.astype(dtype) if name == "x" else np.ones(len(ends), dtype) for name in made.inputs}
-    finite = np.isfinite(next(iter(exact_values(read(text, {}), values).values())))
+    (wanted,) = exact_values(read(text, {}), values).values()
+    finite = np.abs(wanted) < np.finfo(dtype).max
     values = {name: value[finite] for name, value in values.items()}
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         (y,) = Op(made, {}).forward(values)
@@ -56,7 +57,7 @@ def test_no_call_overflows_where_the_formula_is_finite(text: str, dtype: Any) ->
 def test_other_frameworks_kernels_hold_there_too(text: str, kind: str) -> None:
     """In torch and JAX, both kernels give at the ends what numpy's give."""
     scope, convert = library(kind)
-    made = design(text, {})
+    made = designed(text)
     ends = ENDS[ENDS > 0] if made.regions["x" if "x" in made.inputs else next(iter(made.inputs))].low is not None else ENDS
     ends = np.stack([ends, ends])
     values = {name: ends if index == 0 else np.ones_like(ends) for index, name in enumerate(made.inputs)}
@@ -102,4 +103,4 @@ def test_what_cannot_be_made_stable_is_said() -> None:
     """The place, what the kernel gives there and what the formula is."""
     weak = design("log(sum(k * exp(x), axis=-1))", {"k": 2.0}).weak()
     assert len(weak) == 2
-    assert weak[0].startswith("y: at x = 800 in float64 the kernel gives inf, the formula is 800.")
+    assert weak[0].startswith("y: at x = 95 in float32 the kernel gives inf, the formula is 95.69")

@@ -112,8 +112,8 @@ def test_templates_of_a_team(tmp_path: Path) -> None:
     )
     (own / "NAME" / "OWNERS").write_text("the team\n")
     written = scaffold_template("cube", tmp_path, own, ["k:float=2"])
-    assert [path.relative_to(tmp_path).as_posix() for path in written] == ["cube/OWNERS", "cube/cube_py_kernel.py"]
-    assert "return k * x" in written[1].read_text()
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == ["cube/cube_py_kernel.py", "cube/OWNERS"]
+    assert "return k * x" in written[0].read_text()
 
 
 def test_a_mistake_in_a_template_is_reported_with_its_place(tmp_path: Path) -> None:
