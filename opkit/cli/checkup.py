@@ -18,7 +18,7 @@ import opkit
 from opkit.cli.tested import remark, tested
 from opkit.errors import OpkitError
 from opkit.project import KINDS, build, discover, load, scaffold
-from opkit.project.scaffolding import templates_folder
+from opkit.project.rendering import templates_folder
 
 _DEPENDENCIES = ("typer", "rich", "jinja2")
 

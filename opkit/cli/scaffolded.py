@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opkit.project import KINDS, parse_attr
 from opkit.project.kind import Kind
-from opkit.project.scaffolding import class_name
+from opkit.project.rendering import class_name
 
 
 def target_of(name: str, folder: Path, kind: Kind) -> str:

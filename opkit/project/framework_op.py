@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.kind import Kind
-from opkit.project.scaffolding import class_name, rendered, tidy
+from opkit.project.rendering import class_name, rendered, tidy
 
 if TYPE_CHECKING:
     from opkit.formula import Design

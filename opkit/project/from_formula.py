@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from opkit.project.attribute import ScaffoldAttr
 from opkit.project.framework_op import render_framework
 from opkit.project.kind import KINDS
-from opkit.project.scaffolding import BackwardInput, check_name, render_directory, tidy, write_new
+from opkit.project.rendering import tidy
+from opkit.project.scaffolding import BackwardInput, check_name, render_directory, write_new
 
 if TYPE_CHECKING:
     from opkit.formula import Design, Region

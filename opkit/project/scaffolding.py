@@ -18,7 +18,9 @@ import jinja2
 from opkit.atomic import is_fault_of_disk, write_together
 from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr, parse_attr
+from opkit.project.framework_op import render_framework
 from opkit.project.kind import Kind, kind_of
+from opkit.project.rendering import class_name, environment_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,6 @@ class BackwardInput:
     name: str
     source: str
     of: str
-
-
-def templates_folder() -> Path:
-    """Return the folder of the templates: inside the package in a wheel, at the repository's root otherwise."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "templates", package.parent / "templates"):
-        if (folder / "op").is_dir():
-            return folder
-    raise UsageError(f"opkit's templates are missing beside {package}", help="reinstall opkit")
 
 
 def scaffold(
@@ -109,7 +102,7 @@ def scaffold_template(
     check_name(name, has_spec=all(path.parent != template for path in paths))
     kind = kind_of("elementwise")
     context = context_of(name, kind, parsed_attrs(attrs, kind), grad=grad)
-    environment = _environment(template)
+    environment = environment_of(template)
     texts = {}
     for path in paths:
         place = path.relative_to(template).as_posix()
@@ -243,34 +236,11 @@ def parsed_attrs(texts: Sequence[str], kind: Kind) -> list[ScaffoldAttr]:
 def _render(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool, job: bool, cpp: bool) -> dict[str, str]:
     """Return {path relative to the target folder: text}."""
     if kind.library:
-        from opkit.project.framework_op import render_framework
-
         return render_framework(name, kind, attrs)
     context = context_of(name, kind, attrs, grad=grad)
     if not kind.has_spec:
         return {f"{name}.py": rendered(f"{kind.name}/module.py.jinja", context)}
     return render_directory(name, kind.name, context, cases=kind.has_cases and grad, job=job, cpp=cpp)
-
-
-def rendered(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template, by its path in the folder of the templates."""
-    return _environment().get_template(template).render(context)
-
-
-def tidy(text: str) -> str:
-    """Return a file's text without more than two empty lines in a row, and with one end of line at its end."""
-    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
-
-
-def _environment(*own: Path) -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader([*own, templates_folder()]),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
 
 
 def render_directory(
@@ -292,15 +262,10 @@ def render_directory(
         del files["cpp_kernel.cpp"]
     if not job:
         del files["job.py"]
-    environment = _environment()
+    environment = environment_of()
     return {
         path: environment.get_template(f"{family}/{template}.jinja").render(context) for template, path in files.items()
     }
-
-
-def class_name(name: str) -> str:
-    """Return the name of an op's class."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_")) or name
 
 
 def context_of(name: str, kind: Kind, attrs: list[ScaffoldAttr], *, grad: bool) -> Mapping[str, object]:

@@ -56,7 +56,7 @@ def test_new_then_build_then_check_then_run(tmp_path: Path) -> None:
         "t/test_t.py",
         "job.py",
     ]
-    assert made.stderr.startswith("next: opkit build t\n")
+    assert "\nnext: opkit build t\n" in made.stderr
     built = opkit(tmp_path, "build")
     assert built.returncode == 0
     assert "t_forward" in built.stdout

@@ -45,7 +45,7 @@ def test_a_misspelt_declaration_is_refused(name: str, value: object, near: str) 
     """It would be ignored; the right name is offered."""
     with pytest.raises(UsageError, match=f"nothing reads {name}") as caught:
         declared_in({name: value}, ["forward"], "Cube")
-    assert caught.value.help == f"did you mean {near}?"
+    assert caught.value.help == f"did you mean {near!r}?"
 
 
 @pytest.mark.parametrize(("name", "value"), [("ALLOWED_SHAPES", [1]), ("ALLOW", {"GC105": "why"}), ("TOL", {}), ("ALLOWS", 3)])

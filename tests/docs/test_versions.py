@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from opkit.cli import checkup
-from opkit.cli.tested import TESTED, remark, tested
+from opkit.cli import tested as versions
+from opkit.cli.tested import TESTED, remark
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_documentation_states_them() -> None:
     """docs/install.md, row by row."""
     rows = dict(re.findall(r"^\| (\w+) \| (\d[\w. ]*?) \|", (ROOT / "docs" / "install.md").read_text(), re.MULTILINE))
-    assert {name.lower(): row for name, row in rows.items()} == {name: tested(name) for name in TESTED}
+    assert {name.lower(): row for name, row in rows.items()} == {name: versions.tested(name) for name in TESTED}
 
 
 def test_continuous_integration_runs_them() -> None:
@@ -40,4 +41,4 @@ def test_doctor_marks_what_is_newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not called bad."""
     monkeypatch.setattr(checkup.metadata, "version", lambda name: "9.1" if name == "numpy" else "1.0")
     found = {name: (is_good, text) for name, is_good, text in checkup.checkup() if name in ("numpy", "torch")}
-    assert found["numpy"] == (True, f"{checkup.UNTESTED}9.1: newer than what opkit is tested with ({tested('numpy')})")
+    assert found["numpy"] == (True, f"{checkup.UNTESTED}9.1: newer than what opkit is tested with ({versions.tested('numpy')})")

@@ -7,7 +7,7 @@ import pytest
 
 from opkit.errors import UsageError
 from opkit.project import KINDS, scaffold, scaffold_template
-from opkit.project.scaffolding import class_name
+from opkit.project.rendering import class_name
 from tests.cli.test_commands import opkit
 
 SPEC_KINDS = [name for name, kind in KINDS.items() if kind.has_spec]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from opkit.errors import Location, UsageError
+from opkit.errors import Location, UsageError, did_you_mean
 from opkit.verify.isolation.blame import shown_path
 from opkit.verify.subjects.places import location_of
 
@@ -92,7 +92,7 @@ def _refuse_misspelt(names: Mapping[str, Any], where: Location | None) -> None:
         own = found[1] if found else ""
         near = get_close_matches(own, _FORMS, 1, 0.85) if own not in _FORMS else []
         if near and isinstance(value, _FORMS[near[0]]):
-            raise UsageError(f"nothing reads {name}", where=where, help=f"did you mean {name.replace(own, near[0])}?")
+            raise UsageError(f"nothing reads {name}", where=where, help=did_you_mean([name.replace(own, near[0])]))
 
 
 def _pick(names: Mapping[str, Any], name: str, suffix: str) -> Any:
