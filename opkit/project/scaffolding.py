@@ -20,7 +20,7 @@ from opkit.errors import UsageError
 from opkit.project.attribute import ScaffoldAttr, parse_attr
 from opkit.project.framework_op import render_framework
 from opkit.project.kind import Kind, kind_of
-from opkit.project.rendering import class_name, environment_of
+from opkit.project.rendering import class_name, environment_of, rendered
 
 
 @dataclass(frozen=True, slots=True)
