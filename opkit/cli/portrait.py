@@ -16,8 +16,8 @@ import numpy as np
 from opkit.reporters.figures import Curve, Matrices
 
 Portraits: TypeAlias = "dict[str, list[Curve | Matrices]]"
-#: Seconds for all targets of a run: pictures are an addition.
-_SECONDS = 40.0
+#: Seconds for an op where the run has no limit: pictures are an addition.
+_SECONDS = 60.0
 _POINTS, _MOST = 241, 12
 #: How far a difference may be off, in units of the square of the cube root of the dtype's resolution.
 _ROOM = 40.0
@@ -40,7 +40,7 @@ def portraits(words: Sequence[str], options: Any) -> Portraits:
     theirs.close()
     found: Portraits = {}
     try:
-        while ours.poll(_SECONDS) and (item := ours.recv()) is not None:
+        while ours.poll(options.timeout or _SECONDS) and (item := ours.recv()) is not None:
             found[item[0]] = item[1]
     except (EOFError, OSError):  # it died
         pass
