@@ -89,7 +89,9 @@ def new(
             )
         return
     if cpp_kernel and (formula or inputs or outputs or template):
-        raise UsageError("--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input, --output, --template")
+        raise UsageError(
+            "--cpp-kernel writes the kernels of a --kind", help="leave out --from, --input, --output, --template"
+        )
     if template is not None:
         for path in scaffold_template(name, folder, template, attr or [], grad=not no_grad, force=force):
             put(str(path))
